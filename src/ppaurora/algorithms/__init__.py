@@ -1,0 +1,1 @@
+"""The paper's algorithms, written once on the functionalities of `suites.base`."""

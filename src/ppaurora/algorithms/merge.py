@@ -1,0 +1,121 @@
+"""Merging many sorted lists: which two next, and many merges in the same rounds.
+
+A merge of two lists is a generator. It yields requests, `Exchange` or `OpenCompare`, is sent the
+answers, and returns the merged list. `merge_all` runs every merge whose two lists are there at
+the same time, and answers all their requests of a kind with one call of the suite.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+from ppaurora.sharing.shares import BitShare, RingShare
+from ppaurora.suites.base import Records, Suite
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Pairwise, the larger key to the left. Answered by (Records, Records)."""
+
+    left: Records
+    right: Records
+    merged: int  # how many records are in their final place, for showing progress
+
+
+@dataclass(frozen=True)
+class OpenCompare:
+    """OPENING. Is left's key >= right's? Answered by a bool, which the servers learn."""
+
+    left: RingShare
+    right: RingShare
+    merged: int
+
+
+Request = Exchange | OpenCompare
+Merge = Generator[Request, Any, Records]
+MergeTwo = Callable[[Records, Records], Merge]
+
+
+@dataclass(frozen=True)
+class PlannedMerge:
+    """Lists are numbered; the given ones come first, then one for every merge."""
+
+    left: int
+    right: int
+    result: int
+    size: int
+
+
+def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
+    """Always the two smallest. Depends on the sizes alone, and among equals on the order."""
+    heap = [(size, number) for number, size in enumerate(sizes)]
+    heapq.heapify(heap)
+    merges = []
+    for result in range(len(sizes), 2 * len(sizes) - 1):
+        left_size, left = heapq.heappop(heap)
+        right_size, right = heapq.heappop(heap)
+        merges.append(PlannedMerge(left, right, result, left_size + right_size))
+        heapq.heappush(heap, (left_size + right_size, result))
+    return merges
+
+
+def merge_all(suite: Suite, lists: Sequence[Records], merge_two: MergeTwo) -> Records:
+    """One sorted list of all records."""
+    if not lists:
+        return Records(RingShare.zeros(suite.holder, (0,)), BitShare.zeros(suite.holder, (0,)))
+    ready = dict(enumerate(lists))
+    waiting = plan([len(records) for records in lists])
+    running: dict[int, Merge] = {}
+    answers: dict[int, Any] = {}
+    total = sum(merge.size for merge in waiting)
+    finished = 0
+    while waiting or running:
+        for merge in [merge for merge in waiting if merge.left in ready and merge.right in ready]:
+            waiting.remove(merge)
+            running[merge.result] = merge_two(ready.pop(merge.left), ready.pop(merge.right))
+        requests: dict[int, Request] = {}
+        for number, generator in list(running.items()):
+            try:
+                requests[number] = generator.send(answers.get(number))
+            except StopIteration as stop:
+                ready[number] = stop.value
+                finished += len(stop.value)
+                del running[number]
+        answers = _answer(suite, requests)
+        suite.progress("merge", finished + sum(request.merged for request in requests.values()), total)
+    (merged,) = ready.values()
+    return merged
+
+
+def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
+    """Every request's answer; all of a kind in one go."""
+    answers: dict[int, Any] = {}
+    exchanges = {number: r for number, r in requests.items() if isinstance(r, Exchange)}
+    if exchanges:
+        high, low = suite.exchange(
+            Records.concat([request.left for request in exchanges.values()]),
+            Records.concat([request.right for request in exchanges.values()]),
+        )
+        for number, span in _spans((n, len(request.left)) for n, request in exchanges.items()):
+            answers[number] = high[span], low[span]
+    comparisons = {number: r for number, r in requests.items() if isinstance(r, OpenCompare)}
+    if comparisons:
+        left_wins = suite.open(
+            suite.compare(
+                RingShare.concat([request.left for request in comparisons.values()]),
+                RingShare.concat([request.right for request in comparisons.values()]),
+            ),
+            "merge: which of two tops is larger",
+        )
+        answers.update(zip(comparisons, (bool(bit) for bit in left_wins), strict=True))
+    return answers
+
+
+def _spans(lengths: Iterable[tuple[int, int]]) -> list[tuple[int, slice]]:
+    """Where each numbered part lies in the whole."""
+    numbers, sizes = zip(*lengths, strict=True)
+    return [(n, slice(a, b)) for n, (a, b) in zip(numbers, pairwise(accumulate(sizes, initial=0)), strict=True)]

@@ -1,0 +1,74 @@
+"""A party's channel to its two peers: frames checked one by one on top of any transport."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
+from ppaurora.channel.meter import Meter
+from ppaurora.errors import PeerMisbehavedError
+from ppaurora.party.role import Role
+
+Buffer = bytes | bytearray | memoryview
+NO_SESSION = bytes(8)
+
+
+class Transport(Protocol):
+    """Moves whole frames between this party and its peers.
+
+    `put` may return before the frame has left, and never waits for the peer to receive: two
+    parties that both send before they receive do not block each other. The buffers must not
+    change afterwards. `get` waits for the next frame of one peer; a peer that is silent, gone or
+    talking nonsense raises the matching `PeerError`.
+    """
+
+    role: Role
+
+    def put(self, to: Role, buffers: Sequence[Buffer]) -> None: ...
+
+    def get(self, sender: Role) -> Frame: ...
+
+    def close(self) -> None: ...
+
+
+class Channel:
+    """Sends and receives payloads of known length, in order, within one session."""
+
+    def __init__(self, transport: Transport, meter: Meter | None = None) -> None:
+        self.role = transport.role
+        self.meter = Meter() if meter is None else meter
+        self.session = NO_SESSION
+        self._transport = transport
+        self._sent = dict.fromkeys(self.role.peers, 0)
+        self._received = dict.fromkeys(self.role.peers, 0)
+
+    def send(self, to: Role, *payload: Buffer) -> None:
+        """Send the buffers, one after the other, as one frame."""
+        length = sum(memoryview(part).nbytes for part in payload)
+        depth = self.meter.sent(HEADER_BYTES + length)
+        header = Header(depth, self.session, self._sent[to], length)
+        self._sent[to] += 1
+        self._transport.put(to, (header.pack(), *payload))
+
+    def receive(self, sender: Role, length: int) -> memoryview:
+        """The next frame of `sender`, which must have exactly `length` bytes."""
+        frame = self._transport.get(sender)
+        header = frame.header
+        if header.session != self.session:
+            raise PeerMisbehavedError(sender.title, "speaks in another session")
+        expected = self._received[sender]
+        if header.sequence != expected:
+            raise PeerMisbehavedError(
+                sender.title, f"sent frame number {header.sequence} where {expected} was due"
+            )
+        if header.length != length:
+            raise PeerMisbehavedError(
+                sender.title, f"sent {header.length} bytes in frame {expected} where {length} were due"
+            )
+        self._received[sender] += 1
+        self.meter.received(header.depth)
+        return memoryview(frame.payload)
+
+    def close(self) -> None:
+        self._transport.close()

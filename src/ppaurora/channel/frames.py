@@ -1,0 +1,89 @@
+"""The frame: a fixed header, then exactly as many bytes as it announces. No I/O here.
+
+    magic     4 bytes   "PPA1"
+    depth     4 bytes   how many messages led to this one, itself included (for counting rounds)
+    session   8 bytes   the session's public name; zeros until the keys are agreed
+    sequence  8 bytes   0, 1, 2, ... per direction of a link
+    length    8 bytes   of the payload that follows
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from ppaurora.errors import PeerMisbehavedError
+from ppaurora.party.role import Role
+
+_LAYOUT = struct.Struct(">4sI8sQQ")
+_MAGIC = b"PPA1"
+HEADER_BYTES = _LAYOUT.size
+MAX_PAYLOAD_BYTES = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    depth: int
+    session: bytes
+    sequence: int
+    length: int
+
+    def pack(self) -> bytes:
+        return _LAYOUT.pack(_MAGIC, self.depth, self.session, self.sequence, self.length)
+
+    @classmethod
+    def unpack(cls, raw: bytes | bytearray | memoryview, sender: Role) -> Header:
+        magic, depth, session, sequence, length = _LAYOUT.unpack(raw)
+        if magic != _MAGIC:
+            raise PeerMisbehavedError(sender.title, "sent bytes that are not a ppaurora frame")
+        if length > MAX_PAYLOAD_BYTES:
+            raise PeerMisbehavedError(
+                sender.title, f"announced a frame of {length} bytes, above the limit of {MAX_PAYLOAD_BYTES}"
+            )
+        return cls(depth, session, sequence, length)
+
+
+@dataclass(slots=True)
+class Frame:
+    header: Header
+    payload: bytearray | memoryview
+
+
+class FrameDecoder:
+    """Turns one direction of a byte stream into frames.
+
+    `space()` says where the next bytes go, `advance(n)` that n of them have arrived; a finished
+    frame is returned by the `advance` that completed it.
+    """
+
+    def __init__(self, sender: Role) -> None:
+        self._sender = sender
+        self._header: Header | None = None
+        self._begin(bytearray(HEADER_BYTES))
+
+    def _begin(self, buffer: bytearray) -> None:
+        self._buffer = buffer
+        self._view = memoryview(buffer)
+        self._filled = 0
+
+    @property
+    def midway(self) -> bool:
+        """True if a frame has begun and not ended."""
+        return self._header is not None or self._filled > 0
+
+    def space(self) -> memoryview:
+        return self._view[self._filled :]
+
+    def advance(self, count: int) -> Frame | None:
+        self._filled += count
+        if self._filled < len(self._buffer):
+            return None
+        if self._header is None:
+            self._header = Header.unpack(self._buffer, self._sender)
+            self._begin(bytearray(self._header.length))
+            if self._header.length:
+                return None
+        frame = Frame(self._header, self._buffer)
+        self._header = None
+        self._begin(bytearray(HEADER_BYTES))
+        return frame

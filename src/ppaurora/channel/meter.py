@@ -1,0 +1,81 @@
+"""What a party sent, step by step, and how deep the chain of messages is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a step costs all parties together. Bytes include frame headers, not TLS."""
+
+    messages: int = 0
+    bytes: int = 0
+    rounds: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        """One step after the other."""
+        return Cost(self.messages + other.messages, self.bytes + other.bytes, self.rounds + other.rounds)
+
+    def __mul__(self, times: int) -> Cost:
+        """The same step several times in a row."""
+        return Cost(self.messages * times, self.bytes * times, self.rounds * times)
+
+
+@dataclass
+class Tally:
+    messages: int = 0
+    bytes: int = 0
+
+
+@dataclass
+class Meter:
+    """Counts what one party hands to its channel.
+
+    Rounds are the longest chain of dependent messages: a message is one deeper than the deepest
+    message its sender had received before.
+    """
+
+    steps: dict[str, Tally] = field(default_factory=dict)
+    depth: int = 0
+    _step: str = "session"
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Attribute what is sent inside to `name`."""
+        outer, self._step = self._step, name
+        try:
+            yield
+        finally:
+            self._step = outer
+
+    def sent(self, count: int) -> int:
+        """Count a message of `count` bytes; returns the depth it carries."""
+        tally = self.steps.get(self._step)
+        if tally is None:
+            tally = self.steps[self._step] = Tally()
+        tally.messages += 1
+        tally.bytes += count
+        return self.depth + 1
+
+    def received(self, depth: int) -> None:
+        self.depth = max(self.depth, depth)
+
+    @property
+    def messages(self) -> int:
+        return sum(tally.messages for tally in self.steps.values())
+
+    @property
+    def bytes(self) -> int:
+        return sum(tally.bytes for tally in self.steps.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rounds": self.depth,
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "steps": {name: {"messages": t.messages, "bytes": t.bytes} for name, t in self.steps.items()},
+        }

@@ -1,0 +1,97 @@
+"""The error tree.
+
+    PpauroraError
+    ├── InputError                 what the user gave cannot be used            exit code 2
+    │   └── DataError              ... and it is in the data: owner, row, column
+    ├── UndefinedResultError       the metric does not exist for this data      exit code 2
+    ├── ProtocolError              the computation could not be finished        exit code 3
+    │   ├── PeerError              ... and it is a peer's doing, named
+    │   │   ├── PeerLostError      it vanished
+    │   │   ├── PeerTimeoutError   it is silent
+    │   │   └── PeerMisbehavedError  it said what the protocol does not allow
+    │   └── PartyFailedError       an embedded server ended before its time
+    └── MisuseError                a bug on our own side of the wire            exit code 70
+
+No message carries a secret: no score, label, share, key or mask.
+"""
+
+from __future__ import annotations
+
+
+class PpauroraError(Exception):
+    """Everything that ppaurora raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(PpauroraError):
+    """Arguments or data that cannot be used; the message says what to do."""
+
+    exit_code = 2
+
+
+class DataError(InputError):
+    """A problem in one owner's data.
+
+    `source` is a file or an owner, `row` the line of the file (or the 1-based position in an
+    array) and `column` the column's name. The offending value is not in the message: it may be
+    a patient's.
+    """
+
+    def __init__(
+        self, problem: str, *, source: str, row: int | None = None, column: str | None = None, hint: str = ""
+    ) -> None:
+        self.problem = problem
+        self.source = source
+        self.row = row
+        self.column = column
+        self.hint = hint
+        where = [source]
+        if row is not None:
+            where.append(f"row {row}")
+        if column is not None:
+            where.append(f"column '{column}'")
+        super().__init__(f"{', '.join(where)}: {problem}" + (f" ({hint})" if hint else ""))
+
+
+class UndefinedResultError(PpauroraError):
+    """The pooled data has no such metric."""
+
+    exit_code = 2
+
+
+class ProtocolError(PpauroraError):
+    """The joint computation could not be finished."""
+
+    exit_code = 3
+
+
+class PeerError(ProtocolError):
+    """A peer's fault, as seen from here."""
+
+    def __init__(self, peer: str, problem: str) -> None:
+        self.peer = peer
+        self.problem = problem
+        super().__init__(f"{peer} {problem}")
+
+
+class PeerLostError(PeerError):
+    """The connection to a peer ended in the middle of the computation."""
+
+
+class PeerTimeoutError(PeerError):
+    """A peer sent nothing for too long."""
+
+
+class PeerMisbehavedError(PeerError):
+    """A peer sent something that the protocol does not allow at this point."""
+
+
+class PartyFailedError(ProtocolError):
+    """An embedded server ended before it delivered its share of the result."""
+
+
+class MisuseError(PpauroraError):
+    """Our own code broke one of its rules: a stream opened twice, shares of unequal shapes."""
+
+    exit_code = 70

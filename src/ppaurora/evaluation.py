@@ -1,0 +1,109 @@
+"""The whole way of the data in one call, with the three servers embedded on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
+
+from ppaurora.channel.memory import memory_transports
+from ppaurora.errors import InputError
+from ppaurora.local.processes import run_in_processes
+from ppaurora.local.threads import run_in_threads
+from ppaurora.owner import Samples, check_samples, combine, prepare, split
+from ppaurora.party.context import Progress, no_progress
+from ppaurora.party.job import Job
+from ppaurora.party.outcome import Outcome, take_part
+from ppaurora.party.role import Role
+from ppaurora.report import Report, RunCost
+from ppaurora.sharing.stages import InputShare
+
+TRANSPORTS = ("memory", "tls")
+DEFAULT_METRICS = ("auroc", "aupr")
+
+
+def evaluate(
+    owners: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    protocol: str = "paper",
+    delta: int = 1,
+    transport: str = "memory",
+    pos_label: object | None = None,
+    progress: Progress = no_progress,
+    timeout: float = 120.0,
+) -> Report:
+    """Evaluate a model on several owners' samples together.
+
+    owners      one (y_true, y_score) per owner, as scikit-learn's metrics take them
+    metrics     any of "auroc", "auroc_no_ties" (as if no scores were equal), "aupr"
+    protocol    "paper": as in the paper ppAURORA; scores in [0, 1]
+    delta       how many records move per shuffling; odd. 1 opens nothing, larger values open
+                comparisons to the servers and are faster
+    transport   "memory": three threads; "tls": three processes, mutual TLS on loopback
+    pos_label   the label of the positive class, if labels are not 0/1 or true/false
+    progress    called with (step, done, total) during long work
+    timeout     seconds a server waits for a silent peer before it gives up
+    """
+    samples = [
+        check_samples(f"owner {number}", y_true, y_score, pos_label)
+        for number, (y_true, y_score) in enumerate(owners, start=1)
+    ]
+    return evaluate_samples(
+        samples,
+        metrics=metrics,
+        protocol=protocol,
+        delta=delta,
+        transport=transport,
+        progress=progress,
+        timeout=timeout,
+    )
+
+
+def evaluate_samples(
+    owners: Sequence[Samples],
+    *,
+    metrics: Sequence[str],
+    protocol: str,
+    delta: int,
+    transport: str,
+    progress: Progress,
+    timeout: float,
+) -> Report:
+    """`evaluate` for samples that are checked already."""
+    if transport not in TRANSPORTS:
+        raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
+    if isinstance(metrics, str):
+        raise InputError(f"metrics must be a list of names, for instance ['{metrics}']")
+    job = Job(tuple(len(samples) for samples in owners), tuple(metrics), protocol, delta)
+    shares = [split(prepare(samples)) for samples in owners]
+    inputs: dict[Role, Sequence[InputShare]] = {
+        Role.PROXY_0: [share for share, _ in shares],
+        Role.PROXY_1: [share for _, share in shares],
+    }
+    run = run_in_processes if transport == "tls" else _run_in_threads
+    outcomes = run(job, inputs, progress, timeout)
+    from_proxy_0, from_proxy_1 = (outcomes[role].result for role in (Role.PROXY_0, Role.PROXY_1))
+    assert from_proxy_0 is not None and from_proxy_1 is not None  # noqa: S101
+    return Report(
+        metrics=combine((from_proxy_0, from_proxy_1), job.metrics),
+        owners=len(job.sizes),
+        samples=sum(job.sizes),
+        protocol=job.protocol,
+        delta=job.delta,
+        transport=transport,
+        cost=RunCost.of(outcomes),
+        openings=outcomes[Role.PROXY_0].openings,
+    )
+
+
+def _run_in_threads(
+    job: Job, inputs: dict[Role, Sequence[InputShare]], progress: Progress, timeout: float
+) -> list[Outcome]:
+    transports = memory_transports(timeout)
+
+    def party(role: Role) -> Outcome:
+        watched = progress if role is Role.PROXY_0 else no_progress
+        return take_part(transports[role], job, inputs.get(role, ()), watched)
+
+    return run_in_threads(party, transports)

@@ -1,0 +1,49 @@
+"""Three parties as three threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from ppaurora.channel.base import Transport
+from ppaurora.errors import PeerError
+from ppaurora.party.role import Role
+
+T = TypeVar("T")
+
+
+def run_in_threads(party: Callable[[Role], T], transports: Sequence[Transport]) -> list[T]:
+    """Run `party` for every role. If one fails, its peers are told, and the cause is raised."""
+    results: dict[Role, T] = {}
+    failures: list[BaseException] = []
+
+    def run(role: Role) -> None:
+        try:
+            results[role] = party(role)
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+        finally:
+            transports[role].close()
+
+    threads = [threading.Thread(target=run, args=(role,), name=role.title, daemon=True) for role in Role]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        # Ctrl-C: closing every end wakes the parties, which then fail and finish.
+        for transport in transports:
+            transport.close()
+        for thread in threads:
+            thread.join()
+        raise
+    if failures:
+        raise root_cause(failures)
+    return [results[role] for role in Role]
+
+
+def root_cause(failures: Sequence[BaseException]) -> BaseException:
+    """A party that lost its peer only echoes what happened there: prefer the error that did not come from a peer."""
+    return next((failure for failure in failures if not isinstance(failure, PeerError)), failures[0])

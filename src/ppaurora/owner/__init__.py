@@ -1,0 +1,16 @@
+"""The data owner's side: read and check, encode and sort, split; in the end, add the two result shares."""
+
+from ppaurora.owner.collect import combine
+from ppaurora.owner.prepare import Prepared, prepare, split
+from ppaurora.owner.samples import Samples, check_samples
+from ppaurora.owner.table import read_table
+
+__all__ = [
+    "Prepared",
+    "Samples",
+    "check_samples",
+    "combine",
+    "prepare",
+    "read_table",
+    "split",
+]

@@ -1,0 +1,71 @@
+"""Everything one party needs to take part in one session, passed explicitly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from ppaurora.channel.base import Channel, Transport
+from ppaurora.channel.meter import Meter
+from ppaurora.errors import PeerMisbehavedError
+from ppaurora.party.role import Role
+from ppaurora.randomness.keys import CONTRIBUTION_BYTES, PairKeys, SessionSecrets
+from ppaurora.randomness.streams import Stream, StreamFamily
+from ppaurora.sharing.shares import Holder
+
+Progress = Callable[[str, int, int], None]
+_HASH_BYTES = 32
+
+
+def no_progress(step: str, done: int, total: int) -> None:
+    """Reports to nobody."""
+
+
+class Context:
+    """One party in one session: its role, its channel, its shared randomness, and what it has opened."""
+
+    def __init__(self, channel: Channel, keys: PairKeys, progress: Progress = no_progress) -> None:
+        self.role = channel.role
+        self.holder = Holder.of(channel.role)
+        self.channel = channel
+        self.progress = progress
+        self.openings: Counter[str] = Counter()
+        self._families = {
+            peer: StreamFamily(key, f"k{min(self.role, peer)}{max(self.role, peer)}")
+            for peer, key in keys.keys.items()
+        }
+
+    @property
+    def meter(self) -> Meter:
+        return self.channel.meter
+
+    def step(self, name: str) -> AbstractContextManager[None]:
+        """Attribute the traffic inside to `name`."""
+        return self.meter.step(name)
+
+    def stream(self, peer: Role, label: str) -> Stream:
+        """Open the stream `label` that is shared with `peer`; once per label."""
+        return self._families[peer].open(label)
+
+    def __repr__(self) -> str:
+        return f"<Context of {self.role.title}>"
+
+
+def open_session(
+    transport: Transport, job_hash: bytes, attempt: int = 1, progress: Progress = no_progress
+) -> Context:
+    """Agree with both peers on the job and on fresh keys."""
+    channel = Channel(transport)
+    secrets = SessionSecrets()
+    for peer in channel.role.peers:
+        channel.send(peer, job_hash, attempt.to_bytes(8, "big"), secrets.contribution())
+    contributions = {}
+    for peer in channel.role.peers:
+        hello = bytes(channel.receive(peer, _HASH_BYTES + 8 + CONTRIBUTION_BYTES))
+        if hello[:_HASH_BYTES] != job_hash or int.from_bytes(hello[_HASH_BYTES : _HASH_BYTES + 8], "big") != attempt:
+            raise PeerMisbehavedError(peer.title, "wants to run another job or another attempt")
+        contributions[peer] = hello[_HASH_BYTES + 8 :]
+    keys = secrets.agree(channel.role, contributions, job_hash, attempt)
+    channel.session = keys.session
+    return Context(channel, keys, progress)

@@ -1,0 +1,50 @@
+"""What a party reports when it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ppaurora.channel.base import Transport
+from ppaurora.party.context import Progress, no_progress, open_session
+from ppaurora.party.job import Job, run_job
+from ppaurora.sharing.stages import InputShare, ResultShare
+
+_SECONDS_BETWEEN_REPORTS = 0.1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A party's share of the result and what the run cost it."""
+
+    result: ResultShare | None
+    seconds: float
+    meter: dict[str, Any]
+    openings: dict[str, int]
+
+
+def take_part(
+    transport: Transport, job: Job, inputs: Sequence[InputShare], progress: Progress = no_progress
+) -> Outcome:
+    """Open a session and run the job in it."""
+    context = open_session(transport, job.hash(), progress=throttled(progress))
+    start = time.perf_counter()
+    result = run_job(context, job, inputs)
+    seconds = time.perf_counter() - start
+    return Outcome(result, seconds, context.meter.to_dict(), dict(context.openings))
+
+
+def throttled(progress: Progress, clock: Callable[[], float] = time.monotonic) -> Progress:
+    """Passes on a report now and then, and every last one."""
+    last = 0.0
+
+    def report(step: str, done: int, total: int) -> None:
+        nonlocal last
+        now = clock()
+        if done >= total or now - last >= _SECONDS_BETWEEN_REPORTS:
+            last = now
+            progress(step, done, total)
+
+    return report

@@ -1,0 +1,60 @@
+"""Agreement on the three pairwise keys of one attempt.
+
+Each party makes a fresh nonce and a fresh X25519 key pair and sends nonce and public key to both
+others. The key of a pair is HKDF-SHA256 over
+
+    secret:  the pair's X25519 shared secret
+    salt:    SHA-256 of the job's hash, the attempt number and all three nonces
+    info:    which pair
+
+so a second attempt at the same job never meets a mask of the first, and the third party cannot
+compute the key although it contributed to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from ppaurora.party.role import Role
+
+NONCE_BYTES = 32
+CONTRIBUTION_BYTES = NONCE_BYTES + 32
+
+
+@dataclass
+class PairKeys:
+    """This party's two pairwise keys and the session's public name."""
+
+    keys: dict[Role, bytes] = field(repr=False)
+    session: bytes
+
+
+class SessionSecrets:
+    """One party's contribution to a session's keys: made fresh, used once."""
+
+    def __init__(self) -> None:
+        self._nonce = os.urandom(NONCE_BYTES)
+        self._private = X25519PrivateKey.generate()
+
+    def contribution(self) -> bytes:
+        """What the two others get: nonce and public key."""
+        return self._nonce + self._private.public_key().public_bytes_raw()
+
+    def agree(self, me: Role, others: dict[Role, bytes], job_hash: bytes, attempt: int) -> PairKeys:
+        nonces = {role: contribution[:NONCE_BYTES] for role, contribution in others.items()}
+        nonces[me] = self._nonce
+        salt = hashlib.sha256(job_hash + attempt.to_bytes(8, "big") + b"".join(nonces[role] for role in Role)).digest()
+        keys = {}
+        for peer, contribution in others.items():
+            shared = self._private.exchange(X25519PublicKey.from_public_bytes(contribution[NONCE_BYTES:]))
+            low, high = sorted((me, peer))
+            info = b"ppaurora pair key %d%d" % (low, high)
+            keys[peer] = HKDF(hashes.SHA256(), 32, salt, info).derive(shared)
+        session = hashlib.sha256(b"ppaurora session\0" + salt).digest()[:8]
+        return PairKeys(keys, session)

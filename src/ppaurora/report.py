@@ -1,0 +1,89 @@
+"""What an evaluation returns."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ppaurora.party.outcome import Outcome
+from ppaurora.party.role import Role
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """What the computation took once the three servers were connected.
+
+    Bytes are what all parties handed to their channels, frame headers included, TLS overhead not.
+    Rounds are the longest chain of dependent messages.
+    """
+
+    seconds: float
+    bytes: int
+    rounds: int
+    messages: int
+    bytes_by_party: dict[str, int]
+    bytes_by_step: dict[str, int]
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> RunCost:
+        meters = [outcome.meter for outcome in outcomes]
+        by_step: Counter[str] = Counter()
+        for meter in meters:
+            by_step.update({step: tally["bytes"] for step, tally in meter["steps"].items()})
+        return cls(
+            seconds=max(outcome.seconds for outcome in outcomes),
+            bytes=sum(meter["bytes"] for meter in meters),
+            rounds=max(meter["rounds"] for meter in meters),
+            messages=sum(meter["messages"] for meter in meters),
+            bytes_by_party={role.title: meters[role]["bytes"] for role in Role},
+            bytes_by_step=dict(by_step),
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """The metrics on everyone's samples together, and what they cost."""
+
+    metrics: dict[str, float]
+    owners: int
+    samples: int
+    protocol: str
+    delta: int
+    transport: str
+    cost: RunCost
+    openings: dict[str, int]
+
+    def _metric(self, name: str) -> float:
+        if name not in self.metrics:
+            raise AttributeError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
+        return self.metrics[name]
+
+    @property
+    def auroc(self) -> float:
+        return self._metric("auroc")
+
+    @property
+    def auroc_no_ties(self) -> float:
+        return self._metric("auroc_no_ties")
+
+    @property
+    def aupr(self) -> float:
+        return self._metric("aupr")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "metrics": self.metrics,
+            "owners": self.owners,
+            "samples": self.samples,
+            "protocol": self.protocol,
+            "delta": self.delta,
+            "transport": self.transport,
+            "openings": self.openings,
+            "cost": vars(self.cost),
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2)

@@ -1,0 +1,1 @@
+"""Realisations of the functionalities that the algorithms are written on."""

@@ -1,0 +1,232 @@
+"""The functionalities on additive shares: x = x_0 + x_1 mod 2^64, proxy i holds x_i.
+
+Notation in the docstrings: <v> is a value of which each proxy holds a part; a mask is a random
+value that the helper knows and of which the proxies hold pseudorandom parts. Costs are in `costs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.party.context import Context
+from ppaurora.party.role import Role
+from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
+from ppaurora.sharing.shares import BitShare, RingShare, Words
+from ppaurora.suites.base import Records, Suite
+from ppaurora.suites.cecilia import compare, ties
+from ppaurora.suites.cecilia.residues import RESIDUES
+from ppaurora.suites.dealing import Dealing
+
+_63 = np.uint64(63)
+_ONE = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class _MaskedSign:
+    """What a proxy holds after a comparison of x = e + a with zero: MSB(x) = e_63 xor opposite xor h."""
+
+    e: Words  # public to the proxies
+    mask: Words  # part of a
+    opposite: Words  # common to the proxies
+    h: Words  # part of the bit that the helper knows
+
+    @property
+    def flip(self) -> Words:
+        return (self.e >> _63) ^ self.opposite
+
+
+class CeciliaSuite(Suite):
+    """One party's end."""
+
+    def __init__(self, context: Context) -> None:
+        self.holder = context.holder
+        self._context = context
+        self._role = context.role
+        self._unit = np.uint64(context.holder.unit)
+        self._dealing = Dealing(context, "cecilia")
+
+    def step(self, name: str) -> AbstractContextManager[None]:
+        return self._context.step(name)
+
+    def progress(self, step: str, done: int, total: int) -> None:
+        self._context.progress(step, done, total)
+
+    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
+        """OPENING. The proxies reveal x to each other, and proxy 0 tells the helper.
+
+        The helper has to know because it runs the same algorithm, whose course depends on x.
+        """
+        self._context.openings[name] += x.values.size
+        if self._role.is_helper:
+            (opened,) = self._dealing.receive(Role.PROXY_0, [(RING, x.shape)])
+            return opened
+        (opened,) = self._dealing.reveal([(RING, x.values)])()
+        if self._role is Role.PROXY_0:
+            self._dealing.send(Role.HELPER, [(RING, opened)])
+        return opened
+
+    def mul(self, x: RingShare, y: RingShare) -> RingShare:
+        """MUL. Beaver's multiplication with a triple from the helper.
+
+        1. masks a, b; the helper deals <ab>
+        2. the proxies reveal e = x - a and f = y - b
+        3. <xy> = ef + e<b> + f<a> + <ab>, plus parts of zero
+        """
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        a, b = self._dealing.mask(RING, x.shape), self._dealing.mask(RING, y.shape)
+        sums = self._dealing.reveal([(RING, x.values - a), (RING, y.values - b)])
+        (c,) = self._dealing.deal([(RING, shape)], lambda: [a * b])
+        if self._role.is_helper:
+            return RingShare.zeros(self.holder, shape)
+        e, f = sums()
+        return self._fresh(e * f * self._unit + e * b + f * a + c)
+
+    def to_ring(self, bits: BitShare) -> RingShare:
+        """From parts modulo 2 to parts modulo 2^64.
+
+        1. a mask of bits a; the helper deals <a> in the ring
+        2. the proxies reveal e = x xor a
+        3. <x> = e xor <a>, plus parts of zero
+        """
+        a = self._dealing.mask(BITS, bits.shape)
+        sums = self._dealing.reveal([(BITS, bits.values ^ a)])
+        (ring_a,) = self._dealing.deal([(RING, bits.shape)], lambda: [a.astype(np.uint64)])
+        if self._role.is_helper:
+            return RingShare.zeros(self.holder, bits.shape)
+        (e,) = sums()
+        return self._fresh(self._xor(e.astype(np.uint64), ring_a))
+
+    def msb(self, x: RingShare) -> RingShare:
+        """MSB. The sign bit of x in two's complement."""
+        sign, _ = self._masked_sign(x)
+        if self._role.is_helper:
+            return RingShare.zeros(self.holder, x.shape)
+        return self._fresh(self._xor(sign.flip, sign.h))
+
+    def modulus_conversion(self, x: RingShare) -> RingShare:
+        """MC. x mod 2^63, shared modulo 2^64.
+
+        With x = e + a and the carry out of the low 63 bits, c = [e' + a' >= 2^63]:
+        x' = e' + a' - 2^63·c = e' + a - 2^63·(a_63 xor c), and a_63 xor c = opposite xor h.
+        """
+        sign, _ = self._masked_sign(x)
+        if self._role.is_helper:
+            return RingShare.zeros(self.holder, x.shape)
+        wrap = self._xor(sign.opposite, sign.h)
+        return self._fresh(self._unit * (sign.e & compare.LOW_63) + sign.mask - (wrap << _63))
+
+    def compare(self, x: RingShare, y: RingShare) -> RingShare:
+        """CMP. 1 - MSB(x - y)."""
+        return 1 - self.msb(x - y)
+
+    def exchange(self, left: Records, right: Records) -> tuple[Records, Records]:
+        """CMP and both MUXes in one: with b = MSB(left - right), move b·(left - right) across.
+
+        The comparison has masked the difference already, so the product costs one more dealt
+        word; the labels cost a few bits. Three rounds, in place of four.
+        """
+        gap = left.keys - right.keys
+        unlike = left.labels ^ right.labels
+        _, products = self._masked_sign(gap, payloads=[(BITS, unlike.values)], times_x=True)
+        if self._role.is_helper:
+            return left, right
+        key_products, label_products = products
+        move = self._fresh(key_products)
+        turn = BitShare(self.holder, label_products ^ self._dealing.zero(BITS, unlike.shape))
+        return (
+            Records(left.keys - move, left.labels ^ turn),
+            Records(right.keys + move, right.labels ^ turn),
+        )
+
+    def div(self, numerator: RingShare, denominator: RingShare, bits: int) -> RingShare:
+        """DIV. Long division: a quotient bit per step, then the remainder, doubled.
+
+        Per step, with b = MSB(r - d): q <- 2q + (1 - b) and r <- r - d + b·d, the product from the
+        same masked comparison. r < 2d < 2^63 throughout.
+        """
+        remainder = numerator
+        quotient = RingShare.zeros(self.holder, numerator.shape)
+        for step in range(bits + 1):
+            if step:
+                remainder = remainder * 2
+            reduced = remainder - denominator
+            sign, products = self._masked_sign(reduced, payloads=[(RING, denominator.values)])
+            if self._role.is_helper:
+                continue
+            negative = self._fresh(self._xor(sign.flip, sign.h))
+            quotient = quotient * 2 + (1 - negative)
+            remainder = reduced + self._fresh(products[0])
+        return quotient
+
+    def differ(self, x: RingShare, y: RingShare) -> RingShare:
+        """Algorithm 3, as printed; see `ties`."""
+        return ties.differ(self._dealing, x - y)
+
+    def _fresh(self, part: Words) -> RingShare:
+        """A result's part, made fresh with a part of zero."""
+        return RingShare(self.holder, part + self._dealing.zero(RING, part.shape))
+
+    def _xor(self, public: Words, bit: Words) -> Words:
+        """Parts of p xor <b> = p + (1 - 2p)<b>, for a p that both proxies know."""
+        return self._unit * public + (_ONE - public - public) * bit
+
+    def _masked_sign(
+        self, x: RingShare, payloads: Sequence[tuple[Algebra, Array]] = (), *, times_x: bool = False
+    ) -> tuple[_MaskedSign, list[Array]]:
+        """The heart of MSB. Also gives parts of MSB(x)·v for every payload v, and first for x if asked.
+
+        1. masks a for x and for each payload; the proxies reveal e = x - a, and v - a for a payload
+        2. with ' for the low 63 bits, x = e + a gives MSB(x) = e_63 xor a_63 xor [a' > not e']
+        3. private compare tells the helper beta = [a' > not e'] xor opposite, where the proxies
+           chose `opposite` at random for every element
+        4. the helper deals <h> for h = a_63 xor beta = MSB(x) xor flip, with flip = e_63 xor opposite
+           known to the proxies; and <ha> for every product wanted, since hv = h(v - a) + ha
+        5. MSB(x) = flip xor <h>, and MSB(x)·v = flip·v + (1 - 2·flip)<hv>
+
+        The helper sees one bit per element, blinded by `opposite`. CECILIA shows it two, for it
+        turns 2^63·MSB(x) into MSB(x) in a step of its own; here the helper, who knows a, deals
+        the bit at once. Three rounds, in place of four.
+        """
+        dealing = self._dealing
+        operands = [(RING, x.values), *payloads]
+        masks = [dealing.mask(algebra, values.shape) for algebra, values in operands]
+        sums = dealing.reveal(
+            [(algebra, algebra.sub(v, mask)) for (algebra, v), mask in zip(operands, masks, strict=True)]
+        )
+        (thresholds,) = dealing.deal(
+            [(RESIDUES, compare.thresholds_shape(len(x)))],
+            lambda: [compare.thresholds_of(masks[0] & compare.LOW_63)],
+        )
+        wanted = slice(0 if times_x else 1, None)
+        kinds = [(RING, x.shape), *((algebra, values.shape) for algebra, values in operands[wanted])]
+        if self._role.is_helper:
+
+            def h_and_products() -> list[Array]:
+                beta = compare.answer(dealing.at_helper(RESIDUES, compare.message_shape(len(x))))
+                h = (masks[0] >> _63) ^ beta
+                return [h, *(h.astype(mask.dtype) * mask for mask in masks[wanted])]
+
+            dealing.deal(kinds, h_and_products)
+            nothing = np.zeros(0, dtype=np.uint64)
+            return _MaskedSign(nothing, nothing, nothing, nothing), []
+
+        blinds = compare.Blinds(dealing.blind, len(x))
+        shown = sums()
+        message = compare.message(~shown[0] & compare.LOW_63, thresholds, int(self._unit), blinds)
+        dealing.to_helper(RESIDUES, message)
+        h, *masked_products = dealing.deal(kinds, list)
+        sign = _MaskedSign(shown[0], masks[0], blinds.opposite.astype(np.uint64), h)
+        products = []
+        for (algebra, v), revealed, h_times_mask in zip(
+            operands[wanted], shown[wanted], masked_products, strict=True
+        ):
+            # Narrowing to bits takes the lowest bit of h's part, which is a part of h modulo 2.
+            h_times_v = algebra.add(revealed * (h & _ONE if algebra is BITS else h).astype(v.dtype), h_times_mask)
+            flip = sign.flip.astype(v.dtype)
+            products.append(flip * v ^ h_times_v if algebra is BITS else flip * v + (_ONE - flip - flip) * h_times_v)
+        return sign, products

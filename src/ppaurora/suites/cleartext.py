@@ -1,0 +1,52 @@
+"""The functionalities in the clear: one holder, no cryptography. The oracle of every algorithm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.sharing.shares import BitShare, Holder, RingShare
+from ppaurora.suites.base import Suite
+
+
+class CleartextSuite(Suite):
+    holder = Holder.CLEARTEXT
+
+    def __init__(self) -> None:
+        self.openings: Counter[str] = Counter()
+
+    def _share(self, values: NDArray[np.uint64]) -> RingShare:
+        return RingShare(self.holder, values)
+
+    def mul(self, x: RingShare, y: RingShare) -> RingShare:
+        return self._share(x.values * y.values)
+
+    def compare(self, x: RingShare, y: RingShare) -> RingShare:
+        difference = (x.values - y.values).view(np.int64)
+        return self._share((difference >= 0).astype(np.uint64))
+
+    def differ(self, x: RingShare, y: RingShare) -> RingShare:
+        return self._share((x.values != y.values).astype(np.uint64))
+
+    def div(self, numerator: RingShare, denominator: RingShare, bits: int) -> RingShare:
+        pairs = zip(numerator.values.tolist(), denominator.values.tolist(), strict=True)
+        quotients = [(n << bits) // d if d else (2 << bits) - 1 for n, d in pairs]
+        return self._share(np.array(quotients, dtype=np.uint64))
+
+    def to_ring(self, bits: BitShare) -> RingShare:
+        return self._share(bits.values.astype(np.uint64))
+
+    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
+        self.openings[name] += x.values.size
+        return x.values
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        yield
+
+    def progress(self, step: str, done: int, total: int) -> None:
+        pass
