@@ -118,4 +118,6 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
 def _spans(lengths: Iterable[tuple[int, int]]) -> list[tuple[int, slice]]:
     """Where each numbered part lies in the whole."""
     numbers, sizes = zip(*lengths, strict=True)
-    return [(n, slice(a, b)) for n, (a, b) in zip(numbers, pairwise(accumulate(sizes, initial=0)), strict=True)]
+    return [
+        (n, slice(a, b)) for n, (a, b) in zip(numbers, pairwise(accumulate(sizes, initial=0)), strict=True)
+    ]

@@ -1,10 +1,10 @@
 """The frame: a fixed header, then exactly as many bytes as it announces. No I/O here.
 
-    magic     4 bytes   "PPA1"
-    depth     4 bytes   how many messages led to this one, itself included (for counting rounds)
-    session   8 bytes   the session's public name; zeros until the keys are agreed
-    sequence  8 bytes   0, 1, 2, ... per direction of a link
-    length    8 bytes   of the payload that follows
+magic     4 bytes   "PPA1"
+depth     4 bytes   how many messages led to this one, itself included (for counting rounds)
+session   8 bytes   the session's public name; zeros until the keys are agreed
+sequence  8 bytes   0, 1, 2, ... per direction of a link
+length    8 bytes   of the payload that follows
 """
 
 from __future__ import annotations

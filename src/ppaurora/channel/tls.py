@@ -52,7 +52,9 @@ class Identity:
 
     def check(self, peer: Role, sock: ssl.SSLSocket) -> None:
         if fingerprint(sock.getpeercert(binary_form=True) or b"") != self.pins[peer]:
-            raise PeerMisbehavedError(peer.title, "presented a certificate that is not the one pinned for its role")
+            raise PeerMisbehavedError(
+                peer.title, "presented a certificate that is not the one pinned for its role"
+            )
 
 
 def fingerprint(certificate_der: bytes) -> str:
@@ -107,7 +109,9 @@ def _connect(peer: Role, identity: Identity, address: tuple[str, int], deadline:
         raw.close()
         if isinstance(error, PeerMisbehavedError):
             raise
-        raise PeerMisbehavedError(peer.title, f"at {where} failed the TLS handshake: {_reason(error)}") from error
+        raise PeerMisbehavedError(
+            peer.title, f"at {where} failed the TLS handshake: {_reason(error)}"
+        ) from error
     return sock
 
 

@@ -60,7 +60,8 @@ def make_identities(folder: Path) -> dict[Role, Identity]:
         )
         pins[role] = fingerprint(certificate.public_bytes(serialization.Encoding.DER))
     return {
-        role: Identity(*paths[role], authority_path, {peer: pins[peer] for peer in role.peers}) for role in Role
+        role: Identity(*paths[role], authority_path, {peer: pins[peer] for peer in role.peers})
+        for role in Role
     }
 
 
@@ -68,7 +69,9 @@ def _name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()

@@ -48,7 +48,9 @@ def run_in_processes(
             parties.start()
             addresses = {role: ("127.0.0.1", port) for role, port in parties.ports(timeout).items()}
             for role in Role:
-                parties.order(role, _order(role, job, identities[role], addresses, timeout), inputs.get(role, ()))
+                parties.order(
+                    role, _order(role, job, identities[role], addresses, timeout), inputs.get(role, ())
+                )
             return parties.outcomes(progress)
         finally:
             parties.stop()
@@ -103,7 +105,9 @@ class _Parties:
             try:
                 role, event = self._events.get(timeout=max(deadline - time.monotonic(), 0))
             except queue.Empty:
-                raise PartyFailedError(f"the embedded servers did not start within {timeout:g} seconds") from None
+                raise PartyFailedError(
+                    f"the embedded servers did not start within {timeout:g} seconds"
+                ) from None
             if event is None or event["event"] != "listening":
                 raise self._failure(role, event)
             ports[role] = event["port"]

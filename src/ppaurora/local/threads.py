@@ -21,7 +21,7 @@ def run_in_threads(party: Callable[[Role], T], transports: Sequence[Transport]) 
     def run(role: Role) -> None:
         try:
             results[role] = party(role)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             failures.append(error)
         finally:
             transports[role].close()

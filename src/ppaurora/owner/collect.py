@@ -12,7 +12,11 @@ from ppaurora.sharing.stages import ResultShare
 def combine(shares: tuple[ResultShare, ResultShare], metrics: Sequence[str]) -> dict[str, float]:
     """The metrics by name. Only an owner may do this."""
     defined, *quotients = (shares[0].words + shares[1].words).tolist()
-    if len(quotients) != len(metrics) or defined > 1 or any(quotient >> (QUOTIENT_BITS + 1) for quotient in quotients):
+    if (
+        len(quotients) != len(metrics)
+        or defined > 1
+        or any(quotient >> (QUOTIENT_BITS + 1) for quotient in quotients)
+    ):
         raise ProtocolError("the two result shares do not belong together; run the evaluation again")
     if not defined:
         raise UndefinedResultError("undefined: one class only")

@@ -39,7 +39,9 @@ def check_samples(
     labels, scores = np.asarray(y_true), np.asarray(y_score)
     for name, array in (("y_true", labels), ("y_score", scores)):
         if array.ndim != 1:
-            raise DataError(f"needs one value per sample, got an array of shape {array.shape}", source=source, column=name)
+            raise DataError(
+                f"needs one value per sample, got an array of shape {array.shape}", source=source, column=name
+            )
     if len(labels) != len(scores):
         raise DataError(f"y_true has {len(labels)} values, y_score has {len(scores)}", source=source)
     if not len(scores):
@@ -86,11 +88,15 @@ def labels_from(
             if name in ("", "nan", "none"):
                 raise DataError("the label is missing", source=source, row=row, column=column)
             if pos_label is None:
-                raise DataError("the label is neither 0 nor 1", source=source, row=row, column=column, hint=LABEL_HINT)
+                raise DataError(
+                    "the label is neither 0 nor 1", source=source, row=row, column=column, hint=LABEL_HINT
+                )
             if len(known) == 2:
                 raise DataError(
                     "a third label, where one beside the positive one is allowed",
-                    source=source, row=row, column=column,
+                    source=source,
+                    row=row,
+                    column=column,
                     hint="check the spelling, or map the labels to two",
                 )
             bit = known[name] = 0

@@ -51,7 +51,9 @@ def _read(file: Iterator[str], source: str, score: str, label: str, pos_label: s
             continue
         if len(record) != len(header):
             raise DataError(
-                f"has {len(record)} values where the header names {len(header)} columns", source=source, row=row
+                f"has {len(record)} values where the header names {len(header)} columns",
+                source=source,
+                row=row,
             )
         scores.append(_number(record[score_at], source, row, score))
         labels.append(record[label_at])
@@ -72,7 +74,11 @@ def _find(name: str, header: list[str], source: str) -> int:
     if matches:
         raise DataError(f"has {matches} columns of that name", source=source, row=1, column=name)
     raise DataError(
-        "there is no such column", source=source, row=1, column=name, hint=f"the file has: {', '.join(header)}"
+        "there is no such column",
+        source=source,
+        row=1,
+        column=name,
+        hint=f"the file has: {', '.join(header)}",
     )
 
 

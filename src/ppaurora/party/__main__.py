@@ -34,9 +34,13 @@ def main() -> int:
         peer = getattr(error, "peer", None)
         _say(event="error", kind=type(error).__name__, message=str(error), peer=peer)
         return error.exit_code
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         # The text of an unforeseen error might quote data: only its type and place are told.
-        _say(event="error", kind="MisuseError", message=f"internal error: {type(error).__name__} {_place(error)}")
+        _say(
+            event="error",
+            kind="MisuseError",
+            message=f"internal error: {type(error).__name__} {_place(error)}",
+        )
         if os.environ.get("PPAURORA_DEBUG"):
             raise
         return 70

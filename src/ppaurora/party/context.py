@@ -63,7 +63,10 @@ def open_session(
     contributions = {}
     for peer in channel.role.peers:
         hello = bytes(channel.receive(peer, _HASH_BYTES + 8 + CONTRIBUTION_BYTES))
-        if hello[:_HASH_BYTES] != job_hash or int.from_bytes(hello[_HASH_BYTES : _HASH_BYTES + 8], "big") != attempt:
+        if (
+            hello[:_HASH_BYTES] != job_hash
+            or int.from_bytes(hello[_HASH_BYTES : _HASH_BYTES + 8], "big") != attempt
+        ):
             raise PeerMisbehavedError(peer.title, "wants to run another job or another attempt")
         contributions[peer] = hello[_HASH_BYTES + 8 :]
     keys = secrets.agree(channel.role, contributions, job_hash, attempt)

@@ -49,7 +49,9 @@ class SessionSecrets:
     def agree(self, me: Role, others: dict[Role, bytes], job_hash: bytes, attempt: int) -> PairKeys:
         nonces = {role: contribution[:NONCE_BYTES] for role, contribution in others.items()}
         nonces[me] = self._nonce
-        salt = hashlib.sha256(job_hash + attempt.to_bytes(8, "big") + b"".join(nonces[role] for role in Role)).digest()
+        salt = hashlib.sha256(
+            job_hash + attempt.to_bytes(8, "big") + b"".join(nonces[role] for role in Role)
+        ).digest()
         keys = {}
         for peer, contribution in others.items():
             shared = self._private.exchange(X25519PublicKey.from_public_bytes(contribution[NONCE_BYTES:]))

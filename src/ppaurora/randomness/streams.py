@@ -89,7 +89,9 @@ class StreamFamily:
 
     def open(self, label: str) -> Stream:
         if label in self._opened:
-            raise MisuseError(f"stream '{label}' under key {self._name} was opened before; a mask must not be reused")
+            raise MisuseError(
+                f"stream '{label}' under key {self._name} was opened before; a mask must not be reused"
+            )
         self._opened.add(label)
         expand = HKDFExpand(hashes.SHA256(), 32, b"ppaurora stream\0" + label.encode())
         return Stream(expand.derive(self._key), f"{self._name}/{label}")

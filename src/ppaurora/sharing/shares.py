@@ -152,4 +152,3 @@ def to_words(public: Public) -> Words:
     if isinstance(public, int):
         return np.asarray(public % (1 << 64), dtype=np.uint64)
     return public.astype(np.uint64)
-

@@ -71,7 +71,10 @@ class Dealing:
         values = list(make())
         self.send(
             Role.PROXY_1,
-            [(algebra, algebra.sub(v, pad)) for (algebra, _), v, pad in zip(kinds, values, pads, strict=True)],
+            [
+                (algebra, algebra.sub(v, pad))
+                for (algebra, _), v, pad in zip(kinds, values, pads, strict=True)
+            ],
         )
         return values
 

@@ -1,9 +1,9 @@
 """A world of three parties in threads, whose messages can be watched and changed on their way.
 
-    world = World()
-    run = world.run(lambda suite, x, y: suite.mul(x, y), [3, 5], [4, 6])
-    run.value          # array([12, 30]): the proxies' parts, added
-    run.cost           # what it took: messages, bytes, rounds
+world = World()
+run = world.run(lambda suite, x, y: suite.mul(x, y), [3, 5], [4, 6])
+run.value          # array([12, 30]): the proxies' parts, added
+run.cost           # what it took: messages, bytes, rounds
 """
 
 from __future__ import annotations
@@ -100,7 +100,13 @@ class World:
             before = context.meter.messages, context.meter.bytes, context.meter.depth
             result = function(self._suite(context), *(shares[role] for shares in shared))
             meter = context.meter
-            return result, context, meter.messages - before[0], meter.bytes - before[1], meter.depth - before[2]
+            return (
+                result,
+                context,
+                meter.messages - before[0],
+                meter.bytes - before[1],
+                meter.depth - before[2],
+            )
 
         outcomes = run_in_threads(party, transports)
         results, contexts, messages, sent, rounds = zip(*outcomes, strict=True)

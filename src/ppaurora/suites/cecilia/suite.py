@@ -226,7 +226,11 @@ class CeciliaSuite(Suite):
             operands[wanted], shown[wanted], masked_products, strict=True
         ):
             # Narrowing to bits takes the lowest bit of h's part, which is a part of h modulo 2.
-            h_times_v = algebra.add(revealed * (h & _ONE if algebra is BITS else h).astype(v.dtype), h_times_mask)
+            h_times_v = algebra.add(
+                revealed * (h & _ONE if algebra is BITS else h).astype(v.dtype), h_times_mask
+            )
             flip = sign.flip.astype(v.dtype)
-            products.append(flip * v ^ h_times_v if algebra is BITS else flip * v + (_ONE - flip - flip) * h_times_v)
+            products.append(
+                flip * v ^ h_times_v if algebra is BITS else flip * v + (_ONE - flip - flip) * h_times_v
+            )
         return sign, products

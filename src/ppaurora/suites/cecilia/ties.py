@@ -29,7 +29,9 @@ def differ(dealing: Dealing, d: RingShare) -> RingShare:
     count = len(d)
     total = 2 * count
     if dealing.role.is_helper:
-        dealing.deal([(RING, (total,))], lambda: [(dealing.at_helper(XOR_WORDS, (total,)) != 0).astype(np.uint64)])
+        dealing.deal(
+            [(RING, (total,))], lambda: [(dealing.at_helper(XOR_WORDS, (total,)) != 0).astype(np.uint64)]
+        )
         return RingShare.zeros(d.holder, d.shape)
     common = dealing.blind
     part = np.uint64(0) - d.values if dealing.role is Role.PROXY_0 else d.values

@@ -1,0 +1,119 @@
+"""`ppaurora evaluate`: one file per owner, three servers on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from ppaurora.algorithms.curves import METRICS
+from ppaurora.evaluation import DEFAULT_METRICS, TRANSPORTS, evaluate_samples
+from ppaurora.owner import read_table
+from ppaurora.party.context import Progress as Report_progress
+from ppaurora.party.job import PROTOCOLS
+from ppaurora.report import Report
+
+
+@click.command("evaluate")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--score", default="score", show_default=True, help="Column with the model's scores.")
+@click.option("--label", default="label", show_default=True, help="Column with the true labels.")
+@click.option("--pos-label", default=None, help="The positive label, if labels are not 0/1 or true/false.")
+@click.option(
+    "--metrics", default=",".join(DEFAULT_METRICS), show_default=True, help=f"Any of {', '.join(METRICS)}."
+)
+@click.option("--protocol", type=click.Choice(PROTOCOLS), default="paper", show_default=True)
+@click.option(
+    "--delta",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Records moved per shuffling, odd. Above 1 the servers learn some comparisons.",
+)
+@click.option("--transport", type=click.Choice(TRANSPORTS), default="tls", show_default=True)
+@click.option(
+    "--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for a silent server."
+)
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def evaluate_command(
+    files: tuple[Path, ...],
+    score: str,
+    label: str,
+    pos_label: str | None,
+    metrics: str,
+    protocol: str,
+    delta: int,
+    transport: str,
+    timeout: float,
+    output: str,
+) -> None:
+    """Evaluate a model on several owners' FILES together, one CSV file per owner.
+
+    Three servers are started on this machine; they compute on shares of the data.
+    """
+    owners = [read_table(path, score, label, pos_label) for path in files]
+    with _progress_bar() as progress:
+        report = evaluate_samples(
+            owners,
+            metrics=[name.strip() for name in metrics.split(",") if name.strip()],
+            protocol=protocol,
+            delta=delta,
+            transport=transport,
+            progress=progress,
+            timeout=timeout,
+        )
+    if output == "json":
+        click.echo(report.to_json())
+    else:
+        print_report(report)
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Report_progress]:
+    """On standard error, and only if that is a terminal."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks: dict[str, int] = {}
+
+        def update(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bar.add_task(step, total=total)
+            bar.update(bar.task_ids[tasks[step]], completed=done, total=total)
+
+        yield update
+
+
+def print_report(report: Report) -> None:
+    console = Console()
+    table = Table(title=f"{report.samples} samples of {report.owners} owners", title_justify="left")
+    table.add_column("metric")
+    table.add_column("value", justify="right")
+    for name, value in report.metrics.items():
+        table.add_row(name, f"{value:.12f}")
+    console.print(table)
+    cost = report.cost
+    console.print(
+        f"protocol {report.protocol} (delta {report.delta}), transport {report.transport}: "
+        f"{cost.seconds:.2f} s, {cost.bytes / 1e6:.2f} MB, {cost.rounds} rounds",
+        highlight=False,
+    )
+    if report.openings:
+        opened = "; ".join(f"{name}: {count}" for name, count in report.openings.items())
+        console.print(f"opened to the servers: {opened}", highlight=False)
+    else:
+        console.print("opened to the servers: nothing", highlight=False)

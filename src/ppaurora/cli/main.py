@@ -1,0 +1,41 @@
+"""`ppaurora`, and what every command has in common: errors without a traceback, stable exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+import ppaurora
+from ppaurora.cli.evaluate import evaluate_command
+from ppaurora.errors import PpauroraError
+
+EXIT_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(ppaurora.__version__, prog_name="ppaurora")
+def cli() -> None:
+    """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
+
+    Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed, 130 interrupted.
+    """
+
+
+cli.add_command(evaluate_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    try:
+        code = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except PpauroraError as error:
+        click.echo(f"ppaurora: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Abort:
+        click.echo("ppaurora: interrupted; nothing was kept", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    sys.exit(code if isinstance(code, int) else 0)
