@@ -30,9 +30,8 @@ def main() -> int:
     print("Three hospitals, each with its own test samples:")
     for name, (labels, scores) in hospitals.items():
         alone = roc_auc_score(labels, scores)
-        print(
-            f"  {name:8} {len(labels):4} samples, {len(set(scores)):3} different scores, AUROC alone {alone:.3f}"
-        )
+        different = len(set(scores))
+        print(f"  {name:8} {len(labels):4} samples, {different:3} different scores, AUROC alone {alone:.3f}")
 
     print("\nEach splits its samples into two shares. Proxy 0, proxy 1 and the helper compute on shares ...")
     report = ppaurora.evaluate(list(hospitals.values()), metrics=("auroc", "aupr"), transport="tls")

@@ -1,4 +1,4 @@
-"""Certificates for one run on this machine: an authority that is forgotten, and one certificate per server."""
+"""Certificates for one run on this machine: an authority that is forgotten, a certificate per server."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ without a main guard. Whatever ends the driver ends them: an error, Ctrl-C, or a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -170,9 +171,6 @@ class _Parties:
             process.kill()
         for process in self._processes.values():
             process.wait()
-            for pipe in (process.stdin,):
-                if pipe is not None:
-                    try:
-                        pipe.close()
-                    except BrokenPipeError:
-                        pass
+            if process.stdin is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.close()

@@ -45,5 +45,5 @@ def run_in_threads(party: Callable[[Role], T], transports: Sequence[Transport]) 
 
 
 def root_cause(failures: Sequence[BaseException]) -> BaseException:
-    """A party that lost its peer only echoes what happened there: prefer the error that did not come from a peer."""
+    """A party that lost its peer only echoes what happened there: prefer an error of another kind."""
     return next((failure for failure in failures if not isinstance(failure, PeerError)), failures[0])

@@ -9,9 +9,10 @@ from ppaurora.errors import ProtocolError, UndefinedResultError
 from ppaurora.sharing.stages import ResultShare
 
 
-def combine(shares: tuple[ResultShare, ResultShare], metrics: Sequence[str]) -> dict[str, float]:
+def combine(shares: Sequence[ResultShare], metrics: Sequence[str]) -> dict[str, float]:
     """The metrics by name. Only an owner may do this."""
-    defined, *quotients = (shares[0].words + shares[1].words).tolist()
+    from_proxy_0, from_proxy_1 = shares
+    defined, *quotients = (from_proxy_0.words + from_proxy_1.words).tolist()
     if (
         len(quotients) != len(metrics)
         or defined > 1

@@ -53,10 +53,11 @@ def _serve(commands: BinaryIO) -> None:
         order: dict[str, Any] = json.loads(commands.readline())
         role = Role(order["role"])
         job = Job.from_json(order["job"])
-        inputs = []
+        inputs: list[InputShare] = []
         if not role.is_helper:
-            for size in job.sizes:
-                inputs.append(InputShare.from_bytes(commands.read(InputShare.wire_bytes(size)), size))
+            inputs = [
+                InputShare.from_bytes(commands.read(InputShare.wire_bytes(size)), size) for size in job.sizes
+            ]
         threading.Thread(target=_leave_with_driver, args=(commands,), daemon=True).start()
         identity = Identity(
             Path(order["certificate"]),

@@ -49,7 +49,8 @@ class WorldRun:
     @property
     def value(self) -> NDArray[Any]:
         """The secret, from the proxies' parts of the only result."""
-        return reconstruct(self.results)
+        secret: NDArray[Any] = reconstruct(self.results)
+        return secret
 
     @property
     def openings(self) -> Counter[str]:
@@ -87,8 +88,10 @@ class World:
         self._job_hash = job_hash
 
     def run(self, function: Callable[..., Any], *inputs: Any) -> WorldRun:
-        """`function(suite, *shares)` at every party. Integer inputs are shared in the ring, bool ones modulo 2;
-        other inputs are passed on as they are."""
+        """`function(suite, *shares)` at every party.
+
+        Inputs of integers are shared in the ring, of bools modulo 2; others are passed on as they are.
+        """
         shared = [share_input(value) for value in inputs]
         log: list[Message] = []
         transports = [
@@ -138,7 +141,7 @@ def share_input(value: Any) -> list[Any]:
 
 
 def reconstruct(results: Sequence[Any]) -> Any:
-    """The secret behind parts; tuples and lists of shares one by one; anything else must be the same everywhere."""
+    """The secret behind the parties' parts, in tuples and lists one by one; else what all three returned."""
     first = results[0]
     if isinstance(first, RingShare):
         return first.values + results[1].values

@@ -28,7 +28,6 @@ hides the position of a single zero as well as any other.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ppaurora.randomness.streams import Stream
 from ppaurora.sharing.algebra import Shape
@@ -89,7 +88,8 @@ def message(z: Words, thresholds: Bytes, unit: int, blinds: Blinds) -> Bytes:
     c = chosen.astype(np.uint16)
     c[1:] += np.cumsum(unequal[:-1], axis=0, dtype=np.uint16)
 
-    blinded = reduce(c) * blinds.factors.astype(np.uint16)
+    blinded = reduce(c).astype(np.uint16)
+    blinded *= blinds.factors
     blinded += blinds.zeros if unit == 0 else np.uint8(MODULUS) - blinds.zeros
     return _permute(reduce(blinded), blinds.places)
 
@@ -100,9 +100,11 @@ def _permute(rows: Bytes, places: Bytes) -> Bytes:
     source = np.arange(DIGITS)[:, np.newaxis] ^ (places & np.uint8(DIGITS - 1)).astype(np.intp)
     source *= count
     source += np.arange(count)
-    return rows.reshape(-1).take(source)
+    permuted: Bytes = rows.reshape(-1).take(source)
+    return permuted
 
 
-def answer(blinded: Bytes) -> NDArray[np.uint8]:
+def answer(blinded: Bytes) -> Bytes:
     """1 where one of the blinded values is zero."""
-    return (blinded == 0).any(axis=0).view(np.uint8)
+    zeros: Bytes = (blinded == 0).any(axis=0).view(np.uint8)
+    return zeros

@@ -22,7 +22,8 @@ def reduce(values: NDArray[np.uint16]) -> NDArray[np.uint8]:
     """values mod 37. The division by a constant is vectorised, the remainder operator is not."""
     quotient = values // np.uint16(MODULUS)
     quotient *= np.uint16(MODULUS)
-    return np.subtract(values, quotient, dtype=np.uint16).astype(np.uint8)
+    remainder: NDArray[np.uint8] = (values - quotient).astype(np.uint8)
+    return remainder
 
 
 def draw(stream: Stream, modulus: int, shape: Shape) -> NDArray[np.uint8]:
@@ -39,7 +40,7 @@ def pack(residues: NDArray[np.uint8]) -> NDArray[np.uint64]:
     digits.reshape(-1)[: residues.size] = residues.reshape(-1)
     pairs = digits[:, :, 0] + digits[:, :, 1] * np.uint16(MODULUS)
     fours = pairs[:, 0] + pairs[:, 1] * np.uint32(MODULUS**2)
-    packed = fours[2] * np.uint64(MODULUS**4)
+    packed: NDArray[np.uint64] = fours[2] * np.uint64(MODULUS**4)
     packed += fours[1]
     packed *= np.uint64(MODULUS**4)
     packed += fours[0]
@@ -87,8 +88,9 @@ class Residues:
 
 
 def _fold(values: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Values below 74 modulo 37: subtracting wraps the small ones around to above 200, so the minimum is right."""
-    return np.minimum(values, values - np.uint8(MODULUS))
+    """Values below 74 modulo 37: subtraction wraps the small ones around to above 200, where they lose."""
+    folded: NDArray[np.uint8] = np.minimum(values, values - np.uint8(MODULUS))
+    return folded
 
 
 RESIDUES = Residues()

@@ -221,16 +221,22 @@ class CeciliaSuite(Suite):
         dealing.to_helper(RESIDUES, message)
         h, *masked_products = dealing.deal(kinds, list)
         sign = _MaskedSign(shown[0], masks[0], blinds.opposite.astype(np.uint64), h)
-        products = []
-        for (algebra, v), revealed, h_times_mask in zip(
-            operands[wanted], shown[wanted], masked_products, strict=True
-        ):
-            # Narrowing to bits takes the lowest bit of h's part, which is a part of h modulo 2.
-            h_times_v = algebra.add(
-                revealed * (h & _ONE if algebra is BITS else h).astype(v.dtype), h_times_mask
+        products = [
+            _times_msb(sign, algebra, v, revealed, h_times_mask)
+            for (algebra, v), revealed, h_times_mask in zip(
+                operands[wanted], shown[wanted], masked_products, strict=True
             )
-            flip = sign.flip.astype(v.dtype)
-            products.append(
-                flip * v ^ h_times_v if algebra is BITS else flip * v + (_ONE - flip - flip) * h_times_v
-            )
+        ]
         return sign, products
+
+
+def _times_msb(sign: _MaskedSign, algebra: Algebra, v: Array, revealed: Array, h_times_mask: Array) -> Array:
+    """A part of MSB(x)·v = flip·v + (1 - 2·flip)·hv, with hv = h(v - a) + ha; without signs modulo 2.
+
+    The lowest bit of a part of h modulo 2^64 is a part of h modulo 2.
+    """
+    if algebra is BITS:
+        h_bit, flip_bit = ((word & _ONE).astype(np.uint8) for word in (sign.h, sign.flip))
+        return (flip_bit & v) ^ (h_bit & revealed) ^ h_times_mask
+    flip = sign.flip
+    return flip * v + (_ONE - flip - flip) * (sign.h * revealed + h_times_mask)
