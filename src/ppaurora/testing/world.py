@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ Tamper = Callable[[Role, Role, bytes], bytes]
 class Message:
     sender: Role
     receiver: Role
-    payload: bytes
+    payload: bytes = field(repr=False)
 
 
 @dataclass
