@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ppaurora.sharing import BitShare, Holder, RingShare
-from ppaurora.suites.base import Records, Suite
+from ppaurora.suites.arrays import ArrayRecords as Records
+from ppaurora.suites.base import Suite
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.testing import World
 from tests.oracles import Sample

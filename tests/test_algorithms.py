@@ -15,7 +15,8 @@ from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.scan import previous_flagged
 from ppaurora.errors import InputError
 from ppaurora.sharing import RingShare
-from ppaurora.suites.base import Records, Suite
+from ppaurora.suites.arrays import ArrayRecords as Records
+from ppaurora.suites.base import Suite
 from ppaurora.testing import World
 from tests.cases import Owner, by_three_parties, encoded, in_the_clear, owners
 from tests.oracles import exact_aupr, exact_auroc

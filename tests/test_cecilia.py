@@ -14,7 +14,8 @@ from ppaurora.errors import PeerMisbehavedError
 from ppaurora.party.role import Role
 from ppaurora.randomness import Stream
 from ppaurora.sharing import BitShare, RingShare
-from ppaurora.suites.base import Records, Suite
+from ppaurora.suites.arrays import ArrayRecords as Records
+from ppaurora.suites.base import Suite
 from ppaurora.suites.cecilia import CeciliaSuite, compare, costs
 from ppaurora.suites.cecilia.compare import LOW_63, Blinds
 from ppaurora.suites.cecilia.residues import MODULUS, RESIDUES, draw, pack, unpack

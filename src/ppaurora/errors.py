@@ -2,7 +2,8 @@
 
     PpauroraError
     ├── InputError                 what the user gave cannot be used            exit code 2
-    │   └── DataError              ... and it is in the data: owner, row, column
+    │   ├── DataError              ... and it is in the data: owner, row, column
+    │   └── UnsortedListError      ... found inside the computation, owner named
     ├── UndefinedResultError       the metric does not exist for this data      exit code 2
     ├── ProtocolError              the computation could not be finished        exit code 3
     │   ├── PeerError              ... and it is a peer's doing, named
@@ -17,11 +18,23 @@ No message carries a secret: no score, label, share, key or mask.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PpauroraError(Exception):
     """Everything that ppaurora raises on purpose."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes, whatever their constructors take."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[PpauroraError], args: tuple[Any, ...], fields: dict[str, Any]) -> PpauroraError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(fields)
+    return error
 
 
 class InputError(PpauroraError):
@@ -52,6 +65,10 @@ class DataError(InputError):
         if column is not None:
             where.append(f"column '{column}'")
         super().__init__(f"{', '.join(where)}: {problem}" + (f" ({hint})" if hint else ""))
+
+
+class UnsortedListError(InputError):
+    """An owner's list is not sorted, found inside the computation."""
 
 
 class UndefinedResultError(PpauroraError):

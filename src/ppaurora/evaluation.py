@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from ppaurora.channel.memory import memory_transports
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
-from ppaurora.owner import Samples, check_samples, combine, prepare, split
+from ppaurora.owner import Samples, check_samples, combine, least_key_bits, prepare, split
 from ppaurora.party.context import Progress, no_progress
 from ppaurora.party.job import Job
 from ppaurora.party.outcome import Outcome, take_part
@@ -20,14 +21,16 @@ from ppaurora.sharing.stages import InputShare
 
 TRANSPORTS = ("memory", "tls")
 DEFAULT_METRICS = ("auroc", "aupr")
+MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
 
 
 def evaluate(
     owners: Sequence[tuple[ArrayLike, ArrayLike]],
     *,
     metrics: Sequence[str] = DEFAULT_METRICS,
-    protocol: str = "paper",
+    protocol: str = "fast",
     delta: int = 1,
+    key_bits: int | None = None,
     transport: str = "memory",
     pos_label: object | None = None,
     progress: Progress = no_progress,
@@ -36,24 +39,30 @@ def evaluate(
     """Evaluate a model on several owners' samples together.
 
     owners      one (y_true, y_score) per owner, as scikit-learn's metrics take them
-    metrics     any of "auroc", "auroc_no_ties" (as if no scores were equal), "aupr"
-    protocol    "paper": as in the paper ppAURORA; scores in [0, 1]
-    delta       how many records move per shuffling; odd. 1 opens nothing, larger values open
-                comparisons to the servers and are faster
+    metrics     any of "auroc", "aupr" (trapezoids), "ap" (average precision), "auroc_no_ties" (as if
+                no scores were equal)
+    protocol    "fast": any finite scores; "paper": as in the paper ppAURORA, scores in [0, 1]
+    delta       for "paper": how many records move per shuffling; odd. 1 opens nothing, larger
+                values open comparisons to the servers and are faster
+    key_bits    for "fast": 32 if all scores are float32, else 64; by default what the data needs
     transport   "memory": three threads; "tls": three processes, mutual TLS on loopback
     pos_label   the label of the positive class, if labels are not 0/1 or true/false
     progress    called with (step, done, total) during long work
     timeout     seconds a server waits for a silent peer before it gives up
     """
-    samples = [
-        check_samples(f"owner {number}", y_true, y_score, pos_label)
-        for number, (y_true, y_score) in enumerate(owners, start=1)
-    ]
+    samples = []
+    for number, owner in enumerate(owners, start=1):
+        try:
+            y_true, y_score = owner
+        except (TypeError, ValueError):
+            raise InputError(f"owner {number}: give two arrays, (y_true, y_score)") from None
+        samples.append(check_samples(f"owner {number}", y_true, y_score, pos_label))
     return evaluate_samples(
         samples,
         metrics=metrics,
         protocol=protocol,
         delta=delta,
+        key_bits=key_bits,
         transport=transport,
         progress=progress,
         timeout=timeout,
@@ -66,6 +75,7 @@ def evaluate_samples(
     metrics: Sequence[str],
     protocol: str,
     delta: int,
+    key_bits: int | None,
     transport: str,
     progress: Progress,
     timeout: float,
@@ -73,10 +83,19 @@ def evaluate_samples(
     """`evaluate` for samples that are checked already."""
     if transport not in TRANSPORTS:
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
-    if isinstance(metrics, str):
-        raise InputError(f"metrics must be a list of names, for instance ['{metrics}']")
-    job = Job(tuple(len(samples) for samples in owners), tuple(metrics), protocol, delta)
-    shares = [split(prepare(samples)) for samples in owners]
+    names = tuple(metrics)
+    if isinstance(metrics, str) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"metrics must be a list of names, for instance {list(DEFAULT_METRICS)}")
+    if not 0 < timeout <= MOST_SECONDS_OF_SILENCE:
+        raise InputError(f"the timeout must be above 0 and at most {MOST_SECONDS_OF_SILENCE} seconds")
+    try:
+        delta = int(operator.index(delta))
+    except TypeError:
+        raise InputError(f"delta must be an odd number, 1 or larger, not {delta!r}") from None
+    if key_bits is None:
+        key_bits = least_key_bits(owners)
+    job = Job(tuple(len(samples) for samples in owners), names, protocol, key_bits, delta)
+    shares = [split(prepare(samples, protocol, key_bits), protocol, key_bits) for samples in owners]
     inputs: dict[Role, Sequence[InputShare]] = {
         Role.PROXY_0: [share for share, _ in shares],
         Role.PROXY_1: [share for _, share in shares],
@@ -90,6 +109,7 @@ def evaluate_samples(
         samples=sum(job.sizes),
         protocol=job.protocol,
         delta=job.delta,
+        key_bits=job.key_bits,
         transport=transport,
         cost=RunCost.of(outcomes),
         openings=outcomes[Role.PROXY_0].openings,

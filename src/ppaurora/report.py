@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ppaurora.party.outcome import Outcome
@@ -52,6 +52,7 @@ class Report:
     samples: int
     protocol: str
     delta: int
+    key_bits: int
     transport: str
     cost: RunCost
     openings: dict[str, int]
@@ -73,17 +74,12 @@ class Report:
     def aupr(self) -> float:
         return self._metric("aupr")
 
+    @property
+    def ap(self) -> float:
+        return self._metric("ap")
+
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "metrics": self.metrics,
-            "owners": self.owners,
-            "samples": self.samples,
-            "protocol": self.protocol,
-            "delta": self.delta,
-            "transport": self.transport,
-            "openings": self.openings,
-            "cost": vars(self.cost),
-        }
+        return asdict(self)
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2)

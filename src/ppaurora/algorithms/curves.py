@@ -1,7 +1,7 @@
-"""The areas: Algorithms 1, 2 and 4 of the paper, over one merged list.
+"""The areas: Algorithms 1, 2 and 4 of the paper and average precision, over one merged list.
 
-Each returns numerator and denominator; `areas` divides them all at once. Positions are public:
-j = 1..n, and FP[j] = j - TP[j].
+Each metric is a numerator and a denominator; `areas` divides them all at once. Positions are
+public: j = 1..n, and FP[j] = j - TP[j].
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import numpy as np
 
 from ppaurora.algorithms.scan import previous_flagged
 from ppaurora.errors import InputError
-from ppaurora.sharing.shares import RingShare
-from ppaurora.suites.base import Records, Suite
+from ppaurora.sharing.shares import RingShare, concat, stack
+from ppaurora.suites.base import Keys, Records, Suite
 
-QUOTIENT_BITS = 50
-_MOST_PRECISION_BITS = 40
-_RING_BITS = 62
+PRECISION_BITS = 33
+_MOST_SAMPLES = (1 << 25) - 1
 
 
 @dataclass(frozen=True)
@@ -42,91 +41,119 @@ class Curve:
         self.class_product = suite.mul(self.positives, len(records) - self.positives)
         self._keys = records.keys
         self._ends: RingShare | None = None
+        self._precision: RingShare | None = None
+        self._previous: dict[str, RingShare] = {}
 
     def __len__(self) -> int:
         return len(self._keys)
 
     @property
     def ends(self) -> RingShare:
-        """1 at the last record of every group of equal keys (Algorithm 3); only metrics with ties need it."""
+        """1 at the last record of every group of equal keys."""
         if self._ends is None:
             with self.suite.step("ties"):
                 self._ends = ends_of_tie_groups(self.suite, self._keys)
         return self._ends
 
+    @property
+    def precision(self) -> RingShare:
+        """TP[j] / j with PRECISION_BITS fractional bits."""
+        if self._precision is None:
+            with self.suite.step("precision"):
+                self._precision = self.suite.div_public(self.tp, self.positions, PRECISION_BITS)
+        return self._precision
 
-def ends_of_tie_groups(suite: Suite, keys: RingShare) -> RingShare:
+    def find_previous(self, *names: str) -> None:
+        """Find these quantities at the previous end of a tie group, all in one scan."""
+        at_start = {"tp": 0, "fp": 0, "precision": 1 << PRECISION_BITS}
+        previous = previous_flagged(
+            self.suite,
+            self.ends,
+            stack([getattr(self, name) for name in names]),
+            stack([self.suite.constant(at_start[name]) for name in names]),
+        )
+        self._previous = dict(zip(names, previous.rows(), strict=True))
+
+    def previous(self, name: str) -> RingShare:
+        return self._previous[name]
+
+    def trapezoids(self, x: str, y: str) -> RingShare:
+        """Twice the area under y over x: the sum over ends of (x - x_prev)·(y + y_prev)."""
+        width = getattr(self, x) - self.previous(x)
+        return self.suite.dot(self.suite.mul(self.ends, width), getattr(self, y) + self.previous(y))
+
+
+def ends_of_tie_groups(suite: Suite, keys: Keys) -> RingShare:
     """e[j] = 1 if c[j] differs from c[j+1]; the last is always an end."""
     if len(keys) <= 1:
         return suite.constant(1, len(keys))
-    return RingShare.concat([suite.differ(keys[:-1], keys[1:]), suite.constant(1)])
+    return concat([suite.to_ring(suite.differ(keys[:-1], keys[1:])), suite.constant(1)])
 
 
 def auroc_no_ties(curve: Curve) -> Fraction:
     """Algorithm 1: the sum of TP[j]·(FP[j] - FP[j-1]), over P·N."""
-    area = curve.suite.mul(curve.tp, 1 - curve.labels).sum()
-    return Fraction(area, curve.class_product)
+    return Fraction(curve.suite.dot(curve.tp, 1 - curve.labels), curve.class_product)
 
 
 def auroc(curve: Curve) -> Fraction:
-    """Algorithm 2: at every end of a tie group, the rectangle twice and the triangle, over 2·P·N."""
-    zero = curve.suite.constant(0)
-    area = _trapezoids(curve, curve.fp, curve.tp, RingShare.stack([zero, zero]))
-    return Fraction(area, curve.class_product * 2)
+    """Algorithm 2: trapezoids of TP over FP, over 2·P·N."""
+    return Fraction(curve.trapezoids("fp", "tp"), curve.class_product * 2)
 
 
 def aupr(curve: Curve) -> Fraction:
-    """Algorithm 4, with recall's numerator TP as the x axis: trapezoids between precisions, over 2·P.
-
-    Precision TP[j] / j carries `precision_bits` fractional bits, and so does the denominator.
-    """
-    suite = curve.suite
-    bits = precision_bits(len(curve))
-    with suite.step("precision"):
-        precision = suite.div(curve.tp, suite.constant(0, len(curve)) + curve.positions, bits)
-    initial = RingShare.stack([suite.constant(0), suite.constant(1 << bits)])
-    area = _trapezoids(curve, curve.tp, precision, initial)
-    return Fraction(area, curve.positives * (2 << bits))
+    """Algorithm 4, with recall's numerator TP as x axis: trapezoids of precision over TP, over 2·P."""
+    return Fraction(curve.trapezoids("tp", "precision"), curve.positives * (2 << PRECISION_BITS))
 
 
-def _trapezoids(curve: Curve, x: RingShare, y: RingShare, initial: RingShare) -> RingShare:
-    """Twice the area under y over x between ends of tie groups, beginning at `initial` = (x, y)."""
-    suite = curve.suite
-    previous = previous_flagged(suite, curve.ends, RingShare.stack([x, y]), initial)
-    previous_x, previous_y = previous.row(0), previous.row(1)
-    width = x - previous_x
-    areas = suite.mul(width, RingShare.stack([previous_y, y - previous_y]))
-    rectangles, triangles = (areas.row(0), areas.row(1))
-    return suite.mul(curve.ends, rectangles * 2 + triangles).sum()
+def ap(curve: Curve) -> Fraction:
+    """Average precision: the sum over ends of precision·(TP - TP_prev), over P."""
+    added = curve.suite.mul(curve.ends, curve.tp - curve.previous("tp"))
+    return Fraction(curve.suite.dot(added, curve.precision), curve.positives * (1 << PRECISION_BITS))
 
 
-METRICS: dict[str, Callable[[Curve], Fraction]] = {
-    "auroc": auroc,
-    "auroc_no_ties": auroc_no_ties,
-    "aupr": aupr,
+@dataclass(frozen=True)
+class Metric:
+    fraction: Callable[[Curve], Fraction]
+    previous: tuple[str, ...]  # what it needs of the previous end of a tie group
+
+
+METRICS = {
+    "auroc": Metric(auroc, ("tp", "fp")),
+    "auroc_no_ties": Metric(auroc_no_ties, ()),
+    "aupr": Metric(aupr, ("tp", "precision")),
+    "ap": Metric(ap, ("tp",)),
 }
 
 
-def precision_bits(samples: int) -> int:
-    """Fractional bits of a precision, such that 2·P·2^bits stays below 2^62."""
-    bits = min(_MOST_PRECISION_BITS, _RING_BITS - 2 - samples.bit_length())
-    if bits < 32:
-        raise InputError(f"{samples} samples are too many: the areas would not fit a 64-bit word")
-    return bits
+def check_size(samples: int) -> None:
+    """Refuse what would not fit: 2·P·2^33 must stay below 2^59, which leaves room for the division."""
+    if samples > _MOST_SAMPLES:
+        raise InputError(f"{samples} samples are too many; {_MOST_SAMPLES} fit the 64-bit arithmetic")
+
+
+def denominator_bound(samples: int) -> int:
+    """No metric's denominator is larger: 2·P·N <= n^2 / 2, and 2·P·2^33."""
+    return max(samples * samples // 2, samples * (2 << PRECISION_BITS), 1)
 
 
 def areas(suite: Suite, records: Records, metrics: Sequence[str]) -> RingShare:
-    """The metrics as fixed-point numbers of QUOTIENT_BITS fractional bits, after a first entry that
-    is 1, or 0 if the list has one class only; then all others are 0 too, whichever class it is."""
-    precision_bits(len(records))
+    """Rows (mantissa, exponent), one column per metric, after a column (1, 0).
+
+    If the list has one class only, all is zero, whichever class it is.
+    """
     with suite.step("curve"):
         curve = Curve(suite, records)
-        fractions = [METRICS[metric](curve) for metric in metrics]
-        both_classes = suite.compare(curve.class_product, suite.constant(1))
+        needed = sorted({name for metric in metrics for name in METRICS[metric].previous})
+        if needed:
+            curve.find_previous(*needed)
+        fractions = [METRICS[metric].fraction(curve) for metric in metrics]
+        both_classes = suite.is_positive(curve.class_product)
     with suite.step("division"):
-        quotients = suite.div(
-            RingShare.concat([fraction.numerator for fraction in fractions]),
-            RingShare.concat([fraction.denominator for fraction in fractions]),
-            QUOTIENT_BITS,
+        quotients = suite.rounded_quotient(
+            concat([fraction.numerator for fraction in fractions]),
+            concat([fraction.denominator for fraction in fractions]),
+            denominator_bound(len(records)),
+            leading_zeros=2 * len(records).bit_length(),
         )
-        return RingShare.concat([both_classes, suite.mul(both_classes, quotients)])
+        first_column = stack([suite.constant(1), suite.constant(0)])
+        return suite.mul(both_classes, concat([first_column, quotients]))

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ppaurora.sharing.shares import BitShare, RingShare
-from ppaurora.suites.base import Records, Suite
+from ppaurora.suites.base import Records, Suite, concat_records
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,8 @@ class Exchange:
 class OpenCompare:
     """OPENING. Is left's key >= right's? Answered by a bool, which the servers learn."""
 
-    left: RingShare
-    right: RingShare
+    left: Records
+    right: Records
     merged: int
 
 
@@ -66,7 +65,7 @@ def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
 def merge_all(suite: Suite, lists: Sequence[Records], merge_two: MergeTwo) -> Records:
     """One sorted list of all records."""
     if not lists:
-        return Records(RingShare.zeros(suite.holder, (0,)), BitShare.zeros(suite.holder, (0,)))
+        return suite.no_records()
     ready = dict(enumerate(lists))
     waiting = plan([len(records) for records in lists])
     running: dict[int, Merge] = {}
@@ -97,8 +96,8 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
     exchanges = {number: r for number, r in requests.items() if isinstance(r, Exchange)}
     if exchanges:
         high, low = suite.exchange(
-            Records.concat([request.left for request in exchanges.values()]),
-            Records.concat([request.right for request in exchanges.values()]),
+            concat_records([request.left for request in exchanges.values()]),
+            concat_records([request.right for request in exchanges.values()]),
         )
         for number, span in _spans((n, len(request.left)) for n, request in exchanges.items()):
             answers[number] = high[span], low[span]
@@ -106,10 +105,11 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
     if comparisons:
         left_wins = suite.open(
             suite.compare(
-                RingShare.concat([request.left for request in comparisons.values()]),
-                RingShare.concat([request.right for request in comparisons.values()]),
+                concat_records([request.left for request in comparisons.values()]).keys,
+                concat_records([request.right for request in comparisons.values()]).keys,
             ),
             "merge: which of two tops is larger",
+            to_helper=True,
         )
         answers.update(zip(comparisons, (bool(bit) for bit in left_wins), strict=True))
     return answers

@@ -13,12 +13,9 @@ the longer.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
-from ppaurora.algorithms.merge import Exchange, MergeTwo, OpenCompare, Request
+from ppaurora.algorithms.merge import Exchange, Merge, MergeTwo, OpenCompare
 from ppaurora.errors import InputError
-from ppaurora.suites.base import Records
+from ppaurora.suites.base import Records, concat_records
 
 
 def merge_delta(delta: int) -> MergeTwo:
@@ -26,18 +23,18 @@ def merge_delta(delta: int) -> MergeTwo:
     if delta < 1 or delta % 2 == 0:
         raise InputError(f"delta must be an odd number, 1 or larger, not {delta}")
 
-    def merge(one: Records, other: Records) -> Generator[Request, Any, Records]:
+    def merge(one: Records, other: Records) -> Merge:
         first, second = (one, other) if len(one) >= len(other) else (other, one)
         merged: list[Records] = []
         while len(second):
             pairs = len(second)
             high, low = yield Exchange(first[:pairs], second, len(merged))
-            first = Records.concat([high, first[pairs:]])
+            first = concat_records([high, first[pairs:]])
             second = low
             merged.append(first[0])
             first = first[1:]
             for _ in range(min(delta, _largest_odd_up_to(pairs)) - 1):
-                first_is_larger = yield OpenCompare(first.keys[0], second.keys[0], len(merged))
+                first_is_larger = yield OpenCompare(first[0], second[0], len(merged))
                 if first_is_larger:
                     merged.append(first[0])
                     first = first[1:]
@@ -46,7 +43,7 @@ def merge_delta(delta: int) -> MergeTwo:
                     second = second[1:]
             if len(second) > len(first):
                 first, second = second, first
-        return Records.concat([*merged, first])
+        return concat_records([*merged, first])
 
     return merge
 

@@ -7,9 +7,7 @@ pairs is scanned, and the positions in between are filled in: O(n) products, 2 l
 
 from __future__ import annotations
 
-import numpy as np
-
-from ppaurora.sharing.shares import RingShare
+from ppaurora.sharing.shares import RingShare, concat, stack
 from ppaurora.suites.base import Suite
 
 
@@ -20,8 +18,8 @@ def previous_flagged(suite: Suite, flags: RingShare, values: RingShare, initial:
     """
     if not len(flags):
         return values
-    shifted_flags = RingShare.concat([suite.constant(1), flags[:-1]])
-    shifted_values = RingShare.concat([initial, values[:-1]])
+    shifted_flags = concat([suite.constant(1), flags[:-1]])
+    shifted_values = concat([initial, values[:-1]])
     return _last_flagged(suite, shifted_flags, shifted_values)
 
 
@@ -34,27 +32,19 @@ def _last_flagged(suite: Suite, flags: RingShare, values: RingShare) -> RingShar
     pair_flags, pair_values = _combine(suite, flags[even], values[even], flags[odd], values[odd])
     at_odd = _last_flagged(suite, pair_flags, pair_values)
     if length == 2:
-        return RingShare.concat([values[0], at_odd])
+        return concat([values[0], at_odd])
     # Even positions from 2 on lie one after a pair's end.
     rest = slice(2, None, 2)
     before = at_odd[: (length - 1) // 2]
     at_even = suite.mux(before, values[rest], flags[rest])
-    out = np.empty(values.shape, dtype=np.uint64)
-    out[..., 0] = values[0].values[..., 0]
-    out[..., odd] = at_odd.values
-    out[..., rest] = at_even.values
-    return RingShare(values.holder, out)
+    return values.put(odd, at_odd).put(rest, at_even)
 
 
 def _combine(
     suite: Suite, early_flags: RingShare, early: RingShare, late_flags: RingShare, late: RingShare
 ) -> tuple[RingShare, RingShare]:
     """f or f' = f + f' - f·f', and the values by MUX, with one multiplication by the later flags."""
-    products = suite.mul(late_flags, RingShare.stack([early_flags, *rows_of(early - late)]))
+    products = suite.mul(late_flags, stack([early_flags, *(early - late).rows()]))
     flags = early_flags + late_flags - products.row(0)
-    moved = RingShare.stack([products.row(index + 1) for index in range(early.shape[0])])
+    moved = stack(products.rows()[1:])
     return flags, early - moved
-
-
-def rows_of(share: RingShare) -> list[RingShare]:
-    return [share.row(index) for index in range(share.shape[0])]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
+from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
 from ppaurora.channel.meter import Meter
-from ppaurora.errors import PeerMisbehavedError
+from ppaurora.errors import MisuseError, PeerMisbehavedError
 from ppaurora.party.role import Role
 
 Buffer = bytes | bytearray | memoryview
@@ -17,10 +17,10 @@ NO_SESSION = bytes(8)
 class Transport(Protocol):
     """Moves whole frames between this party and its peers.
 
-    `put` may return before the frame has left, and never waits for the peer to receive: two
-    parties that both send before they receive do not block each other. The buffers must not
-    change afterwards. `get` waits for the next frame of one peer; a peer that is silent, gone or
-    talking nonsense raises the matching `PeerError`.
+    `put` may return before the frame has left: two parties that both send before they receive do
+    not block each other. The buffers must not change afterwards. `get` waits for the next frame of
+    one peer; a peer that is silent, gone or talking nonsense raises the matching `PeerError`.
+    `finish` waits until all that was put has left; `close` ends everything at once.
     """
 
     role: Role
@@ -28,6 +28,8 @@ class Transport(Protocol):
     def put(self, to: Role, buffers: Sequence[Buffer]) -> None: ...
 
     def get(self, sender: Role) -> Frame: ...
+
+    def finish(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -46,6 +48,8 @@ class Channel:
     def send(self, to: Role, *payload: Buffer) -> None:
         """Send the buffers, one after the other, as one frame."""
         length = sum(memoryview(part).nbytes for part in payload)
+        if length > MAX_PAYLOAD_BYTES:
+            raise MisuseError(f"a frame of {length} bytes is above the limit of {MAX_PAYLOAD_BYTES}")
         depth = self.meter.sent(HEADER_BYTES + length)
         header = Header(depth, self.session, self._sent[to], length)
         self._sent[to] += 1
@@ -70,5 +74,10 @@ class Channel:
         self.meter.received(header.depth)
         return memoryview(frame.payload)
 
+    def finish(self) -> None:
+        """Wait until all that was sent has left."""
+        self._transport.finish()
+
     def close(self) -> None:
+        """End the connections at once; what has not left is lost."""
         self._transport.close()

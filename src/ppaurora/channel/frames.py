@@ -19,6 +19,7 @@ _LAYOUT = struct.Struct(">4sI8sQQ")
 _MAGIC = b"PPA1"
 HEADER_BYTES = _LAYOUT.size
 MAX_PAYLOAD_BYTES = 1 << 31
+_MAX_DEPTH = (1 << 32) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,9 @@ class Header:
     length: int
 
     def pack(self) -> bytes:
-        return _LAYOUT.pack(_MAGIC, self.depth, self.session, self.sequence, self.length)
+        # A peer may have claimed any depth; what follows from it must still fit.
+        depth = min(self.depth, _MAX_DEPTH)
+        return _LAYOUT.pack(_MAGIC, depth, self.session, self.sequence, self.length)
 
     @classmethod
     def unpack(cls, raw: bytes | bytearray | memoryview, sender: Role) -> Header:

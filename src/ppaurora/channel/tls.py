@@ -4,6 +4,8 @@ A frame that the kernel does not take at once waits in an outbox. Whenever a par
 frame or for room in an outbox, it moves bytes in both directions on all of its links. So two
 parties that both send large frames before they receive cannot block each other, and a helper that
 runs ahead of the proxies is held back by `OUTBOX_LIMIT` and `INBOX_LIMIT`.
+
+Whoever connects is a stranger until its certificate says otherwise.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import select
+import selectors
 import socket
 import ssl
 import time
@@ -18,16 +21,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from ppaurora.channel.base import Buffer
-from ppaurora.channel.frames import Frame, FrameDecoder
-from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
+from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
+from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.party.role import Role
 
 OUTBOX_LIMIT = 64 << 20
 INBOX_LIMIT = 64 << 20
 _PIECE = 1 << 18
 _JOIN_BELOW = 1 << 14
+_MOST_GUESTS = 64
 
 
 @dataclass(frozen=True)
@@ -80,10 +85,11 @@ def connect_parties(
             if peer < role:
                 links[peer] = _connect(peer, identity, addresses[peer], deadline)
         awaited = [peer for peer in role.peers if peer > role]
-        while awaited:
-            peer, sock = _accept(identity, listener, awaited, deadline)
-            awaited.remove(peer)
-            links[peer] = sock
+        with _Entrance(identity, listener) as entrance:
+            while awaited:
+                peer, sock = entrance.admit(awaited, deadline)
+                awaited.remove(peer)
+                links[peer] = sock
     except BaseException:
         for sock in links.values():
             sock.close()
@@ -104,39 +110,99 @@ def _connect(peer: Role, identity: Identity, address: tuple[str, int], deadline:
         raise PeerLostError(peer.title, f"cannot be reached at {where}: {error.strerror or error}") from error
     try:
         sock = context.wrap_socket(raw, server_hostname=peer.title.replace(" ", "-"))
-        identity.check(peer, sock)
-    except (OSError, PeerMisbehavedError) as error:
-        raw.close()
-        if isinstance(error, PeerMisbehavedError):
-            raise
+    except TimeoutError as error:
+        raise PeerTimeoutError(peer.title, f"at {where} did not answer the TLS handshake in time") from error
+    except OSError as error:
         raise PeerMisbehavedError(
             peer.title, f"at {where} failed the TLS handshake: {_reason(error)}"
         ) from error
+    try:
+        identity.check(peer, sock)
+    except PeerMisbehavedError:
+        sock.close()
+        raise
     return sock
 
 
-def _accept(
-    identity: Identity, listener: socket.socket, awaited: Sequence[Role], deadline: float
-) -> tuple[Role, ssl.SSLSocket]:
-    """The next connection that proves to be one of the awaited peers; strangers are dropped."""
-    context = identity.context(ssl.Purpose.CLIENT_AUTH)
-    while True:
-        listener.settimeout(_remaining(deadline))
+class _Entrance:
+    """Accepts connections and shakes hands with all of them side by side.
+
+    So a stranger who connects and says nothing holds up nobody. When too many stand here, the one
+    that came first has to go: a peer needs but a moment.
+    """
+
+    def __init__(self, identity: Identity, listener: socket.socket) -> None:
+        self._identity = identity
+        self._context = identity.context(ssl.Purpose.CLIENT_AUTH)
+        self._listener = listener
+        self._guests: list[ssl.SSLSocket] = []
+        self._selector = selectors.DefaultSelector()
+        listener.setblocking(False)
+        self._selector.register(listener, selectors.EVENT_READ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for guest in self._guests:
+            guest.close()
+        self._selector.close()
+
+    def admit(self, awaited: Sequence[Role], deadline: float) -> tuple[Role, ssl.SSLSocket]:
+        """The next connection that proves to be one of the awaited peers; strangers are dropped."""
+        while (seconds := deadline - time.monotonic()) > 0:
+            for key, _ in self._selector.select(seconds):
+                if key.fileobj is self._listener:
+                    self._welcome()
+                    continue
+                guest = next((guest for guest in self._guests if guest is key.fileobj), None)
+                if guest is None or not self._shake_hands(guest):
+                    continue
+                self._release(guest)
+                shown = fingerprint(guest.getpeercert(binary_form=True) or b"")
+                for peer in awaited:
+                    if self._identity.pins[peer] == shown:
+                        return peer, guest
+                guest.close()
+        raise PeerTimeoutError(awaited[0].title, "did not connect in time")
+
+    def _welcome(self) -> None:
         try:
-            raw, _ = listener.accept()
-        except TimeoutError:
-            raise PeerTimeoutError(awaited[0].title, "did not connect in time") from None
-        raw.settimeout(min(_remaining(deadline), 10.0))
+            raw, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        raw.setblocking(False)
         try:
-            sock = context.wrap_socket(raw, server_side=True)
+            guest = self._context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
         except OSError:
             raw.close()
-            continue
-        shown = fingerprint(sock.getpeercert(binary_form=True) or b"")
-        for peer in awaited:
-            if identity.pins[peer] == shown:
-                return peer, sock
-        sock.close()
+            return
+        self._guests.append(guest)
+        self._selector.register(guest, selectors.EVENT_READ)
+        if len(self._guests) > _MOST_GUESTS:
+            self._dismiss(self._guests[0])
+
+    def _shake_hands(self, guest: ssl.SSLSocket) -> bool:
+        """As far as the handshake goes without waiting; True once it is done."""
+        try:
+            guest.do_handshake()
+        except ssl.SSLWantReadError:
+            self._selector.modify(guest, selectors.EVENT_READ)
+        except ssl.SSLWantWriteError:
+            self._selector.modify(guest, selectors.EVENT_WRITE)
+        except OSError:
+            self._dismiss(guest)
+        else:
+            return True
+        return False
+
+    def _release(self, guest: ssl.SSLSocket) -> None:
+        self._guests.remove(guest)
+        self._selector.unregister(guest)
+
+    def _dismiss(self, guest: ssl.SSLSocket) -> None:
+        self._release(guest)
+        guest.close()
 
 
 def _reason(error: OSError) -> str:
@@ -154,7 +220,7 @@ class _Link:
         self.outbox_bytes = 0
         self.inbox: deque[Frame] = deque()
         self.inbox_bytes = 0
-        self.ended = False
+        self.end: PeerError | None = None  # why nothing more will arrive
 
     def queue(self, buffers: Sequence[Buffer]) -> None:
         """Small buffers leave joined, in one TLS record; large ones piece by piece, uncopied."""
@@ -175,44 +241,57 @@ class _Link:
             except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
                 return
             except OSError as error:
-                raise self._lost() from error
+                self.fill()  # its last words may say why
+                raise (self.end or self._lost()) from error
             self.outbox_bytes -= sent
             if sent == piece.nbytes:
                 self.outbox.popleft()
             else:
                 self.outbox[0] = piece[sent:]
 
+    @property
+    def open_to_more(self) -> bool:
+        """Whether to take what the peer sends.
+
+        There is a limit, but not while the peer owes us room in the outbox: if both sides stopped
+        reading, each would wait for the other for ever.
+        """
+        return self.end is None and (self.inbox_bytes < INBOX_LIMIT or self.outbox_bytes > OUTBOX_LIMIT // 2)
+
     def fill(self) -> bool:
         """Take what the kernel has; True if anything arrived."""
         arrived = False
-        while not self.ended and self.inbox_bytes < INBOX_LIMIT:
+        while self.open_to_more:
             try:
                 count = self.sock.recv_into(self.decoder.space())
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                return arrived
+                break
+            except ssl.SSLError as error:
+                self.end = PeerMisbehavedError(self.peer.title, f"broke the TLS connection: {_reason(error)}")
+                break
             except OSError:
                 count = 0
             if count == 0:
-                self.ended = True
-                return arrived
+                self.end = self._lost()
+                break
             arrived = True
             frame = self.decoder.advance(count)
             if frame is not None:
                 self.inbox.append(frame)
-                self.inbox_bytes += frame.header.length
+                self.inbox_bytes += HEADER_BYTES + frame.header.length
         return arrived
 
     def take(self) -> Frame:
         frame = self.inbox.popleft()
-        self.inbox_bytes -= frame.header.length
+        self.inbox_bytes -= HEADER_BYTES + frame.header.length
         return frame
 
     def _lost(self) -> PeerLostError:
         return PeerLostError(self.peer.title, "closed the connection in the middle of the computation")
 
     def check_alive(self) -> None:
-        if self.ended:
-            raise self._lost()
+        if self.end is not None:
+            raise self.end
 
 
 class TlsTransport:
@@ -234,35 +313,35 @@ class TlsTransport:
         link.queue(buffers)
         link.flush()
         if link.outbox_bytes > OUTBOX_LIMIT:
-            self._wait(link, lambda: link.outbox_bytes <= OUTBOX_LIMIT // 2, "received nothing")
+            self._wait(link, lambda link: link.outbox_bytes <= OUTBOX_LIMIT // 2, "received nothing")
 
     def get(self, sender: Role) -> Frame:
         link = self._links[sender]
         if not link.inbox:
             link.fill()
         if not link.inbox:
-            self._wait(link, lambda: bool(link.inbox), "sent nothing")
+            self._wait(link, lambda link: bool(link.inbox), "sent nothing")
         return link.take()
 
-    def _wait(self, link: _Link, done: Callable[[], bool], complaint: str) -> None:
-        """Move bytes on all links until `done`; `link` is the peer that we wait for."""
+    def _wait(self, link: _Link, done: Callable[[_Link], bool], complaint: str) -> None:
+        """Move bytes on all links until the one that we wait for is `done`."""
         last_sign_of_life = time.monotonic()
-        while not done():
+        while not done(link):
             link.check_alive()
             wait_for = last_sign_of_life + self._timeout - time.monotonic()
             if wait_for <= 0:
                 raise PeerTimeoutError(link.peer.title, f"{complaint} for {self._timeout:g} seconds")
-            for descriptor in self._poll_once(link, wait_for):
+            for descriptor in self._poll_once(wait_for):
                 moving = self._by_descriptor[descriptor]
                 before = moving.outbox_bytes
                 moving.flush()
                 if (moving.fill() or moving.outbox_bytes < before) and moving is link:
                     last_sign_of_life = time.monotonic()
 
-    def _poll_once(self, wanted: _Link, seconds: float) -> list[int]:
+    def _poll_once(self, seconds: float) -> list[int]:
         for descriptor, link in self._by_descriptor.items():
             events = select.POLLOUT if link.outbox else 0
-            if not link.ended and (link is wanted or link.inbox_bytes < INBOX_LIMIT):
+            if link.open_to_more:
                 events |= select.POLLIN
             if events:
                 self._poll.register(descriptor, events)
@@ -271,14 +350,11 @@ class TlsTransport:
                     self._poll.unregister(descriptor)
         return [descriptor for descriptor, _ in self._poll.poll(seconds * 1000)]
 
-    def close(self) -> None:
-        """Deliver what is still queued, then close. A peer that has gone away is no error here."""
-        deadline = time.monotonic() + min(self._timeout, 10.0)
+    def finish(self) -> None:
+        """Wait until the kernel has all that was put; it takes as long as the peers take to read."""
         for link in self._links.values():
-            with contextlib.suppress(PeerLostError, OSError):
-                while link.outbox and time.monotonic() < deadline:
-                    select.select([], [link.sock], [], 0.1)
-                    link.fill()
-                    link.flush()
-            with contextlib.suppress(OSError):
-                link.sock.close()
+            self._wait(link, lambda link: not link.outbox, "received nothing")
+
+    def close(self) -> None:
+        for link in self._links.values():
+            link.sock.close()

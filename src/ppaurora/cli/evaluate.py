@@ -33,13 +33,18 @@ from ppaurora.report import Report
 @click.option(
     "--metrics", default=",".join(DEFAULT_METRICS), show_default=True, help=f"Any of {', '.join(METRICS)}."
 )
-@click.option("--protocol", type=click.Choice(PROTOCOLS), default="paper", show_default=True)
+@click.option("--protocol", type=click.Choice(PROTOCOLS), default="fast", show_default=True)
 @click.option(
     "--delta",
     type=int,
     default=1,
     show_default=True,
-    help="Records moved per shuffling, odd. Above 1 the servers learn some comparisons.",
+    help="For 'paper': records moved per shuffling, odd. Above 1 the servers learn some comparisons.",
+)
+@click.option(
+    "--key-bits",
+    type=click.Choice(["32", "64"]),
+    help="Width of the keys in 'fast'; by default what the scores need.",
 )
 @click.option("--transport", type=click.Choice(TRANSPORTS), default="tls", show_default=True)
 @click.option(
@@ -54,6 +59,7 @@ def evaluate_command(
     metrics: str,
     protocol: str,
     delta: int,
+    key_bits: str | None,
     transport: str,
     timeout: float,
     output: str,
@@ -69,6 +75,7 @@ def evaluate_command(
             metrics=[name.strip() for name in metrics.split(",") if name.strip()],
             protocol=protocol,
             delta=delta,
+            key_bits=None if key_bits is None else int(key_bits),
             transport=transport,
             progress=progress,
             timeout=timeout,
@@ -104,8 +111,9 @@ def print_report(report: Report) -> None:
         table.add_row(name, f"{value:.12f}")
     console.print(table)
     cost = report.cost
+    detail = f"delta {report.delta}" if report.protocol == "paper" else f"{report.key_bits}-bit keys"
     console.print(
-        f"protocol {report.protocol} (delta {report.delta}), transport {report.transport}: "
+        f"protocol {report.protocol} ({detail}), transport {report.transport}: "
         f"{cost.seconds:.2f} s, {cost.bytes / 1e6:.2f} MB, {cost.rounds} rounds",
         highlight=False,
     )

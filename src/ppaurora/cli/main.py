@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ import click
 
 import ppaurora
 from ppaurora.cli.evaluate import evaluate_command
-from ppaurora.errors import PpauroraError
+from ppaurora.errors import MisuseError, PpauroraError
 
 EXIT_INTERRUPTED = 130
 
@@ -19,7 +20,8 @@ EXIT_INTERRUPTED = 130
 def cli() -> None:
     """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
 
-    Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed, 130 interrupted.
+    Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed, 70 a bug in
+    ppaurora, 130 interrupted.
     """
 
 
@@ -38,4 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except Exception as error:
+        # The text of an unforeseen error might quote data: only its type is told.
+        if os.environ.get("PPAURORA_DEBUG"):
+            raise
+        click.echo(
+            f"ppaurora: internal error: {type(error).__name__}; to see where, set PPAURORA_DEBUG=1 and run "
+            "again (what it prints may quote data)",
+            err=True,
+        )
+        sys.exit(MisuseError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)

@@ -15,9 +15,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -49,19 +49,16 @@ def run_in_processes(
             parties.start()
             addresses = {role: ("127.0.0.1", port) for role, port in parties.ports(timeout).items()}
             for role in Role:
-                parties.order(
-                    role, _order(role, job, identities[role], addresses, timeout), inputs.get(role, ())
-                )
-            return parties.outcomes(progress)
+                parties.order(role, _order(job, identities[role], addresses, timeout), inputs.get(role, ()))
+            return parties.outcomes(progress, timeout)
         finally:
             parties.stop()
 
 
 def _order(
-    role: Role, job: Job, identity: Identity, addresses: dict[Role, tuple[str, int]], timeout: float
+    job: Job, identity: Identity, addresses: dict[Role, tuple[str, int]], timeout: float
 ) -> dict[str, Any]:
     return {
-        "role": role,
         "job": job.to_json(),
         "certificate": str(identity.certificate),
         "key": str(identity.key),
@@ -78,57 +75,69 @@ class _Parties:
     def __init__(self) -> None:
         self._processes: dict[Role, subprocess.Popen[bytes]] = {}
         self._events: queue.Queue[tuple[Role, dict[str, Any] | None]] = queue.Queue()
+        self._last_heard: dict[Role, float] = {}
+        self._couriers: list[threading.Thread] = []
 
     def start(self) -> None:
         debugging = bool(os.environ.get("PPAURORA_DEBUG"))
         for role in Role:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "ppaurora.party"],
+            process = subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
+                [sys.executable, "-P", "-m", "ppaurora.party", role.title],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=None if debugging else subprocess.DEVNULL,
                 env={**_ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             self._processes[role] = process
+            self._last_heard[role] = time.monotonic()
             threading.Thread(target=self._listen, args=(role, process), daemon=True).start()
 
     def _listen(self, role: Role, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None  # noqa: S101
         with process.stdout as lines:
             for line in lines:
-                self._events.put((role, json.loads(line)))
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    break
+                self._events.put((role, event))
         self._events.put((role, None))
+
+    def _next_event(self, heard_out: Container[Role], timeout: float) -> tuple[Role, dict[str, Any] | None]:
+        """What any server says next; all but those heard out must say something every `timeout` seconds."""
+        quietest = min((role for role in Role if role not in heard_out), key=self._last_heard.__getitem__)
+        patience = self._last_heard[quietest] + timeout - time.monotonic()
+        try:
+            role, event = self._events.get(timeout=max(patience, 0))
+        except queue.Empty:
+            raise PartyFailedError(
+                f"{quietest.title} gave no sign of life for {timeout:g} seconds; the run was stopped"
+            ) from None
+        self._last_heard[role] = time.monotonic()
+        return role, event
 
     def ports(self, timeout: float) -> dict[Role, int]:
         ports: dict[Role, int] = {}
-        deadline = time.monotonic() + timeout
         while len(ports) < len(Role):
-            try:
-                role, event = self._events.get(timeout=max(deadline - time.monotonic(), 0))
-            except queue.Empty:
-                raise PartyFailedError(
-                    f"the embedded servers did not start within {timeout:g} seconds"
-                ) from None
+            role, event = self._next_event(ports, timeout)
             if event is None or event["event"] != "listening":
                 raise self._failure(role, event)
             ports[role] = event["port"]
         return ports
 
     def order(self, role: Role, order: dict[str, Any], shares: Sequence[InputShare]) -> None:
+        """Returns at once: a server that does not read its order must not hold up the driver."""
         commands = self._processes[role].stdin
         assert commands is not None  # noqa: S101
-        try:
-            commands.write(json.dumps(order).encode() + b"\n")
-            for share in shares:
-                commands.write(share.to_bytes())
-            commands.flush()
-        except BrokenPipeError:
-            raise self._failure(role, None) from None
+        parcel = [json.dumps(order).encode() + b"\n", *(share.to_bytes() for share in shares)]
+        courier = threading.Thread(target=_deliver, args=(commands, parcel), daemon=True)
+        self._couriers.append(courier)
+        courier.start()
 
-    def outcomes(self, progress: Progress) -> list[Outcome]:
+    def outcomes(self, progress: Progress, timeout: float) -> list[Outcome]:
         outcomes: dict[Role, Outcome] = {}
         while len(outcomes) < len(Role):
-            role, event = self._events.get()
+            role, event = self._next_event(outcomes, timeout)
             if event is None and role in outcomes:
                 continue
             if event is None or event["event"] == "error":
@@ -145,32 +154,50 @@ class _Parties:
         """Who lost a peer only echoes what happened there: hear the others before blaming anyone."""
         failures = {reporter: failure}
         deadline = time.monotonic() + _SECONDS_FOR_LAST_WORDS
-        while isinstance(root_cause(list(failures.values())), PeerError) and len(failures) < len(Role):
+        while isinstance(root_cause(failures), PeerError) and len(failures) < len(Role):
             try:
                 role, event = self._events.get(timeout=max(deadline - time.monotonic(), 0))
             except queue.Empty:
                 break
             if role not in failures and (event is None or event["event"] == "error"):
                 failures[role] = self._failure(role, event)
-        return root_cause(list(failures.values()))
+        return root_cause(failures)
 
     def _failure(self, role: Role, event: dict[str, Any] | None) -> PpauroraError:
         if event is None:
-            code = self._processes[role].wait()
-            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            how = self._end_of(self._processes[role])
             return PartyFailedError(f"{role.title} {how} before it was done; the run was stopped")
         kind = getattr(errors, event["kind"])
-        if event.get("peer"):
-            return PeerError(event["peer"], event["message"].removeprefix(event["peer"] + " "))
-        error: PpauroraError = kind(f"{role.title}: {event['message']}")
+        peer, message = event.get("peer"), event["message"]
+        error: PpauroraError = (
+            kind(peer, message.removeprefix(f"{peer} ")) if peer else kind(f"{role.title}: {message}")
+        )
         return error
+
+    @staticmethod
+    def _end_of(process: subprocess.Popen[bytes]) -> str:
+        try:
+            code = process.wait(_SECONDS_FOR_LAST_WORDS)
+        except subprocess.TimeoutExpired:
+            return "could no longer be understood"
+        return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
     def stop(self) -> None:
         """No process is left behind."""
         for process in self._processes.values():
             process.kill()
+        for courier in self._couriers:
+            courier.join()
         for process in self._processes.values():
             process.wait()
             if process.stdin is not None:
                 with contextlib.suppress(BrokenPipeError):
                     process.stdin.close()
+
+
+def _deliver(commands: IO[bytes], parcel: Sequence[bytes]) -> None:
+    # That a server has gone is heard on its other pipe.
+    with contextlib.suppress(BrokenPipeError):
+        for part in parcel:
+            commands.write(part)
+        commands.flush()

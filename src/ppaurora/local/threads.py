@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ppaurora.channel.base import Transport
@@ -16,13 +16,14 @@ T = TypeVar("T")
 def run_in_threads(party: Callable[[Role], T], transports: Sequence[Transport]) -> list[T]:
     """Run `party` for every role. If one fails, its peers are told, and the cause is raised."""
     results: dict[Role, T] = {}
-    failures: list[BaseException] = []
+    failures: dict[Role, BaseException] = {}
 
     def run(role: Role) -> None:
         try:
             results[role] = party(role)
+            transports[role].finish()
         except BaseException as error:
-            failures.append(error)
+            failures[role] = error
         finally:
             transports[role].close()
 
@@ -44,6 +45,14 @@ def run_in_threads(party: Callable[[Role], T], transports: Sequence[Transport]) 
     return [results[role] for role in Role]
 
 
-def root_cause(failures: Sequence[BaseException]) -> BaseException:
-    """A party that lost its peer only echoes what happened there: prefer an error of another kind."""
-    return next((failure for failure in failures if not isinstance(failure, PeerError)), failures[0])
+def root_cause(failures: Mapping[Role, BaseException]) -> BaseException:
+    """A party that lost its peer only echoes what happened there.
+
+    So an error of another kind comes first, then one that blames a party of which nothing was heard.
+    """
+    heard = {role.title for role in failures}
+
+    def echo(failure: BaseException) -> tuple[bool, bool]:
+        return isinstance(failure, PeerError), isinstance(failure, PeerError) and failure.peer in heard
+
+    return min(failures.values(), key=echo)

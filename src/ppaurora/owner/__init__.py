@@ -1,7 +1,7 @@
 """The data owner's side: read and check, encode and sort, split; in the end, add the two result shares."""
 
 from ppaurora.owner.collect import combine
-from ppaurora.owner.prepare import Prepared, prepare, split
+from ppaurora.owner.prepare import Prepared, least_key_bits, prepare, split
 from ppaurora.owner.samples import Samples, check_samples
 from ppaurora.owner.table import read_table
 
@@ -10,6 +10,7 @@ __all__ = [
     "Samples",
     "check_samples",
     "combine",
+    "least_key_bits",
     "prepare",
     "read_table",
     "split",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,10 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ppaurora.errors import DataError
+from ppaurora.errors import DataError, InputError
 
-LABEL_HINT = "use 0/1 or true/false, or name the positive label with pos_label"
-_KNOWN_LABELS = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
+# What spreadsheets, R, SAS and pandas write where there is no value.
+MISSING = frozenset({"", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null"})
+MISSING_HINT = "fill it in, or leave the sample out"
+_LABEL_HINT = "use 0/1 or true/false, or name the positive label with --pos-label, in Python pos_label"
+_WHOLE_NUMBER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
+_TRUTH = {"false": "0", "true": "1"}
 
 
 @dataclass(frozen=True)
@@ -36,28 +41,73 @@ def check_samples(
     source: str, y_true: ArrayLike, y_score: ArrayLike, pos_label: object | None = None
 ) -> Samples:
     """Samples from arrays, as scikit-learn's metrics take them."""
-    labels, scores = np.asarray(y_true), np.asarray(y_score)
-    for name, array in (("y_true", labels), ("y_score", scores)):
-        if array.ndim != 1:
-            raise DataError(
-                f"needs one value per sample, got an array of shape {array.shape}", source=source, column=name
-            )
+    labels, scores = _vector(y_true, source, "y_true"), _vector(y_score, source, "y_score")
     if len(labels) != len(scores):
         raise DataError(f"y_true has {len(labels)} values, y_score has {len(scores)}", source=source)
     if not len(scores):
-        raise DataError("has no samples", source=source)
+        raise DataError("has no samples", source=source, hint="leave this owner out")
+    if scores.dtype == object:
+        scores = _numbers(scores, source)
     if scores.dtype.kind not in "fiu":
         raise DataError(f"must be numbers, not {scores.dtype}", source=source, column="y_score")
-    exact = scores.astype(np.float64)
-    if scores.dtype.kind in "iu" or scores.dtype.itemsize > 8:
-        changed = np.flatnonzero(exact.astype(scores.dtype) != scores)
-        if len(changed):
-            raise DataError(
-                "does not fit a float64 exactly", source=source, row=int(changed[0]) + 1, column="y_score"
-            )
-    samples = Samples(source, exact, labels_from(labels.tolist(), source, "y_true", None, pos_label))
+    with np.errstate(over="ignore"):
+        converted = scores.astype(np.float64)
+    changed = _first_changed(scores, converted)
+    if changed is not None:
+        raise DataError(
+            "the score does not fit a float64 exactly",
+            source=source,
+            row=changed + 1,
+            column="y_score",
+            hint="convert the scores to float64 before, if that may make different ones equal",
+        )
+    samples = Samples(source, converted, labels_from(labels.tolist(), source, "y_true", None, pos_label))
     check_finite(samples)
     return samples
+
+
+def _vector(values: ArrayLike, source: str, column: str) -> NDArray[Any]:
+    """One value per sample, none of them masked."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of unequal lengths
+        raise DataError("needs one value per sample, got several", source=source, column=column) from None
+    if array.ndim != 1:
+        raise DataError(
+            f"needs one value per sample, got an array of shape {array.shape}",
+            source=source,
+            column=column,
+            hint="of a classifier's probabilities take the column of the positive class"
+            if array.ndim > 1
+            else "",
+        )
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.flatnonzero(np.ma.getmaskarray(values))
+        if len(masked):
+            row = int(masked[0]) + 1
+            raise DataError("the value is masked", source=source, row=row, column=column, hint=MISSING_HINT)
+    return array
+
+
+def _numbers(objects: NDArray[Any], source: str) -> NDArray[Any]:
+    """Numbers that came as objects, which is what a list with a gap in it becomes."""
+    values = objects.tolist()
+    for row, value in enumerate(values, start=1):
+        if _name(value) in MISSING:
+            raise DataError(
+                "the score is missing", source=source, row=row, column="y_score", hint=MISSING_HINT
+            )
+    return _vector(values, source, "y_score")
+
+
+def _first_changed(scores: NDArray[Any], converted: NDArray[np.float64]) -> int | None:
+    """The first finite score, if any, that is another number as a float64."""
+    if scores.dtype.kind == "f":
+        changed = np.flatnonzero(np.isfinite(scores) & (converted.astype(scores.dtype) != scores)).tolist()
+    else:
+        large = np.flatnonzero(np.abs(converted) > 2.0**53).tolist()
+        changed = [index for index in large if int(converted[index]) != int(scores[index])]
+    return changed[0] if changed else None
 
 
 def check_finite(samples: Samples) -> None:
@@ -78,26 +128,30 @@ def labels_from(
     values: Sequence[Any], source: str, column: str, rows: Sequence[int] | None, pos_label: object | None
 ) -> NDArray[np.uint8]:
     """Labels as bits. With `pos_label`, one other value may stand for the negative class."""
-    known = dict(_KNOWN_LABELS) if pos_label is None else {_name(pos_label): 1}
+    known = {"0": 0, "1": 1} if pos_label is None else {_name(pos_label): 1}
+    if known.keys() & MISSING:
+        raise InputError("the positive label must be a value; the one given reads as a missing one")
     out = np.empty(len(values), dtype=np.uint8)
     for index, value in enumerate(values):
         name = _name(value)
         bit = known.get(name)
         if bit is None:
             row = index + 1 if rows is None else rows[index]
-            if name in ("", "nan", "none"):
-                raise DataError("the label is missing", source=source, row=row, column=column)
+            if name in MISSING:
+                raise DataError(
+                    "the label is missing", source=source, row=row, column=column, hint=MISSING_HINT
+                )
             if pos_label is None:
                 raise DataError(
-                    "the label is neither 0 nor 1", source=source, row=row, column=column, hint=LABEL_HINT
+                    "the label is neither 0 nor 1", source=source, row=row, column=column, hint=_LABEL_HINT
                 )
             if len(known) == 2:
                 raise DataError(
-                    "a third label, where one beside the positive one is allowed",
+                    "a second label that is not the positive one",
                     source=source,
                     row=row,
                     column=column,
-                    hint="check the spelling, or map the labels to two",
+                    hint="check the spelling of labels and positive label, or map the labels to two",
                 )
             bit = known[name] = 0
         out[index] = bit
@@ -105,6 +159,7 @@ def labels_from(
 
 
 def _name(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).strip().lower()
+    """How a label is spelt: 1, 1.0, True and "TRUE" are the same, and so are "Sick" and "sick"."""
+    name = str(value).strip().lower()
+    number = _WHOLE_NUMBER.fullmatch(name)
+    return str(int(number[1])) if number else _TRUTH.get(name, name)

@@ -8,17 +8,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from ppaurora.algorithms.curves import METRICS, areas, precision_bits
+from ppaurora.algorithms.curves import METRICS, areas, check_size
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_delta import merge_delta
-from ppaurora.errors import InputError
+from ppaurora.algorithms.merge_network import merge_network
+from ppaurora.algorithms.order import sorted_lists
+from ppaurora.errors import InputError, UnsortedListError
 from ppaurora.party.context import Context
 from ppaurora.sharing.shares import BitShare, RingShare
-from ppaurora.sharing.stages import InputShare, ResultShare
-from ppaurora.suites.base import Records
+from ppaurora.sharing.stages import AdditiveShare, InputShare, PlanesShare, ResultShare
+from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.cecilia import CeciliaSuite
 
-PROTOCOLS = ("paper",)
+PROTOCOLS = ("fast", "paper")
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,13 @@ class Job:
 
     sizes: tuple[int, ...]
     metrics: tuple[str, ...]
-    protocol: str = "paper"
+    protocol: str = "fast"
+    key_bits: int = 64
     delta: int = 1
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
-            raise InputError(f"unknown protocol '{self.protocol}'; there is: {', '.join(PROTOCOLS)}")
+            raise InputError(f"unknown protocol '{self.protocol}'; there are: {', '.join(PROTOCOLS)}")
         if len(self.sizes) < 2:
             raise InputError(f"at least two owners are needed, got {len(self.sizes)}")
         if not self.metrics:
@@ -42,8 +46,14 @@ class Job:
                 raise InputError(f"unknown metric '{metric}'; there are: {', '.join(METRICS)}")
         if len(set(self.metrics)) < len(self.metrics):
             raise InputError("a metric is asked for twice")
+        if self.key_bits not in (32, 64):
+            raise InputError(f"keys have 32 or 64 bits, not {self.key_bits}")
         merge_delta(self.delta)
-        precision_bits(sum(self.sizes))
+        if self.delta != 1 and self.protocol != "paper":
+            raise InputError(
+                "delta belongs to the protocol 'paper'; 'fast' opens no comparison as it is"
+            )
+        check_size(sum(self.sizes))
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
@@ -57,21 +67,49 @@ class Job:
     def hash(self) -> bytes:
         return hashlib.sha256(b"ppaurora job\0" + self.to_json().encode()).digest()
 
+    def input_bytes(self, size: int) -> int:
+        """How long an owner's share is on the wire."""
+        if self.protocol == "paper":
+            return AdditiveShare.wire_bytes(size)
+        return PlanesShare.wire_bytes(size, self.key_bits)
 
-def run_job(context: Context, job: Job, inputs: Sequence[InputShare]) -> ResultShare | None:
+    def read_input(self, raw: bytes, size: int) -> InputShare:
+        if self.protocol == "paper":
+            return AdditiveShare.from_bytes(raw, size)
+        return PlanesShare.from_bytes(raw, size, self.key_bits)
+
+
+def run_job(context: Context, job: Job, inputs: Sequence[Any]) -> ResultShare | None:
     """One party's run. The helper has no inputs and gets no result."""
+    return run_paper(context, job, inputs) if job.protocol == "paper" else run_fast(context, job, inputs)
+
+
+def run_paper(context: Context, job: Job, inputs: Sequence[AdditiveShare]) -> ResultShare | None:
+    """The paper's protocol: delta merge, Algorithm 3, division by CECILIA's primitives."""
     suite = CeciliaSuite(context)
-    if context.role.is_helper:
+    lists = [ArrayRecords.empty(context.holder, size) for size in job.sizes]
+    if not context.role.is_helper:
         lists = [
-            Records(RingShare.zeros(context.holder, (size,)), BitShare.zeros(context.holder, (size,)))
-            for size in job.sizes
-        ]
-    else:
-        lists = [
-            Records(RingShare(context.holder, share.keys), BitShare(context.holder, share.labels))
+            ArrayRecords(RingShare(context.holder, share.keys), BitShare(context.holder, share.labels))
             for share in inputs
         ]
     with context.step("merge"):
         merged = merge_all(suite, lists, merge_delta(job.delta))
     result = areas(suite, merged, job.metrics)
     return None if context.role.is_helper else ResultShare(result.values)
+
+
+def run_fast(context: Context, job: Job, inputs: Sequence[PlanesShare]) -> ResultShare | None:
+    """Merge network on bit planes. Opens one bit per owner: whether its list is sorted."""
+    suite = BitslicedSuite(context, job.key_bits)
+    with context.step("input"):
+        lists = suite.inputs([share.planes for share in inputs], job.sizes)
+    for number, is_sorted in enumerate(sorted_lists(suite, lists), start=1):
+        if not is_sorted:
+            raise UnsortedListError(
+                f"the list of owner {number} is not in descending order; nothing was computed on it"
+            )
+    with context.step("merge"):
+        merged = merge_all(suite, lists, merge_network)
+    result = areas(suite, merged, job.metrics)
+    return None if context.role.is_helper else ResultShare(suite.result_part(result))

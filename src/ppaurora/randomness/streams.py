@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ppaurora.errors import MisuseError
 
 _BLOCK = 1 << 16
+_ZEROS = memoryview(bytes(1 << 18))
 
 
 class Stream:
@@ -45,10 +46,24 @@ class Stream:
         out, self._ahead = self._ahead[:count], self._ahead[count:]
         return np.frombuffer(out, dtype=np.uint8)
 
+    def fill(self, out: NDArray[np.uint64]) -> None:
+        """Overwrite a contiguous array with the next words of the stream."""
+        target = out.reshape(-1).view(np.uint8).data
+        head = min(len(self._ahead), len(target))
+        target[:head] = self._ahead[:head]
+        self._ahead = self._ahead[head:]
+        for start in range(head, len(target), len(_ZEROS)):
+            piece = target[start : start + len(_ZEROS)]
+            self._cipher.update_into(_ZEROS[: len(piece)], piece)
+
     def words(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         """Uniform elements of Z_2^64."""
         count = _size(shape)
-        return np.frombuffer(self.bytes(8 * count), dtype="<u8").reshape(shape)
+        if 8 * count < _BLOCK:
+            return np.frombuffer(self.bytes(8 * count), dtype="<u8").reshape(shape)
+        out = np.empty(shape, dtype=np.uint64)
+        self.fill(out)
+        return out
 
     def bits(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
         """Uniform bits, one to a byte."""

@@ -1,17 +1,22 @@
 """Share types: vectors of secrets of which this party holds one part.
 
-A secret x is the sum of the holders' parts, modulo 2^64 (`RingShare`) or modulo 2 (`BitShare`).
 Linear arithmetic on parts is linear arithmetic on secrets, so it is local and written with the
-ordinary operators. A public constant c is shared as (0, c, 0): each holder knows its part of
-one, its `unit`. The helper's part of every secret is zero, so the same algorithm runs at all
-three parties without a branch; in the clear, the only holder's part is the value itself.
+ordinary operators. All three parties run the same algorithm on the same types, without a branch.
+
+    RingShare, BitShare     x is the sum of the holders' parts, modulo 2^64 or modulo 2. The helper's
+                            part of everything is zero. In the clear the only part is the value.
+    MaskedShare             x = m - r modulo 2^64. Both proxies know m and hold parts of r; the helper
+                            knows r. So the helper computes on masks what the proxies compute on values.
+
+A public constant belongs to one component only: each holder knows its `units`, its own components
+of the constant one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +27,7 @@ from ppaurora.party.role import Role
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 Public = int | NDArray[Any]
+S = TypeVar("S", bound="Share")
 
 
 class Holder(Enum):
@@ -38,14 +44,20 @@ class Holder(Enum):
 
     @property
     def unit(self) -> int:
-        """This holder's part of the public constant one."""
+        """This holder's additive part of the public constant one."""
         return int(self in (Holder.PROXY_1, Holder.CLEARTEXT))
 
+    @property
+    def masked_units(self) -> tuple[int, ...]:
+        """The components of one in masked form: m and a part of r at a proxy, r at the helper."""
+        return (0,) if self is Holder.HELPER else (1, 0)
 
-class _Share:
-    """What both kinds of share have in common: a holder, an array of parts, and shape-only operations.
 
-    Operations act on the last axis; leading axes hold columns that travel together.
+class Share:
+    """A holder and an array of components; operations that depend on shapes only.
+
+    A list runs along the last axis. Axes before it hold columns that travel together; before
+    those, `MaskedShare` has an axis of components, which `shape` does not show.
     """
 
     __slots__ = ("holder", "values")
@@ -53,6 +65,7 @@ class _Share:
     __iter__ = None
 
     dtype: np.dtype[Any]
+    hidden_axes = 0
 
     def __init__(self, holder: Holder, values: NDArray[Any]) -> None:
         if values.dtype != self.dtype:
@@ -61,23 +74,18 @@ class _Share:
         self.values = values
 
     @classmethod
+    def components(cls, holder: Holder) -> tuple[int, ...]:
+        """The lengths of the hidden axes."""
+        return ()
+
+    @classmethod
     def zeros(cls, holder: Holder, shape: tuple[int, ...]) -> Self:
-        """Everybody's part of zero; what the helper holds of anything."""
-        return cls(holder, np.broadcast_to(np.zeros((), cls.dtype), shape))
-
-    @classmethod
-    def concat(cls, parts: Sequence[Self]) -> Self:
-        """One list after the other."""
-        return cls(parts[0].holder, np.concatenate([part.values for part in parts], axis=-1))
-
-    @classmethod
-    def stack(cls, columns: Sequence[Self]) -> Self:
-        """Columns of equal length as the rows of one share."""
-        return cls(columns[0].holder, np.stack([column.values for column in columns]))
+        """Everybody's part of zero; also what the helper holds of anything additive."""
+        return cls(holder, np.broadcast_to(np.zeros((), cls.dtype), cls.components(holder) + shape))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.values.shape
+        return self.values.shape[self.hidden_axes :]
 
     def __len__(self) -> int:
         return int(self.values.shape[-1])
@@ -88,54 +96,96 @@ class _Share:
             index = slice(index, index + 1 or None)
         return type(self)(self.holder, self.values[..., index])
 
+    def take(self, positions: NDArray[np.intp]) -> Self:
+        return type(self)(self.holder, self.values[..., positions])
+
+    def put(self, positions: NDArray[np.intp] | slice, other: Self) -> Self:
+        """A copy with other values at these positions."""
+        values = self.values.copy()
+        values[..., positions] = other.values
+        return type(self)(self.holder, values)
+
     def row(self, index: int) -> Self:
         """One column of a stack."""
-        return type(self)(self.holder, self.values[index])
+        return type(self)(self.holder, self.values[(slice(None),) * self.hidden_axes + (index,)])
+
+    def rows(self) -> list[Self]:
+        return [self.row(index) for index in range(self.shape[0])]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.holder.value}, shape {self.shape}>"
 
 
-class RingShare(_Share):
-    """Parts modulo 2^64."""
+def concat(parts: Sequence[S]) -> S:
+    """One list after the other."""
+    first = parts[0]
+    return type(first)(first.holder, np.concatenate([part.values for part in parts], axis=-1))
+
+
+def stack(columns: Sequence[S]) -> S:
+    """Columns of equal length as the rows of one share."""
+    first = columns[0]
+    return type(first)(first.holder, np.stack([column.values for column in columns], axis=first.hidden_axes))
+
+
+class RingShare(Share):
+    """Additive parts modulo 2^64."""
 
     __slots__ = ()
     dtype = np.dtype(np.uint64)
 
-    def _with(self, values: Words) -> RingShare:
-        return RingShare(self.holder, values)
+    def _with(self, values: Words) -> Self:
+        return type(self)(self.holder, values)
 
-    def _part_of(self, other: RingShare | Public) -> Words:
-        """The other operand's part: a share's own, or this holder's of a public value."""
-        if isinstance(other, RingShare):
-            return other.values
-        return to_words(other) * np.uint64(self.holder.unit)
+    def _public(self, value: Public) -> Words:
+        """This holder's components of a public value."""
+        return to_words(value) * np.uint64(self.holder.unit)
 
-    def __add__(self, other: RingShare | Public) -> RingShare:
-        return self._with(self.values + self._part_of(other))
+    def _components_of(self, other: Self | Public) -> Words:
+        return other.values if isinstance(other, RingShare) else self._public(other)
 
-    def __sub__(self, other: RingShare | Public) -> RingShare:
-        return self._with(self.values - self._part_of(other))
+    def __add__(self, other: Self | Public) -> Self:
+        return self._with(self.values + self._components_of(other))
 
-    def __rsub__(self, public: Public) -> RingShare:
-        return self._with(self._part_of(public) - self.values)
+    def __sub__(self, other: Self | Public) -> Self:
+        return self._with(self.values - self._components_of(other))
 
-    def __mul__(self, public: Public) -> RingShare:
+    def __rsub__(self, public: Public) -> Self:
+        return self._with(self._components_of(public) - self.values)
+
+    def __mul__(self, public: Public) -> Self:
         return self._with(self.values * to_words(public))
 
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def cumsum(self) -> RingShare:
+    def cumsum(self) -> Self:
         return self._with(np.cumsum(self.values, axis=-1, dtype=np.uint64))
 
-    def sum(self) -> RingShare:
+    def sum(self) -> Self:
         """The sum along the list, as a list of one."""
         return self._with(self.values.sum(axis=-1, keepdims=True, dtype=np.uint64))
 
 
-class BitShare(_Share):
-    """Parts modulo 2, one byte to a bit."""
+class MaskedShare(RingShare):
+    """Components (m, part of r) at a proxy and (r) at the helper, with x = m - r."""
+
+    __slots__ = ()
+    hidden_axes = 1
+
+    @classmethod
+    def components(cls, holder: Holder) -> tuple[int, ...]:
+        return (len(holder.masked_units),)
+
+    def _public(self, value: Public) -> Words:
+        words = to_words(value)
+        units = np.array(self.holder.masked_units, dtype=np.uint64)
+        aligned = units.reshape(units.shape + (1,) * max(len(self.shape), words.ndim))
+        return aligned * words
+
+
+class BitShare(Share):
+    """Additive parts modulo 2, one byte to a bit."""
 
     __slots__ = ()
     dtype = np.dtype(np.uint8)

@@ -7,35 +7,64 @@ realisation of these serves. An algorithm sees this interface and the share type
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, RingShare
+from ppaurora.sharing.shares import Holder, Public, RingShare, concat, stack
+
+# A suite's own types, opaque to algorithms: additive shares or bit planes. Both can be measured with
+# len and sliced like lists.
+Keys = Any
+Flags = Any
+Labels = Any
+
+FIXED_POINT_BITS = 50
 
 
-@dataclass(frozen=True)
-class Records:
-    """A list of samples: a key to sort by and a label that travels with it."""
+class Records(Protocol):
+    """A list of samples: keys to sort by, and labels that travel with them."""
 
-    keys: RingShare
-    labels: BitShare
+    @property
+    def keys(self) -> Keys: ...
 
-    def __len__(self) -> int:
-        return len(self.keys)
+    @property
+    def labels(self) -> Labels: ...
 
-    def __getitem__(self, index: int | slice) -> Records:
-        return Records(self.keys[index], self.labels[index])
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int | slice) -> Self: ...
 
     @classmethod
-    def concat(cls, parts: Sequence[Self]) -> Records:
-        return Records(
-            RingShare.concat([part.keys for part in parts]), BitShare.concat([part.labels for part in parts])
-        )
+    def concat(cls, parts: Sequence[Any]) -> Self: ...
+
+    def wires(self, other: Any) -> Wires: ...
+
+
+class Wires(Protocol):
+    """Two sorted lists laid next to each other for a merge network; see `algorithms.merge_network`."""
+
+    def strides(self) -> Iterator[int]:
+        """The layers that have comparators, first to last."""
+
+    def pairs(self, stride: int) -> tuple[Records, Records]:
+        """The wires that meet in this layer."""
+
+    def put(self, stride: int, high: Any, low: Any) -> None:
+        """Back to the wires they came from."""
+
+    def merged(self) -> Records: ...
+
+
+R = TypeVar("R", bound=Records)
+
+
+def concat_records(parts: Sequence[R]) -> R:
+    """One list after the other."""
+    return type(parts[0]).concat(parts)
 
 
 class Suite(ABC):
@@ -47,25 +76,72 @@ class Suite(ABC):
     def mul(self, x: RingShare, y: RingShare) -> RingShare:
         """x·y, elementwise; shapes broadcast, and an operand that broadcasts is masked only once."""
 
-    @abstractmethod
-    def compare(self, x: RingShare, y: RingShare) -> RingShare:
-        """1 where x >= y, else 0, for |x - y| < 2^63."""
+    def dot(self, x: RingShare, y: RingShare) -> RingShare:
+        """The sum of x·y, as a list of one."""
+        return self.mul(x, y).sum()
+
+    def mux(self, x: RingShare, y: RingShare, select: RingShare) -> RingShare:
+        """x - b(x - y): select = 1 chooses y."""
+        return x - self.mul(select, x - y)
 
     @abstractmethod
-    def differ(self, x: RingShare, y: RingShare) -> RingShare:
+    def compare(self, x: Keys, y: Keys) -> Flags:
+        """1 where x >= y, else 0."""
+
+    @abstractmethod
+    def differ(self, x: Keys, y: Keys) -> Flags:
         """1 where x != y, else 0."""
 
     @abstractmethod
-    def div(self, numerator: RingShare, denominator: RingShare, bits: int) -> RingShare:
-        """floor(2^bits·n / d) for 0 <= n <= d < 2^62; all ones where d = 0."""
+    def exchange(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """Per pair, the record with the larger key to the left. Records of equal keys may trade places."""
 
     @abstractmethod
-    def to_ring(self, bits: BitShare) -> RingShare:
+    def all_of(self, groups: Sequence[Flags]) -> Flags:
+        """One flag per group: 1 where all of its flags are 1; an empty group gives 1."""
+
+    @abstractmethod
+    def to_ring(self, flags: Flags | Labels) -> RingShare:
         """The same bits as elements of the ring."""
 
     @abstractmethod
-    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
-        """OPENING. Both proxies learn x. Counted under `name`, which docs/leakage.md explains."""
+    def is_positive(self, x: RingShare) -> RingShare:
+        """1 where x > 0, else 0, for |x| < 2^62."""
+
+    @abstractmethod
+    def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> RingShare:
+        """floor(2^bits·n / d) for 0 <= n <= d <= bound < 2^62; all ones where d = 0."""
+
+    @abstractmethod
+    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
+        """2^bits·x / divisor, at most one off, for public divisors and 0 <= x <= divisor."""
+
+    def rounded_quotient(
+        self, numerator: RingShare, denominator: RingShare, bound: int, leading_zeros: int
+    ) -> RingShare:
+        """Rows (mantissa, exponent) of n / d = mantissa / 2^exponent, for 0 <= n <= d <= bound.
+
+        By default a fixed point, rounded down. A suite may give the nearest float64 of quotients
+        that have at most `leading_zeros` zeros in front.
+        """
+        quotient = self.div(numerator, denominator, FIXED_POINT_BITS, bound)
+        return stack([quotient, self.constant(FIXED_POINT_BITS, len(quotient))])
+
+    @abstractmethod
+    def open(self, x: Flags, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
+        """OPENING. The proxies learn x. Counted under `name`, which docs/leakage.md explains.
+
+        The helper must learn it too where the course of the algorithm depends on it; otherwise it
+        goes on as if x were all ones.
+        """
+
+    @abstractmethod
+    def constant(self, value: Public, length: int = 1) -> RingShare:
+        """A public value, or array of values, as a share."""
+
+    @abstractmethod
+    def no_records(self) -> Records:
+        """An empty list."""
 
     @abstractmethod
     def step(self, name: str) -> AbstractContextManager[None]:
@@ -75,28 +151,19 @@ class Suite(ABC):
     def progress(self, step: str, done: int, total: int) -> None:
         """Tell whoever watches how far a long step is. Depends on public sizes alone."""
 
-    def mux(self, x: RingShare, y: RingShare, select: RingShare) -> RingShare:
-        """x - b(x - y): select = 1 chooses y."""
-        return x - self.mul(select, x - y)
 
-    def exchange(self, left: Records, right: Records) -> tuple[Records, Records]:
-        """Per pair, the record with the larger key first; equal keys stay where they are."""
-        stay = self.compare(left.keys, right.keys)
-        high = self.mux(right.keys, left.keys, stay)
-        low = left.keys + right.keys - high
-        left_labels, right_labels = self.to_ring(left.labels), self.to_ring(right.labels)
-        high_labels = self.mux(right_labels, left_labels, stay)
-        low_labels = left_labels + right_labels - high_labels
-        return (
-            Records(high, low_bits(high_labels)),
-            Records(low, low_bits(low_labels)),
+def fold_all(suite: Suite, groups: Sequence[RingShare]) -> RingShare:
+    """`all_of` by products: every group folded in half, all groups in the same rounds."""
+    lists = [group if len(group) else suite.constant(1) for group in groups]
+    while any(len(flags) > 1 for flags in lists):
+        halves = [len(flags) // 2 for flags in lists]
+        products = suite.mul(
+            concat([flags[:half] for flags, half in zip(lists, halves, strict=True)]),
+            concat([flags[half : 2 * half] for flags, half in zip(lists, halves, strict=True)]),
         )
-
-    def constant(self, value: int, length: int = 1) -> RingShare:
-        """A public value as a share."""
-        return RingShare.zeros(self.holder, (length,)) + value
-
-
-def low_bits(bits: RingShare) -> BitShare:
-    """Secrets that are 0 or 1, as shares modulo 2: the lowest bits of the parts add up modulo 2."""
-    return BitShare(bits.holder, (bits.values & np.uint64(1)).astype(np.uint8))
+        ends = np.cumsum(halves).tolist()
+        lists = [
+            concat([products[end - half : end], flags[2 * half :]])
+            for flags, half, end in zip(lists, halves, ends, strict=True)
+        ]
+    return concat(lists)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, RingShare
-from ppaurora.suites.base import Suite
+from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare
+from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.suites.base import Suite, fold_all
 
 
 class CleartextSuite(Suite):
@@ -32,15 +33,42 @@ class CleartextSuite(Suite):
     def differ(self, x: RingShare, y: RingShare) -> RingShare:
         return self._share((x.values != y.values).astype(np.uint64))
 
-    def div(self, numerator: RingShare, denominator: RingShare, bits: int) -> RingShare:
+    def exchange(self, left: ArrayRecords, right: ArrayRecords) -> tuple[ArrayRecords, ArrayRecords]:
+        swap = self.compare(left.keys, right.keys).values == 0
+        keys, labels = (left.keys.values, right.keys.values), (left.labels.values, right.labels.values)
+        high, low = (
+            ArrayRecords(
+                self._share(np.where(swap, keys[1 - side], keys[side])),
+                BitShare(self.holder, np.where(swap, labels[1 - side], labels[side])),
+            )
+            for side in (0, 1)
+        )
+        return high, low
+
+    def all_of(self, groups: Sequence[RingShare]) -> RingShare:
+        return fold_all(self, groups)
+
+    def is_positive(self, x: RingShare) -> RingShare:
+        return self._share((x.values.view(np.int64) > 0).astype(np.uint64))
+
+    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
+        return self.div(x, self.constant(divisors), bits, int(divisors.max(initial=1)))
+
+    def constant(self, value: Public, length: int = 1) -> RingShare:
+        return RingShare.zeros(self.holder, (length,)) + value
+
+    def no_records(self) -> ArrayRecords:
+        return ArrayRecords.empty(self.holder)
+
+    def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> RingShare:
         pairs = zip(numerator.values.tolist(), denominator.values.tolist(), strict=True)
         quotients = [(n << bits) // d if d else (2 << bits) - 1 for n, d in pairs]
         return self._share(np.array(quotients, dtype=np.uint64))
 
-    def to_ring(self, bits: BitShare) -> RingShare:
-        return self._share(bits.values.astype(np.uint64))
+    def to_ring(self, flags: RingShare | BitShare) -> RingShare:
+        return self._share(flags.values.astype(np.uint64))
 
-    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
+    def open(self, x: RingShare, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
         self.openings[name] += x.values.size
         return x.values
 

@@ -23,7 +23,8 @@ from ppaurora.channel.meter import Cost
 from ppaurora.local.threads import run_in_threads
 from ppaurora.party.context import Context, open_session
 from ppaurora.party.role import Role
-from ppaurora.sharing.shares import BitShare, Holder, RingShare
+from ppaurora.sharing.planes import Planes, unpack_lanes
+from ppaurora.sharing.shares import BitShare, Holder, MaskedShare, RingShare
 from ppaurora.suites.base import Suite
 from ppaurora.suites.cecilia import CeciliaSuite
 
@@ -143,6 +144,10 @@ def share_input(value: Any) -> list[Any]:
 def reconstruct(results: Sequence[Any]) -> Any:
     """The secret behind the parties' parts, in tuples and lists one by one; else what all three returned."""
     first = results[0]
+    if isinstance(first, MaskedShare):
+        return first.values[0] - first.values[1] - results[1].values[1]
+    if isinstance(first, Planes):
+        return unpack_lanes(first.data[0] ^ first.data[1] ^ results[1].data[1], len(first))
     if isinstance(first, RingShare):
         return first.values + results[1].values
     if isinstance(first, BitShare):

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ppaurora.party.context import Context
 from ppaurora.party.role import Role
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
-from ppaurora.sharing.shares import BitShare, RingShare, Words
-from ppaurora.suites.base import Records, Suite
+from ppaurora.sharing.shares import BitShare, Public, RingShare, Words
+from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.suites.base import Suite, fold_all
 from ppaurora.suites.cecilia import compare, ties
 from ppaurora.suites.cecilia.residues import RESIDUES
 from ppaurora.suites.dealing import Dealing
@@ -26,7 +27,7 @@ _63 = np.uint64(63)
 _ONE = np.uint64(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _MaskedSign:
     """What a proxy holds after a comparison of x = e + a with zero: MSB(x) = e_63 xor opposite xor h."""
 
@@ -56,17 +57,16 @@ class CeciliaSuite(Suite):
     def progress(self, step: str, done: int, total: int) -> None:
         self._context.progress(step, done, total)
 
-    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
-        """OPENING. The proxies reveal x to each other, and proxy 0 tells the helper.
-
-        The helper has to know because it runs the same algorithm, whose course depends on x.
-        """
+    def open(self, x: RingShare, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
+        """OPENING. The proxies reveal x to each other, and proxy 0 tells the helper if it has to know."""
         self._context.openings[name] += x.values.size
         if self._role.is_helper:
+            if not to_helper:
+                return np.ones(x.shape, dtype=np.uint64)
             (opened,) = self._dealing.receive(Role.PROXY_0, [(RING, x.shape)])
             return opened
         (opened,) = self._dealing.reveal([(RING, x.values)])()
-        if self._role is Role.PROXY_0:
+        if to_helper and self._role is Role.PROXY_0:
             self._dealing.send(Role.HELPER, [(RING, opened)])
         return opened
 
@@ -86,18 +86,20 @@ class CeciliaSuite(Suite):
         e, f = sums()
         return self._fresh(e * f * self._unit + e * b + f * a + c)
 
-    def to_ring(self, bits: BitShare) -> RingShare:
-        """From parts modulo 2 to parts modulo 2^64.
+    def to_ring(self, flags: RingShare | BitShare) -> RingShare:
+        """From parts modulo 2 to parts modulo 2^64; flags are there already.
 
         1. a mask of bits a; the helper deals <a> in the ring
         2. the proxies reveal e = x xor a
         3. <x> = e xor <a>, plus parts of zero
         """
-        a = self._dealing.mask(BITS, bits.shape)
-        sums = self._dealing.reveal([(BITS, bits.values ^ a)])
-        (ring_a,) = self._dealing.deal([(RING, bits.shape)], lambda: [a.astype(np.uint64)])
+        if isinstance(flags, RingShare):
+            return flags
+        a = self._dealing.mask(BITS, flags.shape)
+        sums = self._dealing.reveal([(BITS, flags.values ^ a)])
+        (ring_a,) = self._dealing.deal([(RING, flags.shape)], lambda: [a.astype(np.uint64)])
         if self._role.is_helper:
-            return RingShare.zeros(self.holder, bits.shape)
+            return RingShare.zeros(self.holder, flags.shape)
         (e,) = sums()
         return self._fresh(self._xor(e.astype(np.uint64), ring_a))
 
@@ -121,10 +123,17 @@ class CeciliaSuite(Suite):
         return self._fresh(self._unit * (sign.e & compare.LOW_63) + sign.mask - (wrap << _63))
 
     def compare(self, x: RingShare, y: RingShare) -> RingShare:
-        """CMP. 1 - MSB(x - y)."""
+        """CMP. 1 - MSB(x - y), for |x - y| < 2^63."""
         return 1 - self.msb(x - y)
 
-    def exchange(self, left: Records, right: Records) -> tuple[Records, Records]:
+    def is_positive(self, x: RingShare) -> RingShare:
+        """MSB(-x)."""
+        return self.msb(0 - x)
+
+    def all_of(self, groups: Sequence[RingShare]) -> RingShare:
+        return fold_all(self, groups)
+
+    def exchange(self, left: ArrayRecords, right: ArrayRecords) -> tuple[ArrayRecords, ArrayRecords]:
         """CMP and both MUXes in one: with b = MSB(left - right), move b·(left - right) across.
 
         The comparison has masked the difference already, so the product costs one more dealt
@@ -139,11 +148,11 @@ class CeciliaSuite(Suite):
         move = self._fresh(key_products)
         turn = BitShare(self.holder, label_products ^ self._dealing.zero(BITS, unlike.shape))
         return (
-            Records(left.keys - move, left.labels ^ turn),
-            Records(right.keys + move, right.labels ^ turn),
+            ArrayRecords(left.keys - move, left.labels ^ turn),
+            ArrayRecords(right.keys + move, right.labels ^ turn),
         )
 
-    def div(self, numerator: RingShare, denominator: RingShare, bits: int) -> RingShare:
+    def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> RingShare:
         """DIV. Long division: a quotient bit per step, then the remainder, doubled.
 
         Per step, with b = MSB(r - d): q <- 2q + (1 - b) and r <- r - d + b·d, the product from the
@@ -162,6 +171,16 @@ class CeciliaSuite(Suite):
             quotient = quotient * 2 + (1 - negative)
             remainder = reduced + self._fresh(products[0])
         return quotient
+
+    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
+        """As printed: the divisors are public, and yet divided by in secret."""
+        return self.div(x, self.constant(divisors), bits, int(divisors.max(initial=1)))
+
+    def constant(self, value: Public, length: int = 1) -> RingShare:
+        return RingShare.zeros(self.holder, (length,)) + value
+
+    def no_records(self) -> ArrayRecords:
+        return ArrayRecords.empty(self.holder)
 
     def differ(self, x: RingShare, y: RingShare) -> RingShare:
         """Algorithm 3, as printed; see `ties`."""

@@ -1,0 +1,27 @@
+"""Batcher's odd-even merge of two sorted lists of any lengths. Opens nothing.
+
+Every layer is one vectorised compare-exchange. Both lists are laid around a power of two, as if the
+wires before the first list held +infinity and those after the second -infinity; comparators that
+touch such a wire would never exchange anything and are left out. About n log n comparators in
+log n layers.
+
+Source: K. E. Batcher, Sorting networks and their applications (1968).
+"""
+
+from __future__ import annotations
+
+from ppaurora.algorithms.merge import Exchange, Merge
+from ppaurora.suites.base import Records
+
+
+def merge_network(one: Records, other: Records) -> Merge:
+    if not len(one) or not len(other):
+        return one if len(one) else other
+    wires = one.wires(other)
+    strides = list(wires.strides())
+    size = len(one) + len(other)
+    for layer, stride in enumerate(strides):
+        left, right = wires.pairs(stride)
+        high, low = yield Exchange(left, right, merged=size * layer // len(strides))
+        wires.put(stride, high, low)
+    return wires.merged()

@@ -1,0 +1,140 @@
+"""Bit planes: bit k of 64 records in one machine word, in masked form.
+
+A secret bit is x = m xor r. Both proxies know m and hold parts of r (components 0 and 1), the helper
+knows r (its only component). Record j is lane j mod 64 of word j div 64, lowest bit first. What
+moves, selects and xors lanes acts on all components alike, so the helper does it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.sharing.shares import Bytes, Holder, Words
+
+LANES = 64
+ALL_ONES = np.uint64(2**64 - 1)
+
+
+def word_count(lanes: int) -> int:
+    return -(-lanes // LANES)
+
+
+class Planes:
+    """`count` lanes of one or more bit planes; array axes are component, plane, word.
+
+    Lanes from `count` on are zero in every component.
+    """
+
+    __slots__ = ("count", "data", "holder")
+    __iter__ = None
+
+    def __init__(self, holder: Holder, data: Words, count: int) -> None:
+        self.holder = holder
+        self.data = data
+        self.count = count
+
+    @classmethod
+    def zeros(cls, holder: Holder, planes: int, count: int) -> Planes:
+        shape = (len(holder.masked_units), planes, word_count(count))
+        return cls(holder, np.zeros(shape, dtype=np.uint64), count)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        return f"<Planes of {self.holder.value}, {self.data.shape[1]} planes of {self.count} lanes>"
+
+    def planes(self, which: slice) -> Planes:
+        return Planes(self.holder, self.data[:, which], self.count)
+
+    def __getitem__(self, index: int | slice) -> Planes:
+        """Lanes, from the first on."""
+        if isinstance(index, int):
+            index = slice(index, index + 1 or None)
+        start, stop, step = index.indices(self.count)
+        if step != 1:
+            raise IndexError("lanes are taken in a row")
+        count = max(stop - start, 0)
+        first, offset = divmod(start, LANES)
+        words = self.data[..., first : first + word_count(count + offset)]
+        lanes = shift_down(words, offset)[..., : word_count(count)]
+        return Planes(self.holder, keep_lanes(lanes, count), count)
+
+    def __xor__(self, other: Planes) -> Planes:
+        return Planes(self.holder, self.data ^ other.data, self.count)
+
+    def __invert__(self) -> Planes:
+        data = self.data.copy()
+        if self.holder is not Holder.HELPER:
+            data[0] ^= ALL_ONES
+        return Planes(self.holder, keep_lanes(data, self.count), self.count)
+
+
+def concat_planes(parts: Sequence[Planes]) -> Planes:
+    """Lane after lane."""
+    first = parts[0]
+    count = sum(part.count for part in parts)
+    data = np.zeros((*first.data.shape[:-1], word_count(count)), dtype=np.uint64)
+    at = 0
+    for part in parts:
+        word, offset = divmod(at, LANES)
+        moved = shift_up(part.data, offset)[..., : data.shape[-1] - word]
+        data[..., word : word + moved.shape[-1]] |= moved
+        at += part.count
+    return Planes(first.holder, data, count)
+
+
+def shift_down(data: Words, lanes: int) -> Words:
+    """Lane j becomes lane j - lanes, 0 <= lanes < 64."""
+    if lanes == 0 or data.shape[-1] == 0:
+        return data
+    out = data >> np.uint64(lanes)
+    out[..., :-1] |= data[..., 1:] << np.uint64(LANES - lanes)
+    return out
+
+
+def shift_up(data: Words, lanes: int) -> Words:
+    """Lane j becomes lane j + lanes, 0 <= lanes < 64; one word more, unless nothing moves."""
+    if lanes == 0:
+        return data
+    out = np.zeros((*data.shape[:-1], data.shape[-1] + 1), dtype=np.uint64)
+    np.left_shift(data, np.uint64(lanes), out=out[..., :-1])
+    out[..., 1:] |= data >> np.uint64(LANES - lanes)
+    return out
+
+
+def keep_lanes(data: Words, count: int) -> Words:
+    """Zero the lanes from `count` on, in the last word."""
+    excess = count % LANES
+    if excess and data.shape[-1]:
+        if not data.flags.writeable or data.base is not None:
+            data = data.copy()
+        data[..., -1] &= np.uint64((1 << excess) - 1)
+    return data
+
+
+def slice_numbers(numbers: Words, width: int) -> Words:
+    """Numbers as planes, most significant bit first: an array of (width, words)."""
+    count = len(numbers)
+    octets = np.zeros((word_count(count) * LANES, 8), dtype=np.uint8)
+    octets[:count] = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+    planes = np.empty((width, word_count(count)), dtype=np.uint64)
+    for plane in range(width):
+        octet, bit = divmod(64 - width + plane, 8)
+        planes[plane] = pack_lanes((octets[:, octet] >> np.uint8(7 - bit)) & np.uint8(1))
+    return planes
+
+
+def pack_lanes(bits: Bytes) -> Words:
+    """Bits, one to a byte, as lanes of words along the last axis, whose length is a multiple of 64."""
+    packed = np.packbits(bits, axis=-1, bitorder="little")
+    return packed.view("<u8").astype(np.uint64, copy=False)
+
+
+def unpack_lanes(words: Words, count: int) -> NDArray[np.uint8]:
+    """The first `count` lanes, one to a byte, along the last axis."""
+    octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(octets, axis=-1, count=count, bitorder="little")

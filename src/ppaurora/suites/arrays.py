@@ -1,0 +1,92 @@
+"""Records as arrays, one element to a record; for the suites whose keys are ring elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.sharing.shares import BitShare, Holder, RingShare, concat
+
+
+@dataclass(frozen=True)
+class ArrayRecords:
+    """Additively shared keys and labels."""
+
+    keys: RingShare
+    labels: BitShare
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, index: int | slice) -> ArrayRecords:
+        return ArrayRecords(self.keys[index], self.labels[index])
+
+    @classmethod
+    def concat(cls, parts: Sequence[ArrayRecords]) -> ArrayRecords:
+        return cls(concat([part.keys for part in parts]), concat([part.labels for part in parts]))
+
+    @classmethod
+    def empty(cls, holder: Holder, size: int = 0) -> ArrayRecords:
+        return cls(RingShare.zeros(holder, (size,)), BitShare.zeros(holder, (size,)))
+
+    def wires(self, other: ArrayRecords) -> ArrayWires:
+        return ArrayWires(self, other)
+
+
+class ArrayWires:
+    """The first list ends where the second begins, at a power of two not below either length."""
+
+    def __init__(self, first: ArrayRecords, second: ArrayRecords) -> None:
+        self._half = 1 << max(len(first) - 1, len(second) - 1, 0).bit_length()
+        self._start = self._half - len(first)
+        self._records = ArrayRecords.concat([first, second])
+
+    def strides(self) -> Iterator[int]:
+        return strides(self._half, self._start, self._start + len(self._records))
+
+    def _left(self, stride: int) -> NDArray[np.intp]:
+        return comparators(self._half, stride, self._start, self._start + len(self._records)) - self._start
+
+    def pairs(self, stride: int) -> tuple[ArrayRecords, ArrayRecords]:
+        left = self._left(stride)
+        keys, labels = self._records.keys, self._records.labels
+        return (
+            ArrayRecords(keys.take(left), labels.take(left)),
+            ArrayRecords(keys.take(left + stride), labels.take(left + stride)),
+        )
+
+    def put(self, stride: int, high: ArrayRecords, low: ArrayRecords) -> None:
+        left = self._left(stride)
+        keys, labels = self._records.keys, self._records.labels
+        self._records = ArrayRecords(
+            keys.put(left, high.keys).put(left + stride, low.keys),
+            labels.put(left, high.labels).put(left + stride, low.labels),
+        )
+
+    def merged(self) -> ArrayRecords:
+        return self._records
+
+
+def comparators(half: int, stride: int, start: int, stop: int) -> NDArray[np.intp]:
+    """The upper wires of a layer's comparators, of which both wires lie in start..stop.
+
+    Batcher's odd-even merge of two lists of `half` wires: in the first layer (stride = half) wire
+    j meets j + half; then, for strides of half/2, half/4, ..., 1, the odd-numbered blocks of
+    `stride` wires meet the blocks that follow them.
+    """
+    upper = np.arange(start, max(stop - stride, start))
+    return upper if stride == half else upper[(upper // stride) % 2 == 1]
+
+
+def strides(half: int, start: int, stop: int) -> Iterator[int]:
+    """The strides of the layers that have a comparator with both wires in start..stop."""
+    stride = half
+    while stride:
+        odd_block = start // stride if start // stride % 2 else start // stride + 1
+        first = start if stride == half else max(start, odd_block * stride)
+        if first + stride < stop:
+            yield stride
+        stride //= 2

@@ -1,0 +1,120 @@
+"""The secret quotient: long division, several bits per step, and rounding to a float64 in secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ppaurora.sharing.planes import Planes, pack_lanes, unpack_lanes, word_count
+from ppaurora.sharing.shares import Bytes, MaskedShare, RingShare, Words, stack
+
+if TYPE_CHECKING:
+    from ppaurora.suites.bitsliced.suite import BitslicedSuite
+
+MOST_BITS_PER_STEP = 8
+SIGNIFICAND_BITS = 53
+
+
+def bits_per_step(bound: int) -> int:
+    """So many that a remainder below 2·bound, times 2^bits, stays below 2^63."""
+    return min(MOST_BITS_PER_STEP, 63 - (2 * bound).bit_length())
+
+
+def fixed_point(
+    suite: BitslicedSuite, numerator: RingShare, denominator: RingShare, bits: int, bound: int
+) -> MaskedShare:
+    """floor(2^bits·n / d) for n <= d, as a ring element; bits < 63."""
+    quotient = _quotient_bits(suite, numerator, denominator, bits + 1, bound)
+    return _weighted_sum(suite, quotient, [1 << (bits - place) for place in range(bits + 1)])
+
+
+def _quotient_bits(
+    suite: BitslicedSuite, numerator: RingShare, denominator: RingShare, count: int, bound: int
+) -> Bytes:
+    """The first `count` bits of n / d for n <= d, the integer bit first: (component, bit, element).
+
+    Long division by 2d, which is larger than n. A step of b bits compares the remainder, times 2^b,
+    with all multiples c·2d for 0 < c < 2^b at once. The digit is the number of multiples that fit;
+    its bit j is the parity of those that fit among the multiples of 2^j, which is local.
+    """
+    divisor = denominator * 2
+    remainder = numerator
+    digits: list[Bytes] = []
+    found = 0
+    while found < count:
+        bits = min(bits_per_step(bound), count - found)
+        multiples = np.arange(1, 1 << bits, dtype=np.uint64)
+        remainder = remainder * (1 << bits)
+        gaps = stack([remainder]) - stack([divisor]) * multiples[:, np.newaxis]
+        fits = ~suite.negative(gaps)
+        by_multiple = unpack_lanes(fits.data[:, 0], len(fits)).reshape(-1, len(multiples), len(remainder))
+        digits += [
+            np.bitwise_xor.reduce(by_multiple[:, (1 << place) - 1 :: 1 << place], axis=1, keepdims=True)
+            for place in reversed(range(bits))
+        ]
+        found += bits
+        if found < count:
+            flags = suite.to_ring(fits).values.reshape(-1, len(multiples), len(remainder))
+            digit = MaskedShare(suite.holder, flags.sum(axis=1, dtype=np.uint64))
+            remainder = remainder - suite.mul(digit, divisor)
+    return np.concatenate(digits, axis=1)
+
+
+def nearest_float(
+    suite: BitslicedSuite, numerator: RingShare, denominator: RingShare, bound: int, leading_zeros: int
+) -> MaskedShare:
+    """Rows (mantissa, exponent) of the float64 nearest to n / d = mantissa / 2^exponent.
+
+    1. quotient bits q_0 . q_1 q_2 ..., enough for 54 behind the first one
+    2. c_k = 1 while all bits up to k are zero; l_p = c_(p-1) xor c_p marks the first one
+    3. behind it, by one AND for each p and j: mantissa bit j is the xor of l_p·q_(p+j)
+    4. the 54th bit rounds: n / d is never halfway between two floats, since d < 2^53
+
+    Only these two numbers are released: more bits of n / d would tell its denominator.
+    """
+    count = leading_zeros + SIGNIFICAND_BITS + 1
+    quotient = _quotient_bits(suite, numerator, denominator, count, bound)
+    elements = quotient.shape[-1]
+    q = _to_planes(suite, quotient)
+    none_yet = suite.prefix_and(~q)
+    before = none_yet.data.copy()
+    before[:, 1:] = none_yet.data[:, :-1]
+    before[:, 0] = (~Planes.zeros(suite.holder, 1, elements)).data[:, 0]
+    first = Planes(suite.holder, before ^ none_yet.data, elements)
+
+    padded = np.zeros((q.data.shape[0], count + SIGNIFICAND_BITS, q.data.shape[2]), dtype=np.uint64)
+    padded[:, :count] = q.data
+    windows = np.lib.stride_tricks.sliding_window_view(padded, SIGNIFICAND_BITS + 1, axis=1)
+    behind_first = suite.select(first.data[:, :, np.newaxis], np.moveaxis(windows, -1, 2))
+    mantissa_bits = Planes(suite.holder, behind_first, elements)
+
+    mantissa = _weighted_sum(
+        suite,
+        _from_planes(mantissa_bits),
+        [*(1 << (SIGNIFICAND_BITS - 1 - place) for place in range(SIGNIFICAND_BITS)), 1],
+    )
+    exponent = _weighted_sum(
+        suite, _from_planes(first), [place + SIGNIFICAND_BITS - 1 for place in range(count)]
+    )
+    return stack([mantissa, exponent])
+
+
+def _to_planes(suite: BitslicedSuite, bits: Bytes) -> Planes:
+    """(component, bit, element), one to a byte, as planes over the elements."""
+    elements = bits.shape[-1]
+    padded = np.zeros((*bits.shape[:-1], word_count(elements) * 64), dtype=np.uint8)
+    padded[..., :elements] = bits
+    return Planes(suite.holder, pack_lanes(padded), elements)
+
+
+def _from_planes(planes: Planes) -> Bytes:
+    return unpack_lanes(planes.data, len(planes))
+
+
+def _weighted_sum(suite: BitslicedSuite, bits: Bytes, weights: list[int]) -> MaskedShare:
+    """The sum of weight·bit over the middle axis, in the ring."""
+    lanes = _to_planes(suite, bits.reshape(bits.shape[0], 1, -1))
+    ring = suite.to_ring(lanes).values.reshape(bits.shape)
+    weighted: Words = ring * np.array(weights, dtype=np.uint64)[:, np.newaxis]
+    return MaskedShare(suite.holder, weighted.sum(axis=1, dtype=np.uint64))

@@ -1,0 +1,289 @@
+"""The functionalities in masked form; see `gates` for the notation. Costs are in `costs`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.party.context import Context
+from ppaurora.sharing.planes import (
+    ALL_ONES,
+    LANES,
+    Planes,
+    concat_planes,
+    keep_lanes,
+    slice_numbers,
+    unpack_lanes,
+    word_count,
+)
+from ppaurora.sharing.shares import Holder, MaskedShare, Public, RingShare, Words
+from ppaurora.suites.base import Suite
+from ppaurora.suites.bitsliced import division, trees
+from ppaurora.suites.bitsliced.gates import Gates, Steps, run_together
+from ppaurora.suites.bitsliced.records import PlaneRecords
+
+_ONE = np.uint64(1)
+_63 = np.uint64(63)
+_RECIPROCAL_BITS = 62
+
+
+class BitslicedSuite(Suite):
+    """One party's end."""
+
+    def __init__(self, context: Context, key_bits: int = 64) -> None:
+        self.holder = context.holder
+        self.key_bits = key_bits
+        self._context = context
+        self._gates = Gates(context)
+        self._is_helper = context.role.is_helper
+        self._unit = np.uint64(context.holder.unit)
+
+    def step(self, name: str) -> AbstractContextManager[None]:
+        return self._context.step(name)
+
+    def progress(self, step: str, done: int, total: int) -> None:
+        self._context.progress(step, done, total)
+
+    def constant(self, value: Public, length: int = 1) -> MaskedShare:
+        return MaskedShare.zeros(self.holder, (length,)) + value
+
+    def no_records(self) -> PlaneRecords:
+        return PlaneRecords(Planes.zeros(self.holder, self.key_bits + 1, 0))
+
+    def inputs(self, shares: Sequence[Words], sizes: Sequence[int]) -> list[PlaneRecords]:
+        """Owners' xor-shared planes in masked form: proxy i shows s_i xor r_i to the other.
+
+        The helper has no shares.
+        """
+        ends = np.cumsum([word_count(size) for size in sizes]).tolist()
+        mask = np.empty((self.key_bits + 1, ends[-1]), dtype=np.uint64)
+        self._gates.fresh_mask(mask)
+        if self._is_helper:
+            data = mask[np.newaxis]
+        else:
+            data = np.stack([self._gates.swap_masked_bits(np.concatenate(shares, axis=1) ^ mask), mask])
+        lists = np.split(data, ends[:-1], axis=-1)
+        return [
+            PlaneRecords(Planes(self.holder, keep_lanes(planes, size), size))
+            for planes, size in zip(lists, sizes, strict=True)
+        ]
+
+    def mask(self, x: RingShare) -> MaskedShare:
+        """From additive parts to masked form."""
+        return self._remask(x.values)
+
+    def mul(self, x: RingShare, y: RingShare) -> MaskedShare:
+        (product,) = self._gates.begin_product(*_aligned(x, y))()
+        return MaskedShare(self.holder, product)
+
+    def dot(self, x: RingShare, y: RingShare) -> MaskedShare:
+        (product,) = self._gates.begin_product(*_aligned(x, y), sum_last_axis=True)()
+        return MaskedShare(self.holder, product)
+
+    def compare(self, x: Planes, y: Planes) -> Planes:
+        """not (y > x)."""
+        return ~self._planes(
+            [
+                trees.greater_steps(self._gates, y.data[..., chunk], x.data[..., chunk], exact=True)
+                for chunk in trees.in_chunks(x.data.shape[-1])
+            ],
+            len(x),
+        )
+
+    def differ(self, x: Planes, y: Planes) -> Planes:
+        return ~self._planes(
+            [
+                trees.equal_steps(self._gates, x.data[..., chunk], y.data[..., chunk])
+                for chunk in trees.in_chunks(x.data.shape[-1])
+            ],
+            len(x),
+        )
+
+    def _planes(self, steps: Sequence[Steps[Words]], count: int) -> Planes:
+        if not steps:
+            return Planes.zeros(self.holder, 1, count)
+        return Planes(self.holder, keep_lanes(trees.chunked(steps), count), count)
+
+    def exchange(self, left: PlaneRecords, right: PlaneRecords) -> tuple[PlaneRecords, PlaneRecords]:
+        """One AND per bit of a record, both outputs from one product."""
+        chunks = trees.in_chunks(left.bits.data.shape[-1])
+        results = run_together(
+            [
+                trees.exchange_steps(
+                    self._gates, left.bits.data[..., chunk], right.bits.data[..., chunk], self.key_bits
+                )
+                for chunk in chunks
+            ]
+        )
+        count = len(left)
+        high, low = (
+            PlaneRecords(Planes(self.holder, np.concatenate(parts, axis=-1), count))
+            for parts in zip(*results, strict=True)
+        )
+        return high, low
+
+    def all_of(self, groups: Sequence[Planes]) -> Planes:
+        """Every group is folded in half, word by word and then lane by lane, all in the same rounds."""
+        # Lanes beyond the end count as 1.
+        folded = [_padded_with_ones(group) for group in groups]
+        while any(words.shape[-1] > 1 for words in folded):
+            halves = [words.shape[-1] // 2 for words in folded]
+            (products,) = self._gates.begin_and(
+                [
+                    (
+                        np.concatenate(
+                            [w[..., :half] for w, half in zip(folded, halves, strict=True)], axis=-1
+                        ),
+                        np.concatenate(
+                            [w[..., half : 2 * half] for w, half in zip(folded, halves, strict=True)], axis=-1
+                        ),
+                    )
+                ]
+            )()
+            ends = np.cumsum(halves).tolist()
+            folded = [
+                np.concatenate([products[..., end - half : end], w[..., 2 * half :]], axis=-1)
+                for w, half, end in zip(folded, halves, ends, strict=True)
+            ]
+        lanes = np.concatenate(folded, axis=-1)
+        shift = LANES // 2
+        while shift:
+            (lanes,) = self._gates.begin_and([(lanes, lanes >> np.uint64(shift))])()
+            shift //= 2
+        return concat_planes(
+            [Planes(self.holder, lanes[..., [group]] & _ONE, 1) for group in range(len(groups))]
+        )
+
+    def to_ring(self, flags: Planes) -> MaskedShare:
+        """From masked bits to the ring.
+
+        1. the helper deals <r> in the ring
+        2. x = m xor r = m + (1 - 2m)<r>, then shown under a ring mask
+        """
+        bits = unpack_lanes(flags.data[:, 0], len(flags)).astype(np.uint64)
+        mask = self._gates.deal_ring((len(flags),), lambda: bits[0])
+        part = mask if self._is_helper else self._unit * bits[0] + (_ONE - bits[0] - bits[0]) * mask
+        return self._remask(part)
+
+    def negative(self, x: RingShare) -> Planes:
+        """The sign bit of x = m - r, one plane over all elements of x.
+
+        With ' for the low 63 bits, MSB(x) = m_63 xor r_63 xor [r' > m'].
+        """
+        count = x.values[0].size
+        r, m = self._mask_and_public_bits(x.values.reshape(-1, count), LANES)
+        borrow = self._borrow(r[:, 1:], m[:, 1:])
+        return Planes(self.holder, keep_lanes(borrow ^ r[:, :1] ^ m[:, :1], count), count)
+
+    def _mask_and_public_bits(self, x: Words, width: int) -> tuple[Words, Words]:
+        """The low bits of r, as secrets, and of m, as public values, in planes.
+
+        The helper deals the bits of r, each a secret whose mask is the bit itself, with m = 0.
+        """
+        shape = (width, word_count(x.shape[1]))
+        nothing = np.zeros(shape, dtype=np.uint64)
+        dealt = self._gates.deal_bits(shape, lambda: slice_numbers(x[0], width))
+        if self._is_helper:
+            return dealt[np.newaxis], nothing[np.newaxis]
+        return np.stack([nothing, dealt]), np.stack([slice_numbers(x[0], width), nothing])
+
+    def _borrow(self, r: Words, m: Words) -> Words:
+        """[r > m], as one plane. A last bit, 0 for r and 1 for m, keeps them from being equal."""
+        last = Planes.zeros(self.holder, 1, r.shape[-1] * LANES)
+        r, m = np.concatenate([r, last.data], axis=1), np.concatenate([m, (~last).data], axis=1)
+        return trees.chunked(
+            [
+                trees.greater_steps(self._gates, r[..., chunk], m[..., chunk], exact=False)
+                for chunk in trees.in_chunks(r.shape[-1])
+            ]
+        )
+
+    def is_positive(self, x: RingShare) -> MaskedShare:
+        return self.to_ring(self.negative(0 - x))
+
+    def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> MaskedShare:
+        return division.fixed_point(self, numerator, denominator, bits, bound)
+
+    def rounded_quotient(
+        self, numerator: RingShare, denominator: RingShare, bound: int, leading_zeros: int
+    ) -> MaskedShare:
+        return division.nearest_float(self, numerator, denominator, bound, leading_zeros)
+
+    def prefix_and(self, bits: Planes) -> Planes:
+        """Plane k becomes the AND of planes 0..k, in log2 rounds."""
+        data = bits.data
+        reach = 1
+        while reach < data.shape[1]:
+            (further,) = self._gates.begin_and([(data[:, reach:], data[:, :-reach])])()
+            data = np.concatenate([data[:, :reach], further], axis=1)
+            reach *= 2
+        return Planes(self.holder, keep_lanes(data, len(bits)), len(bits))
+
+    def select(self, which: Words, planes: Words) -> Words:
+        """The xor over the first plane axis of which·planes."""
+        (products,) = self._gates.begin_and([(which, planes)])()
+        selected: Words = np.bitwise_xor.reduce(products, axis=1)
+        return selected
+
+    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> MaskedShare:
+        """x times floor(2^62 / divisor), a local product y <= 2^62, without its last k = 62 - bits bits.
+
+        They are rounded off: 2^(k-1) is added first. For y = m - r < 2^63, y >> k is
+        (m >> k) - (r >> k) + 2^(64-k)·r_63·(1 - m_63) - [r mod 2^k > m mod 2^k].
+        The third term undoes the wrap of the mask, the last is the borrow out of what is dropped.
+        The helper deals <r >> k> and <r_63>.
+        """
+        k = _RECIPROCAL_BITS - bits
+        y = (x * (np.uint64(1 << _RECIPROCAL_BITS) // divisors) + (1 << (k - 1))).values
+        borrow = self.to_ring(
+            Planes(self.holder, keep_lanes(self._borrow(*self._mask_and_public_bits(y, k)), len(x)), len(x))
+        )
+        drop = np.uint64(k)
+        dealt = self._gates.deal_ring((2, len(x)), lambda: np.stack([y[0] >> drop, y[0] >> _63]))
+        if self._is_helper:
+            part = dealt[0]
+        else:
+            m = y[0]
+            part = self._unit * (m >> drop) - dealt[0]
+            part += (dealt[1] * (_ONE - (m >> _63))) << np.uint64(64 - k)
+        return self._remask(part) - borrow
+
+    def _remask(self, part: Words) -> MaskedShare:
+        (masked,) = self._gates.begin_remask(part)()
+        return MaskedShare(self.holder, masked)
+
+    def open(self, x: Planes, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
+        """OPENING. The proxies exchange their parts of the mask; proxy 0 tells the helper if it must know."""
+        self._context.openings[name] += len(x)
+        opened = np.full(word_count(len(x)), ALL_ONES, dtype=np.uint64)
+        if not self._is_helper:
+            opened = x.data[0, 0] ^ self._gates.swap_masked_bits(x.data[1, 0])
+        if to_helper:
+            opened = self._gates.tell_helper(opened)
+        return unpack_lanes(opened, len(x)).astype(np.uint64)
+
+    def result_part(self, x: RingShare) -> Words:
+        """A proxy's additive part of a result: m - r_1 and - r_0. The masks are fresh."""
+        part: Words = self._unit * x.values[0] - x.values[1]
+        return part
+
+
+def _aligned(x: RingShare, y: RingShare) -> tuple[Words, Words]:
+    """Components in front, the other axes broadcast from behind."""
+    dimensions = max(len(x.shape), len(y.shape))
+    return tuple(  # type: ignore[return-value]
+        s.values.reshape(s.values.shape[0], *(1,) * (dimensions - len(s.shape)), *s.shape) for s in (x, y)
+    )
+
+
+def _padded_with_ones(flags: Planes) -> Words:
+    words = flags.data if len(flags) else np.zeros((flags.data.shape[0], 1, 1), dtype=np.uint64)
+    excess = len(flags) % LANES
+    if flags.holder is Holder.HELPER or (len(flags) and not excess):
+        return words
+    words = words.copy()
+    words[0, 0, -1] |= ~np.uint64((1 << excess) - 1)
+    return words

@@ -1,0 +1,367 @@
+"""Nothing that is printed, logged or raised shows a score, a label, a share or a key.
+
+Recognisable values are planted, and everything that could be shown is searched for them, in every
+notation in which they might appear. `test_the_search_finds_a_leak` shows that the search would see.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import logging
+import os
+import pprint
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.pretty import pretty_repr
+
+import ppaurora
+from ppaurora.channel.base import Channel
+from ppaurora.channel.memory import memory_transports
+from ppaurora.errors import DataError, MisuseError, PeerMisbehavedError, PpauroraError, ProtocolError
+from ppaurora.owner import Prepared, Samples, check_samples, combine, prepare, read_table, split
+from ppaurora.party.context import Context
+from ppaurora.party.outcome import Outcome
+from ppaurora.party.role import Role
+from ppaurora.randomness import PairKeys, SessionSecrets, Stream, StreamFamily
+from ppaurora.sharing import BitShare, Holder, RingShare
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.testing import World
+from tests.bad_input import BAD_ARRAYS, BAD_FILES, PLANTED, PLANTED_DIGITS, BadArrays, BadFile
+
+SCORES = np.array([0.7391826450917, 0.1830275946618, 0.5928374650192, 0.0918273645501] * 6)
+LABELS = np.array([1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 0], dtype=np.uint8)
+KEY = bytes.fromhex("c3a1f09e5b7d42881e6fd0b9937ac5e42b60ffd17c8e9a0534d6eb21f7a84c59")
+OTHER_KEY = bytes(byte ^ 0x5A for byte in KEY)
+
+
+# The search
+
+
+def notations(secret: object) -> set[str]:
+    """The ways in which a secret might be written, each long enough not to occur by chance."""
+    if isinstance(secret, np.ndarray) and secret.dtype == np.uint8:
+        return _sequences(secret.tolist())
+    if isinstance(secret, np.ndarray):
+        return {text for value in secret.reshape(-1).tolist() for text in notations(value)}
+    if isinstance(secret, bytes):
+        found = _sequences(secret) | {secret.hex()[:16], secret.hex(" ")[:20], secret.hex(":")[:20]}
+        found |= {base64.b64encode(secret).decode()[:12], repr(secret)[2:22], secret.decode("latin-1")[:8]}
+        return found | {text.upper() for text in found if text.isalnum()}
+    if isinstance(secret, float):
+        rounded = {f"{secret:.{digits}f}"[1:] for digits in (6, 7, 8, 10, 12)}
+        exact = {repr(secret)[2:12], secret.hex()[4:12], f"{secret:.6e}"[:8]}
+        return rounded | exact | notations(int(np.float64(secret).view(np.uint64)))
+    if isinstance(secret, int):
+        raw = secret.to_bytes(8, "little")
+        return {str(secret), str(secret - 2**64), f"{secret:x}", f"{secret:X}", raw.hex(), repr(raw)[2:-1]}
+    if isinstance(secret, str):
+        return {secret}
+    raise TypeError(f"cannot search for a {type(secret).__name__}")
+
+
+def _sequences(values: Sequence[int]) -> set[str]:
+    """Numbers one after the other, as lists, arrays and strings of digits show them."""
+    first = [str(value) for value in values[:12]]
+    return {", ".join(first), " ".join(first), "".join(first), ",".join(first)}
+
+
+def leaks(text: str, secrets: Sequence[object]) -> list[str]:
+    """The notations of secrets that occur in the text, whether or not it is broken into lines."""
+    flat = " ".join(text.split())
+    return sorted(
+        {found for secret in secrets for found in notations(secret) if found in text or found in flat}
+    )
+
+
+WAYS_TO_SHOW: dict[str, Callable[[Any], str]] = {
+    "repr": repr,
+    "str": str,
+    "format": "{}".format,
+    "in a list": lambda thing: str([thing]),
+    "in a dictionary": lambda thing: f"{ ({'it': thing}) }",
+    "pprint": pprint.pformat,
+    "rich": pretty_repr,
+    "logged": lambda thing: logged("got %s and %r", thing, thing),
+}
+
+
+def logged(message: str, *arguments: object) -> str:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.handle(logging.LogRecord("ppaurora", logging.INFO, "", 0, message, arguments, None))
+    return stream.getvalue()
+
+
+def everything_about(error: BaseException) -> str:
+    """Message, arguments, attributes, notes, and the traceback with everything that led to it."""
+    shown = [str(error), repr(error), repr(error.args), repr(vars(error))]
+    return "\n".join([*shown, *traceback.format_exception(error)])
+
+
+# The search works
+
+
+@dataclass
+class Leaky:
+    secret: Any
+
+
+LEAKS = {
+    "scores": SCORES,
+    "labels": LABELS,
+    "keys": SCORES.view(np.uint64),
+    "words": np.array([0xC3A1F09E5B7D4288, 0x1E6FD0B9937AC5E4], dtype=np.uint64),
+    "pair key": KEY,
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_SHOW)
+@pytest.mark.parametrize("kind", LEAKS)
+def test_the_search_finds_a_leak(kind: str, way: str) -> None:
+    show, secret = WAYS_TO_SHOW[way], LEAKS[kind]
+    assert leaks(show(Leaky(secret)), [secret])
+    assert leaks(show(secret), [secret])
+    assert not leaks(show(Leaky("nothing")), [secret])
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"bad score {SCORES[0]}", SCORES),
+        (f"bad score {SCORES[1]:.6f}", SCORES),
+        (f"bad score {SCORES[2]:.6e}", SCORES),
+        (f"bad score {np.float32(SCORES[2])}", SCORES),
+        (f"labels {LABELS.tolist()}", LABELS),
+        (f"labels {''.join(map(str, LABELS))}", LABELS),
+        (str(SCORES.view(np.int64)), SCORES),
+        (str([hex(word) for word in SCORES.view(np.uint64).tolist()]), SCORES),
+        (SCORES.tobytes().hex(), SCORES),
+        (KEY.hex(), KEY),
+        (KEY.hex().upper(), KEY),
+        (base64.b64encode(KEY).decode(), KEY),
+        (str(list(KEY)), KEY),
+        (json.dumps({"key": KEY.hex(":")}), KEY),
+    ],
+)
+def test_the_search_knows_many_notations(text: str, secret: object) -> None:
+    assert leaks(text, [secret])
+
+
+def test_the_search_reads_tracebacks() -> None:
+    def fails() -> None:
+        try:
+            float(f"{PLANTED}x")
+        except ValueError as error:
+            raise DataError("is not a number", source="a.csv") from error
+
+    with pytest.raises(DataError) as caught:
+        fails()
+    assert leaks(everything_about(caught.value), [PLANTED])
+
+
+# Objects
+
+
+def things() -> dict[str, tuple[object, list[object]]]:
+    """Everything that holds a secret, with the secrets it holds."""
+    samples = check_samples("owner 1", LABELS, SCORES)
+    prepared = prepare(samples)
+    share, other_share = split(prepared)
+    words = Stream(KEY).words((5,))
+    ring = RingShare(Holder.PROXY_0, share.keys)
+    bits = BitShare(Holder.PROXY_1, share.labels)
+    result = ResultShare(words)
+    pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 8)
+    context = Context(Channel(memory_transports()[Role.PROXY_0]), pair_keys)
+    family = StreamFamily(KEY, "k01")
+    stream = family.open("masks")
+    drawn = stream.words((4,))
+    session = SessionSecrets()
+    clear = [SCORES, LABELS, prepared.keys, prepared.labels]
+    return {
+        "Samples": (samples, clear),
+        "Samples of a file": (Samples("a.csv", SCORES, LABELS, np.arange(24), "risk"), clear),
+        "Prepared": (prepared, clear),
+        "InputShare 0": (share, [share.keys, share.labels]),
+        "InputShare 1": (other_share, [other_share.keys, other_share.labels]),
+        "ResultShare": (result, [words]),
+        "RingShare": (ring, [share.keys]),
+        "RingShare computed": (ring * 2 + 1, [(share.keys * np.uint64(2))]),
+        "BitShare": (bits, [share.labels]),
+        "Outcome": (Outcome(result, 0.5, {}, {}), [words]),
+        "Stream": (stream, [KEY, drawn]),
+        "Stream of its own": (Stream(OTHER_KEY, "own"), [OTHER_KEY]),
+        "StreamFamily": (family, [KEY, drawn]),
+        "PairKeys": (pair_keys, [KEY, OTHER_KEY]),
+        "Context": (context, [KEY, OTHER_KEY]),
+        "SessionSecrets": (session, [session._private.private_bytes_raw(), session.contribution()]),
+    }
+
+
+@pytest.mark.parametrize("way", WAYS_TO_SHOW)
+@pytest.mark.parametrize("name", things())
+def test_no_object_shows_what_it_holds(name: str, way: str) -> None:
+    thing, secrets = things()[name]
+    shown = WAYS_TO_SHOW[way](thing)
+    assert type(thing).__name__ in shown, "this does not show the object at all"
+    assert leaks(shown, secrets) == []
+
+
+# Errors
+
+
+@pytest.mark.parametrize("case", BAD_FILES, ids=lambda case: case.name)
+def test_no_error_about_a_file_quotes_it(case: BadFile, tmp_path: Path) -> None:
+    path = tmp_path / "ward.csv"
+    path.write_bytes(case.content)
+    with pytest.raises(DataError) as caught:
+        prepare(read_table(path, **case.options))
+    assert leaks(everything_about(caught.value), [PLANTED_DIGITS]) == []
+
+
+@pytest.mark.parametrize("case", BAD_ARRAYS, ids=lambda case: case.name)
+def test_no_error_about_arrays_quotes_them(case: BadArrays) -> None:
+    with pytest.raises(DataError) as caught:
+        ppaurora.evaluate([(case.y_true, case.y_score)] * 2, pos_label=case.pos_label, protocol="paper")
+    assert leaks(everything_about(caught.value), [PLANTED_DIGITS, float(PLANTED)]) == []
+
+
+def test_a_file_that_is_not_utf_8_does_not_travel_with_the_error(tmp_path: Path) -> None:
+    path = tmp_path / "ward.csv"
+    path.write_bytes(f"score,label\n{PLANTED},1\n".encode() + b"\xff\n")
+    with pytest.raises(DataError) as caught:
+        read_table(path)
+    # A UnicodeDecodeError would hold the whole content, in sight of whoever reports errors with their causes.
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+OFFSET = np.array([[3, 4], [5, 6]], dtype=np.uint64)
+
+
+def planted_share() -> ResultShare:
+    return ResultShare(Stream(KEY).words((2, 2)))
+
+
+def open_twice() -> None:
+    family = StreamFamily(KEY, "k01")
+    family.open("masks")
+    family.open("masks")
+
+
+MISUSES: dict[str, tuple[type[PpauroraError], Callable[[], object], list[object]]] = {
+    "a ring share of floats": (MisuseError, lambda: RingShare(Holder.PROXY_0, SCORES), [SCORES]),
+    "a bit share of words": (
+        MisuseError,
+        lambda: BitShare(Holder.PROXY_0, SCORES.view(np.uint64)),
+        [SCORES.view(np.uint64)],
+    ),
+    "a stream opened twice": (MisuseError, open_twice, [KEY]),
+    "result shares of two runs": (
+        ProtocolError,
+        lambda: combine([planted_share(), ResultShare(OFFSET)], ["auroc"]),
+        [planted_share().words, planted_share().words + OFFSET],
+    ),
+    "result shares too short": (
+        ProtocolError,
+        lambda: combine([planted_share()], ["auroc"]),
+        [planted_share().words],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_no_error_about_misuse_quotes_a_secret(name: str) -> None:
+    kind, misuse, secrets = MISUSES[name]
+    with pytest.raises(kind) as caught:
+        misuse()
+    assert leaks(everything_about(caught.value), secrets) == []
+
+
+def test_no_error_about_a_peer_quotes_its_message() -> None:
+    sent: list[bytes] = []
+
+    def lengthen(sender: Role, receiver: Role, raw: bytes) -> bytes:
+        if sender is Role.PROXY_0 and receiver is Role.PROXY_1:
+            sent.append(raw)
+            if len(sent) == 3:
+                return raw + b"\0" * 8
+        return raw
+
+    numbers = list(range(1, 9))
+    with pytest.raises(PeerMisbehavedError) as caught:
+        World(tamper=lengthen, timeout=10).run(lambda suite, x: suite.mul(suite.mul(x, x), x), numbers)
+    assert len(sent) >= 3
+    payloads = [raw[-64:] for raw in sent]
+    assert leaks(everything_about(caught.value), payloads) == []
+
+
+# Whole runs
+
+
+def owners_of_planted_values() -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(LABELS[:12], SCORES[:12]), (LABELS[12:], SCORES[12:])]
+
+
+def test_a_run_in_threads_says_nothing(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    steps: list[str] = []
+    with caplog.at_level(logging.DEBUG):
+        report = ppaurora.evaluate(
+            owners_of_planted_values(),
+            metrics=["auroc"],
+            progress=lambda step, done, total: steps.append(f"{step} {done}/{total}"),
+        )
+    said = capfd.readouterr()
+    assert (said.out, said.err, caplog.text) == ("", "", "")
+    shown = "\n".join([repr(report), report.to_json(), *steps])
+    assert "auroc" in shown
+    assert leaks(shown, [SCORES, LABELS, *(part for part, _ in owners_of_planted_values())]) == []
+
+
+def test_a_run_in_processes_says_nothing_even_to_who_debugs(tmp_path: Path) -> None:
+    files = []
+    for number, (labels, scores) in enumerate(owners_of_planted_values()):
+        path = tmp_path / f"{number}.csv"
+        rows = "".join(f"{score!r},{label}\n" for score, label in zip(scores.tolist(), labels, strict=True))
+        path.write_text(f"score,label\n{rows}")
+        assert leaks(path.read_text(), [SCORES])
+        files.append(str(path))
+    finished = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from ppaurora.cli import main; main()",
+            "evaluate",
+            *files,
+            "--format",
+            "json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PPAURORA_DEBUG": "1"},
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "auroc" in finished.stdout
+    assert leaks(finished.stdout + finished.stderr, [SCORES, LABELS]) == []
+
+
+def test_prepared_data_is_what_the_search_looks_for() -> None:
+    """The planted values are those that the package would hold."""
+    prepared = prepare(check_samples("owner 1", LABELS, SCORES))
+    assert isinstance(prepared, Prepared)
+    assert set(prepared.keys.tolist()) == set(SCORES.view(np.uint64).tolist())
+    assert leaks(str(prepared.keys), [SCORES])
+    assert leaks(str(prepared.labels), [prepared.labels])
