@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ppaurora.sharing import BitShare, Holder, RingShare
 from ppaurora.suites.arrays import ArrayRecords as Records
 from ppaurora.suites.base import Suite
+from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.testing import World
 from tests.oracles import Sample
@@ -73,3 +74,31 @@ def by_three_parties(algorithm: Algorithm, lists: Sequence[Owner], world: World 
 
     flat = [part for owner in lists for part in encoded(owner)]
     return (world or World()).run(party, *flat)
+
+
+def on_planes(
+    algorithm: Algorithm, lists: Sequence[Owner], *, key_bits: int = 64, world: World | None = None
+) -> Any:
+    """The same under `bitsliced`: the lists' planes, xor-shared, as the owners would send them."""
+    shared = [xor_shared(*encoded(owner), key_bits) for owner in lists]
+    sizes = [len(owner) for owner in lists]
+
+    def party(suite: BitslicedSuite) -> Any:
+        role = {Holder.PROXY_0: 0, Holder.PROXY_1: 1}.get(suite.holder)
+        shares = [] if role is None else [parts[role] for parts in shared]
+        return algorithm(suite, suite.inputs(shares, sizes))
+
+    return (world or World(lambda context: BitslicedSuite(context, key_bits))).run(party)
+
+
+def xor_shared(
+    keys: NDArray[np.uint64], labels: NDArray[np.bool_], key_bits: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Planes, made bit by bit, and split by random words."""
+    words = -(-len(keys) // 64)
+    planes = np.zeros((key_bits + 1, words), dtype=np.uint64)
+    for lane, (key, label) in enumerate(zip(keys.tolist(), labels.tolist(), strict=True)):
+        bits = [*(key >> (key_bits - 1 - plane) & 1 for plane in range(key_bits)), int(label)]
+        planes[:, lane // 64] |= np.array([bit << (lane % 64) for bit in bits], dtype=np.uint64)
+    pad = np.random.default_rng().integers(0, 1 << 64, planes.shape, dtype=np.uint64)
+    return pad, planes ^ pad

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ppaurora.algorithms.curves import QUOTIENT_BITS, areas, ends_of_tie_groups, precision_bits
+from ppaurora.algorithms.curves import areas, check_size, ends_of_tie_groups
 from ppaurora.algorithms.merge import merge_all, plan
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.scan import previous_flagged
 from ppaurora.errors import InputError
-from ppaurora.sharing import RingShare
+from ppaurora.sharing import RingShare, stack
 from ppaurora.suites.arrays import ArrayRecords as Records
 from ppaurora.suites.base import Suite
 from ppaurora.testing import World
 from tests.cases import Owner, by_three_parties, encoded, in_the_clear, owners
-from tests.oracles import exact_aupr, exact_auroc
+from tests.oracles import exact_aupr, exact_auroc, exact_average_precision
 
-METRICS = ("auroc", "aupr")
+METRICS = ("auroc", "aupr", "ap")
 DELTAS = st.sampled_from([1, 3, 5, 11])
 
 
@@ -37,15 +38,21 @@ def paper(delta: int, metrics: Sequence[str] = METRICS):
 
 
 def check_areas(words: np.ndarray, lists: Sequence[Owner]) -> None:
-    defined, *quotients = (int(word) for word in words)
     samples = pooled(lists)
-    auroc, aupr = exact_auroc(samples), exact_aupr(samples)
-    if auroc is None or aupr is None:
-        assert (defined, *quotients) == (0, 0, 0)
+    exact = [exact_auroc(samples), exact_aupr(samples), exact_average_precision(samples)]
+    if exact[0] is None:
+        assert not words.any()
         return
-    assert defined == 1
-    assert abs(quotients[0] / 2**QUOTIENT_BITS - auroc) < 1e-9
-    assert abs(quotients[1] / 2**QUOTIENT_BITS - aupr) < 1e-7
+    assert words[:, 0].tolist() == [1, 0]
+    auroc, aupr, ap = values(words)
+    assert abs(auroc - exact[0]) < 1e-9
+    assert abs(aupr - exact[1]) < 1e-9
+    assert abs(ap - exact[2]) < 1e-9
+
+
+def values(words: np.ndarray) -> list[Fraction]:
+    """What the rows of mantissas and exponents stand for, after the first column."""
+    return [Fraction(int(m), 2 ** int(e)) for m, e in words[:, 1:].T]
 
 
 @settings(max_examples=300, deadline=None)
@@ -79,8 +86,8 @@ def test_three_parties_agree_with_the_clear_to_the_last_bit(delta: int) -> None:
 
 
 def test_no_lists_and_one_list() -> None:
-    assert in_the_clear(paper(1), []).values.tolist() == [0, 0, 0]
-    assert World().run(lambda suite: paper(1)(suite, [])).value.tolist() == [0, 0, 0]
+    assert in_the_clear(paper(1), []).values.tolist() == [[0] * 4] * 2
+    assert World().run(lambda suite: paper(1)(suite, [])).value.tolist() == [[0] * 4] * 2
     one = [[(0.9, 1), (0.4, 0), (0.4, 1)]]
     check_areas(in_the_clear(paper(1), one).values, one)
     check_areas(by_three_parties(paper(1), one).value, one)
@@ -104,8 +111,8 @@ def test_without_ties_algorithm_1_gives_the_exact_area() -> None:
     samples = [(float(score), int(label)) for score, label in zip(scores, labels, strict=True)]
     lists = [samples[:17], samples[17:20], samples[20:]]
     words = by_three_parties(paper(1, ("auroc_no_ties",)), lists).value
-    assert words[0] == 1
-    assert abs(int(words[1]) / 2**QUOTIENT_BITS - exact_auroc(samples)) < 1e-9
+    assert words[:, 0].tolist() == [1, 0]
+    assert abs(values(words)[0] - exact_auroc(samples)) < 1e-9
 
 
 def openings(lists: Sequence[Owner], delta: int) -> int:
@@ -135,9 +142,9 @@ class _Requests:
                 self.openings_after.append(0)
                 return exchange(left, right)
 
-            def noted_open(x: RingShare, name: str) -> np.ndarray:
+            def noted_open(x: RingShare, name: str, *, to_helper: bool) -> np.ndarray:
                 self.openings_after[-1] += 1
-                return open_(x, name)
+                return open_(x, name, to_helper=to_helper)
 
             suite.exchange, suite.open = noted_exchange, noted_open  # type: ignore[method-assign]
             return merge_all(suite, lists, merge_delta(delta))
@@ -180,7 +187,7 @@ def test_independent_merges_share_their_rounds() -> None:
     merge = lambda suite, lists: [*_parts(merge_all(suite, lists, merge_delta(1)))]  # noqa: E731
     one = by_three_parties(merge, pair)
     four = by_three_parties(merge, [*pair, *pair])
-    # Two merges of 6 + 6 at once, then one of 12 + 12, three rounds per shuffling; the last record needs none.
+    # Two merges of 6 + 6 at once, then one of 12 + 12: three rounds for each record but the last.
     assert one.cost.rounds == 11 * 3
     assert four.cost.rounds == 11 * 3 + 23 * 3
 
@@ -215,7 +222,7 @@ def test_previous_flagged_value(length: int) -> None:
             last = values[:, j]
 
     def algorithm(suite: Suite, flag_share: RingShare, value_share: RingShare) -> RingShare:
-        initial = RingShare.stack([suite.constant(7), suite.constant(9)])
+        initial = stack([suite.constant(7), suite.constant(9)])
         return previous_flagged(suite, flag_share, value_share, initial)
 
     assert (World().run(algorithm, flags, values).value == expected).all()
@@ -223,11 +230,11 @@ def test_previous_flagged_value(length: int) -> None:
 
 def test_one_class_only_gives_the_same_words_whichever_class_it_is() -> None:
     positive, negative = ([[(0.5, label)] * 3, [(0.75, label)] * 2] for label in (1, 0))
-    assert by_three_parties(paper(1), positive).value.tolist() == [0, 0, 0]
-    assert by_three_parties(paper(1), negative).value.tolist() == [0, 0, 0]
+    assert by_three_parties(paper(1), positive).value.tolist() == [[0] * 4] * 2
+    assert by_three_parties(paper(1), negative).value.tolist() == [[0] * 4] * 2
 
 
 def test_sizes_beyond_the_ring_are_refused() -> None:
-    assert precision_bits(10**7) >= 32
+    check_size(10**7)
     with pytest.raises(InputError, match="too many"):
-        precision_bits(2**30)
+        check_size(2**25)

@@ -101,7 +101,7 @@ def test_exchange_moves_labels_with_keys_and_leaves_ties_alone() -> None:
 )
 def test_div(pairs: list[tuple[int, int]], bits: int) -> None:
     n, d = (word_array(list(column)) for column in zip(*pairs, strict=True))
-    result = run(lambda s, a, b: s.div(a, b, bits), n, d)
+    result = run(lambda s, a, b: s.div(a, b, bits, 2**62 - 1), n, d)
     assert result.value.tolist() == [(a << bits) // b for a, b in pairs]
     assert result.cost == costs.div(len(pairs), bits)
 
@@ -109,7 +109,7 @@ def test_div(pairs: list[tuple[int, int]], bits: int) -> None:
 def test_div_edges() -> None:
     n, d = word_array([0, 0, 2**62 - 1, 1, 2**61]), word_array([0, 5, 2**62 - 1, 2**62 - 1, 2**62 - 1])
     expected = [2**31 - 1, 0, 2**30, (1 << 30) // (2**62 - 1), (2**61 << 30) // (2**62 - 1)]
-    assert run(lambda s, a, b: s.div(a, b, 30), n, d).value.tolist() == expected
+    assert run(lambda s, a, b: s.div(a, b, 30, 2**62 - 1), n, d).value.tolist() == expected
 
 
 @settings(max_examples=20, deadline=None)
@@ -138,8 +138,8 @@ def test_declared_costs_are_what_the_meter_sees(count: int) -> None:
     assert run(lambda s, a: s.modulus_conversion(a), x).cost == costs.compare(count)
     assert run(lambda s, a: s.compare(a, a), x).cost == costs.compare(count)
     assert run(exchanged, x, bits, x, bits).cost == costs.exchange(count)
-    assert run(lambda s, a: s.div(a, a, 4), x).cost == costs.div(count, 4)
-    assert run(lambda s, a: s.open(a, "test"), x).cost == costs.open_to_servers((count,))
+    assert run(lambda s, a: s.div(a, a, 4, 1 << 20), x).cost == costs.div(count, 4)
+    assert run(lambda s, a: s.open(a, "test", to_helper=True), x).cost == costs.open_to_servers((count,))
 
 
 def test_an_exchange_stays_below_its_bytes() -> None:
@@ -150,7 +150,7 @@ def test_an_exchange_stays_below_its_bytes() -> None:
 
 
 def test_open_is_counted_and_known_to_all_three() -> None:
-    result = run(lambda s, a: s.open(a, "a name"), word_array([3, 4]))
+    result = run(lambda s, a: s.open(a, "a name", to_helper=True), word_array([3, 4]))
     assert [opened.tolist() for opened in result.results] == [[3, 4]] * 3
     assert all(context.openings == {"a name": 2} for context in result.contexts)
 
@@ -267,7 +267,7 @@ def transcript(value: int) -> list[tuple[Role, Role, int]]:
     def everything(suite: CeciliaSuite, a: RingShare, b: BitShare) -> None:
         suite.mul(a, a)
         suite.msb(a)
-        suite.div(a, a, 3)
+        suite.div(a, a, 3, 2**62 - 1)
         suite.differ(a, a)
         suite.to_ring(b)
         suite.exchange(Records(a, b), Records(a, b))

@@ -1,0 +1,236 @@
+"""The merge network: right for every pair of lengths, on arrays and on bit planes, under every suite."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ppaurora.algorithms.merge import merge_all
+from ppaurora.algorithms.merge_delta import merge_delta
+from ppaurora.algorithms.merge_network import merge_network
+from ppaurora.sharing import BitShare, Holder, RingShare
+from ppaurora.sharing.planes import Planes, concat_planes, pack_lanes, slice_numbers, unpack_lanes
+from ppaurora.suites.arrays import ArrayRecords, comparators, strides
+from ppaurora.suites.bitsliced.records import PlaneRecords
+from tests.cases import Owner, by_three_parties, encoded, in_the_clear, on_planes, owners
+
+LENGTHS = range(65)
+
+
+def layers(first: int, second: int) -> list[tuple[np.ndarray, int]]:
+    """The network that the wires really run, as (upper wires, stride)."""
+    wires = _records(np.zeros(first), np.zeros(second))
+    return [(wires._left(stride), stride) for stride in wires.strides()]
+
+
+def _records(first: np.ndarray, second: np.ndarray):
+    one, other = (
+        ArrayRecords(
+            RingShare(Holder.CLEARTEXT, keys.astype(np.uint64)),
+            BitShare(Holder.CLEARTEXT, np.zeros(len(keys), dtype=np.uint8)),
+        )
+        for keys in (first, second)
+    )
+    return one.wires(other)
+
+
+def zero_one_inputs(first: int, second: int) -> np.ndarray:
+    """All pairs of descending lists of zeros and ones, one pair per row."""
+    rows = [
+        [1] * ones + [0] * (first - ones) + [1] * others + [0] * (second - others)
+        for ones in range(first + 1)
+        for others in range(second + 1)
+    ]
+    return np.array(rows, dtype=np.uint8).reshape(len(rows), first + second)
+
+
+def unsorted_rows(network: list[tuple[np.ndarray, int]], rows: np.ndarray) -> int:
+    rows = rows.copy()
+    for upper, stride in network:
+        high = np.maximum(rows[:, upper], rows[:, upper + stride])
+        low = np.minimum(rows[:, upper], rows[:, upper + stride])
+        rows[:, upper], rows[:, upper + stride] = high, low
+    return int((rows[:, :-1] < rows[:, 1:]).any(axis=1).sum())
+
+
+@pytest.mark.parametrize("first", LENGTHS)
+def test_every_zero_one_input_is_merged(first: int) -> None:
+    """By the zero-one principle, a network that merges these merges everything."""
+    for second in LENGTHS:
+        assert unsorted_rows(layers(first, second), zero_one_inputs(first, second)) == 0
+
+
+def test_a_network_without_one_comparator_is_caught() -> None:
+    """The positive control of the test above: no comparator of 13 + 20 can be left out unnoticed."""
+    network = layers(13, 20)
+    inputs = zero_one_inputs(13, 20)
+    for number, (upper, stride) in enumerate(network):
+        for missing in range(len(upper)):
+            broken = [*network[:number], (np.delete(upper, missing), stride), *network[number + 1 :]]
+            assert unsorted_rows(broken, inputs) > 0
+
+
+def test_comparators_of_a_layer_are_disjoint() -> None:
+    for first, second in [(64, 64), (13, 50), (1, 64), (64, 1), (33, 31)]:
+        for upper, stride in layers(first, second):
+            touched = np.concatenate([upper, upper + stride])
+            assert len(np.unique(touched)) == len(touched)
+
+
+def test_eight_lists_of_a_thousand_take_133063_comparators_in_36_layers() -> None:
+    """11 + 12 + 13 layers, since merges that do not depend on each other run together."""
+    depth, total = [], 0
+    for size, merges in ((1000, 4), (2000, 2), (4000, 1)):
+        network = layers(size, size)
+        depth.append(len(network))
+        total += merges * sum(len(upper) for upper, _ in network)
+    assert depth == [11, 12, 13]
+    assert total == 133_063
+
+
+def test_strides_are_those_with_a_comparator() -> None:
+    for first, second in itertools.product(range(1, 40), repeat=2):
+        half = 1 << max(first - 1, second - 1).bit_length()
+        start, stop = half - first, half + second
+        powers = [1 << k for k in reversed(range(half.bit_length()))]
+        expected = [s for s in powers if len(comparators(half, s, start, stop))]
+        assert list(strides(half, start, stop)) == expected
+
+
+# Bit planes: wires are lanes of words. In the clear a record is one component of planes.
+
+
+def lanes_of(keys: list[int], bits: int = 10) -> PlaneRecords:
+    """Records whose label follows from the key, with no mask at all."""
+    numbers = np.array(keys, dtype=np.uint64)
+    labels = np.array([label_of(key) for key in keys], dtype=np.uint64)
+    planes = np.concatenate([slice_numbers(numbers, bits), slice_numbers(labels, 1)])
+    data = np.stack([planes, np.zeros_like(planes)])
+    return PlaneRecords(Planes(Holder.PROXY_0, data, len(keys)))
+
+
+def label_of(key: int) -> int:
+    """First bit xor last bit: 0 for the keys of all zeros and all ones that pad a list."""
+    return (key ^ key >> 9) & 1
+
+
+def numbers_of(records: PlaneRecords) -> list[int]:
+    bits = unpack_lanes(records.bits.data[0], len(records)).astype(int)
+    numbers = [int("".join(map(str, column)), 2) for column in bits[:-1].T]
+    assert bits[-1].tolist() == [label_of(number) for number in numbers], "a label left its key"
+    return numbers
+
+
+def exchanged(left: PlaneRecords, right: PlaneRecords) -> tuple[PlaneRecords, PlaneRecords]:
+    pairs = list(zip(numbers_of(left), numbers_of(right), strict=True))
+    return lanes_of([max(pair) for pair in pairs]), lanes_of([min(pair) for pair in pairs])
+
+
+def merged_on_planes(first: list[int], second: list[int]) -> list[int]:
+    merge = merge_network(lanes_of(first), lanes_of(second))
+    answer = None
+    while True:
+        try:
+            request = merge.send(answer)
+        except StopIteration as stop:
+            return numbers_of(stop.value)
+        answer = exchanged(request.left, request.right)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (1, 1),
+        (1, 64),
+        (64, 1),
+        (63, 63),
+        (64, 64),
+        (65, 65),
+        (1, 200),
+        (129, 3),
+        (128, 128),
+        (100, 131),
+        (5, 700),
+    ],
+)
+def test_planes_are_merged_like_arrays(first: int, second: int) -> None:
+    random = np.random.default_rng(first * 1000 + second)
+    for keys in (5, 700):
+        one, other = (sorted(random.integers(0, keys, n).tolist(), reverse=True) for n in (first, second))
+        assert merged_on_planes(one, other) == sorted(one + other, reverse=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 1023), max_size=150), st.lists(st.integers(0, 1023), max_size=150))
+def test_planes_of_any_lengths_are_merged(one: list[int], other: list[int]) -> None:
+    one, other = sorted(one, reverse=True), sorted(other, reverse=True)
+    if one or other:
+        assert merged_on_planes(one, other) == sorted(one + other, reverse=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 1), max_size=150), min_size=1, max_size=4), st.data())
+def test_lanes_are_sliced_and_joined_like_lists(lists: list[list[int]], data: st.DataObject) -> None:
+    def planes(bits: list[int]) -> Planes:
+        padded = np.zeros(-(-len(bits) // 64) * 64, dtype=np.uint8)
+        padded[: len(bits)] = bits
+        return Planes(Holder.HELPER, pack_lanes(padded).reshape(1, 1, -1), len(bits))
+
+    joined = concat_planes([planes(bits) for bits in lists])
+    whole = [bit for bits in lists for bit in bits]
+    assert unpack_lanes(joined.data[0, 0], len(joined)).tolist() == whole
+    start = data.draw(st.integers(0, len(whole)))
+    stop = data.draw(st.integers(start, len(whole)))
+    part = joined[start:stop]
+    assert (
+        unpack_lanes(part.data[0, 0], part.data.shape[-1] * 64)[: stop - start].tolist() == whole[start:stop]
+    )
+    assert not unpack_lanes(part.data[0, 0], part.data.shape[-1] * 64)[stop - start :].any()
+
+
+# Every merge under every suite.
+
+
+def merged_under(suite: str, merge_two, lists: list[Owner]) -> list[tuple[int, int]]:
+    def algorithm(party, records):
+        merged = merge_all(party, records, merge_two)
+        return [merged.keys, merged.labels]
+
+    if suite == "cleartext":
+        keys, labels = (part.values for part in in_the_clear(algorithm, lists))
+    elif suite == "cecilia":
+        keys, labels = by_three_parties(algorithm, lists).value
+    else:
+        planes, (labels,) = on_planes(algorithm, lists).value
+        keys = [int("".join(map(str, column)), 2) for column in planes.T]
+    return list(zip(map(int, keys), map(int, labels), strict=True))
+
+
+@pytest.mark.parametrize("suite", ["cleartext", "cecilia", "bitsliced"])
+@pytest.mark.parametrize("merge", ["network", "delta 1", "delta 3"])
+@pytest.mark.parametrize("sizes", [(5, 3), (1, 1), (0, 4), (9, 0, 1, 20), (30, 66)])
+def test_every_merge_runs_under_every_suite(suite: str, merge: str, sizes: tuple[int, ...]) -> None:
+    merge_two = merge_network if merge == "network" else merge_delta(int(merge[-1]))
+    random = np.random.default_rng(sum(sizes))
+    lists = [[(float(s), int(b)) for s, b in random.integers(0, 2, (n, 2)) / 1] for n in sizes]
+    lists = [[(score * random.random(), label) for score, label in owner] for owner in lists]
+    merged = merged_under(suite, merge_two, lists)
+    keys = [key for key, _ in merged]
+    assert keys == sorted(keys, reverse=True)
+    everything = [
+        pair for owner in lists for pair in zip(*map(np.ndarray.tolist, encoded(owner)), strict=True)
+    ]
+    assert sorted(merged) == sorted((key, int(label)) for key, label in everything)
+
+
+@settings(max_examples=150, deadline=None)
+@given(lists=owners(min_owners=1, min_size=0))
+def test_the_network_merges_any_number_of_lists(lists: list[Owner]) -> None:
+    merged = merged_under("cleartext", merge_network, lists)
+    keys = [key for key, _ in merged]
+    assert keys == sorted(keys, reverse=True)
+    assert len(keys) == sum(map(len, lists))
