@@ -1,16 +1,21 @@
 """Input that must be refused: files as they come from hospitals, arrays as they come from notebooks.
 
-Every case says where the fault is and what the message must contain. `PLANTED` stands in the cells
-that are wrong, and no message may repeat it.
+Every case says where the fault is, what the message must contain, and which protocols refuse it.
+`PLANTED` stands in the cells that are wrong, and no message may repeat it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
+PROTOCOLS = ("fast", "paper")
+ONLY_FAST = ("fast",)
+ONLY_PAPER = ("paper",)
 PLANTED_DIGITS = "7391826450917"
 PLANTED = f"0.{PLANTED_DIGITS}"
 GOOD_FILE = b"patient,score,label\na,0.25,0\nb,0.75,1\n"
@@ -26,6 +31,8 @@ class BadFile:
     column: str | None
     says: str
     options: dict[str, str] = field(default_factory=dict)
+    protocols: tuple[str, ...] = PROTOCOLS
+    key_bits: int = 64
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,25 @@ class BadArrays:
     column: str | None
     says: str
     pos_label: object = None
+    protocols: tuple[str, ...] = PROTOCOLS
+    key_bits: int = 64
+
+
+def by_protocol(cases: Sequence[BadFile | BadArrays]) -> list[Any]:
+    """Parameters (case, protocol): every case under every protocol that must refuse it."""
+    return [
+        pytest.param(case, protocol, id=f"{case.name}-{protocol}")
+        for case in cases
+        for protocol in case.protocols
+    ]
 
 
 def _table(*rows: str, header: str = "patient,score,label", end: str = "\n") -> bytes:
     return (end.join((header, *rows)) + end).encode()
 
 
-def _bad_score(name: str, score: str, says: str) -> BadFile:
-    return BadFile(name, _table("a,0.25,0", f"b,{score},1", "c,0.5,0"), 3, "score", says)
+def _bad_score(name: str, score: str, says: str, **refused: Any) -> BadFile:
+    return BadFile(name, _table("a,0.25,0", f"b,{score},1", "c,0.5,0"), 3, "score", says, **refused)
 
 
 def _bad_label(name: str, label: str, says: str, **options: str) -> BadFile:
@@ -58,10 +76,27 @@ BAD_FILES = [
     _bad_score("minus infinity", "-Infinity", "infinite"),
     _bad_score("beyond float64", "1e999", "infinite"),
     _bad_score(
-        "above one", f"1.{PLANTED_DIGITS}", "outside [0, 1] (the protocol 'paper' takes scores from 0"
+        "above one",
+        f"1.{PLANTED_DIGITS}",
+        "outside [0, 1] (the protocol 'paper' takes scores from 0",
+        protocols=ONLY_PAPER,
     ),
-    _bad_score("below zero", f"-{PLANTED}", "outside [0, 1]"),
-    _bad_score("just above one", "1.0000000000000002", "outside [0, 1]"),
+    _bad_score("below zero", f"-{PLANTED}", "outside [0, 1]", protocols=ONLY_PAPER),
+    _bad_score("just above one", "1.0000000000000002", "outside [0, 1]", protocols=ONLY_PAPER),
+    _bad_score(
+        "float64 for keys of 32 bits",
+        PLANTED,
+        "not a float32, as keys of 32 bits need (use keys of 64 bits)",
+        protocols=ONLY_FAST,
+        key_bits=32,
+    ),
+    _bad_score(
+        "beyond float32",
+        f"-{PLANTED_DIGITS}e30",
+        "not a float32",
+        protocols=ONLY_FAST,
+        key_bits=32,
+    ),
     _bad_score("no score", "", "the score is missing (fill it in"),
     _bad_score("blank score", "  ", "the score is missing"),
     _bad_score("quoted nothing", '""', "the score is missing"),
@@ -250,10 +285,48 @@ BAD_ARRAYS = [
     ),
     BadArrays("inf", [0, 1], [np.inf, 0.5], 1, "y_score", "the score is infinite"),
     BadArrays("minus inf", [0, 1], [0.5, -np.inf], 2, "y_score", "the score is infinite"),
-    BadArrays("above one", [0, 1], [0.5, 1 + _PLANTED], 2, "y_score", "outside [0, 1] (the protocol 'paper'"),
-    BadArrays("below zero", [0, 1], [0.5, -_PLANTED], 2, "y_score", "outside [0, 1]"),
-    BadArrays("smallest below zero", [0, 1], [0.5, -5e-324], 2, "y_score", "outside [0, 1]"),
-    BadArrays("integer score", [0, 1], [0, 7391826450917], 2, "y_score", "outside [0, 1]"),
+    BadArrays(
+        "above one",
+        [0, 1],
+        [0.5, 1 + _PLANTED],
+        2,
+        "y_score",
+        "outside [0, 1] (the protocol 'paper'",
+        protocols=ONLY_PAPER,
+    ),
+    *(
+        BadArrays(name, [0, 1], [0.5, score], 2, "y_score", "outside [0, 1]", protocols=ONLY_PAPER)
+        for name, score in (("below zero", -_PLANTED), ("smallest below zero", -5e-324))
+    ),
+    BadArrays(
+        "integer score",
+        [0, 1],
+        [0, 7391826450917],
+        2,
+        "y_score",
+        "outside [0, 1]",
+        protocols=ONLY_PAPER,
+    ),
+    *(
+        BadArrays(
+            f"{name} for keys of 32 bits",
+            [1, 0, 1],
+            [0.5, score, _PLANTED],
+            2,
+            "y_score",
+            "not a float32, as keys of 32 bits need (use keys of 64 bits)",
+            protocols=ONLY_FAST,
+            key_bits=32,
+        )
+        for name, score in (
+            ("float64", _PLANTED),
+            ("one bit too many", 1 + 2.0**-24),
+            ("too large", 2.0**128),
+            ("too large to round down", 3.5e38),
+            ("too small", -(2.0**-150)),
+            ("integer", 2**24 + 1),
+        )
+    ),
     BadArrays(
         "None as score", [0, 1, 0], [0.5, _PLANTED, None], 3, "y_score", "the score is missing (fill it in"
     ),
@@ -277,10 +350,20 @@ BAD_ARRAYS = [
         "does not fit a float64 exactly",
     ),
     BadArrays(
-        "masked score", [0, 1], np.ma.array([0.5, _PLANTED], mask=[0, 1]), 2, "y_score", "the value is masked"
+        "masked score",
+        [0, 1],
+        np.ma.array([0.5, _PLANTED], mask=[False, True]),
+        2,
+        "y_score",
+        "the value is masked",
     ),
     BadArrays(
-        "masked label", np.ma.array([0, 1], mask=[1, 0]), [0.5, _PLANTED], 1, "y_true", "the value is masked"
+        "masked label",
+        np.ma.array([0, 1], mask=[True, False]),
+        [0.5, _PLANTED],
+        1,
+        "y_true",
+        "the value is masked",
     ),
     BadArrays("label 2", [0, 2], [0.5, _PLANTED], 2, "y_true", "neither 0 nor 1 (use 0/1 or true/false"),
     BadArrays("label between", [0, _PLANTED], [0.5, 0.5], 2, "y_true", "neither 0 nor 1"),

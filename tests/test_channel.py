@@ -221,7 +221,8 @@ def test_a_helper_far_ahead_is_held_back(
 
     def run_ahead() -> None:
         try:
-            send_all(helper, PROXY_0, [bytes(MB)] * frames)
+            for _ in range(frames):
+                helper.send(PROXY_0, bytes(MB))
         finally:
             proxy_1.send(PROXY_0, b"go")
 
@@ -453,9 +454,9 @@ def test_a_slow_frame_is_not_silence(connect_tls: Connect) -> None:
     raw = frame(bytes(4))
 
     def trickle() -> None:
-        for start in range(0, len(raw), 12):
-            transports[PROXY_0].put(PROXY_1, [raw[start : start + 12]])
-            time.sleep(0.45)
+        for start in range(0, len(raw), 9):
+            transports[PROXY_0].put(PROXY_1, [raw[start : start + 9]])
+            time.sleep(0.4)
 
     received, _ = side_by_side(lambda: Channel(transports[PROXY_1]).receive(PROXY_0, 4), trickle)
     assert received.nbytes == 4

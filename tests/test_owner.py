@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import pickle
-from collections import Counter
+import struct
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ppaurora.errors import (
     DataError,
@@ -18,11 +24,22 @@ from ppaurora.errors import (
     PpauroraError,
     ProtocolError,
     UndefinedResultError,
+    UnsortedListError,
 )
-from ppaurora.owner import Prepared, Samples, check_samples, combine, prepare, read_table, split
+from ppaurora.owner import (
+    Prepared,
+    Samples,
+    check_samples,
+    combine,
+    least_key_bits,
+    prepare,
+    read_table,
+    split,
+)
+from ppaurora.party.job import Job
 from ppaurora.randomness import Stream
-from ppaurora.sharing.stages import InputShare, ResultShare
-from tests.bad_input import BAD_ARRAYS, BAD_FILES, GOOD_FILE, BadArrays, BadFile
+from ppaurora.sharing.stages import AdditiveShare, InputShare, PlanesShare, ResultShare
+from tests.bad_input import BAD_ARRAYS, BAD_FILES, GOOD_FILE, ONLY_PAPER, BadArrays, BadFile, by_protocol
 
 SCORES = [0.25, 0.75, 0.5]
 LABELS = [0, 1, 1]
@@ -32,11 +49,11 @@ LONGDOUBLE_IS_WIDER = np.finfo(np.longdouble).nmant > 52
 class LikeAPandasSeries:
     """An index, and values that come out through `__array__` only."""
 
-    def __init__(self, values: list[object]) -> None:
+    def __init__(self, values: Sequence[object]) -> None:
         self.index = list(range(100, 100 + len(values)))
         self._values = values
 
-    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         return np.array(self._values, dtype=dtype)
 
     def __len__(self) -> int:
@@ -55,11 +72,11 @@ def written(folder: Path, content: bytes, name: str = "ward.csv") -> Path:
 # Reading a file
 
 
-@pytest.mark.parametrize("case", BAD_FILES, ids=lambda case: case.name)
-def test_a_bad_file_is_refused_and_the_place_is_named(case: BadFile, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
+def test_a_bad_file_is_refused_and_the_place_is_named(case: BadFile, protocol: str, tmp_path: Path) -> None:
     path = written(tmp_path, case.content)
     with pytest.raises(DataError) as caught:
-        prepare(read_table(path, **case.options))
+        prepare(read_table(path, **case.options), protocol, case.key_bits)
     error = caught.value
     assert (error.source, error.row, error.column) == (str(path), case.row, case.column)
     assert case.says in str(error)
@@ -110,7 +127,23 @@ def test_rows_are_the_lines_of_the_file_also_for_what_is_found_later(tmp_path: P
     samples = read_table(written(tmp_path, content))
     assert [samples.row_of(index) for index in range(3)] == [2, 6, 7]
     with pytest.raises(DataError, match=r"row 7, column 'score': the score is outside \[0, 1\]"):
-        prepare(samples)
+        prepare(samples, "paper", 64)
+
+
+def test_the_row_of_a_score_that_is_not_a_float32(tmp_path: Path) -> None:
+    samples = read_table(written(tmp_path, b"\nrisk,label\n0.5,0\n\n0.1,1\n0.2,1\n"), score="risk")
+    with pytest.raises(DataError) as caught:
+        prepare(samples, "fast", 32)
+    assert (caught.value.row, caught.value.column) == (5, "risk")
+    assert prepare(samples, "fast", 64).labels.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in BAD_FILES if case.protocols == ONLY_PAPER], ids=lambda case: case.name
+)
+def test_fast_takes_any_finite_score_of_a_file(case: BadFile, tmp_path: Path) -> None:
+    samples = read_table(written(tmp_path, case.content), **case.options)
+    assert len(prepare(samples, "fast", 64).keys) == len(samples) == 3
 
 
 def test_columns_by_any_name(tmp_path: Path) -> None:
@@ -155,10 +188,10 @@ def test_decimals_become_the_nearest_float64(tmp_path: Path) -> None:
 # Taking arrays
 
 
-@pytest.mark.parametrize("case", BAD_ARRAYS, ids=lambda case: case.name)
-def test_bad_arrays_are_refused_and_the_place_is_named(case: BadArrays) -> None:
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
+def test_bad_arrays_are_refused_and_the_place_is_named(case: BadArrays, protocol: str) -> None:
     with pytest.raises(DataError) as caught:
-        prepare(check_samples("owner 7", case.y_true, case.y_score, case.pos_label))
+        prepare(check_samples("owner 7", case.y_true, case.y_score, case.pos_label), protocol, case.key_bits)
     error = caught.value
     assert (error.source, error.row, error.column) == ("owner 7", case.row, case.column)
     assert case.says in str(error)
@@ -187,7 +220,7 @@ def test_a_longdouble_is_not_rounded(power: int) -> None:
         np.array([SCORES, SCORES]).T[:, 0],
         np.ma.array(SCORES),
         LikeAPandasSeries(SCORES),
-        memoryview(np.array(SCORES)),
+        memoryview(array("d", SCORES)),
     ],
     ids=[
         "list",
@@ -204,7 +237,7 @@ def test_a_longdouble_is_not_rounded(power: int) -> None:
         "view",
     ],
 )
-def test_scores_in_any_container(y_score: object) -> None:
+def test_scores_in_any_container(y_score: Any) -> None:
     samples = check_samples("owner 1", LABELS, y_score)
     assert samples.scores.tolist() == SCORES
     assert samples.scores.dtype == np.dtype("=f8")
@@ -251,12 +284,12 @@ def test_a_float32_keeps_its_own_value() -> None:
         (["0.0", "1.0", "1"], "1"),
     ],
 )  # fmt: skip
-def test_labels_in_any_spelling(y_true: object, pos_label: object) -> None:
+def test_labels_in_any_spelling(y_true: Any, pos_label: object) -> None:
     assert check_samples("owner 1", y_true, SCORES, pos_label).labels.tolist() == LABELS
 
 
 @pytest.mark.parametrize("y_true", [[True, True], [1.0, 1.0], ["1", "1"], ["true", "1.0"]])
-def test_an_owner_of_positives_only_is_not_turned_into_negatives(y_true: list[object]) -> None:
+def test_an_owner_of_positives_only_is_not_turned_into_negatives(y_true: Any) -> None:
     assert check_samples("owner 1", y_true, [0.5, 0.5], pos_label=1).labels.tolist() == [1, 1]
 
 
@@ -266,77 +299,244 @@ def test_the_positive_label_must_be_a_value(pos_label: object) -> None:
         check_samples("owner 1", ["", "NA"], [0.5, 0.5], pos_label)
 
 
-def test_what_the_caller_passed_stays_as_it_was() -> None:
+@pytest.mark.parametrize("protocol", ["fast", "paper"])
+def test_what_the_caller_passed_stays_as_it_was(protocol: str) -> None:
     y_true, y_score = np.array([1, 0, 1]), np.array([0.5, -0.0, 0.75])
     y_score.flags.writeable = False
-    split(prepare(check_samples("owner 1", y_true, y_score)))
+    split(prepare(check_samples("owner 1", y_true, y_score), protocol, 64), protocol, 64)
     assert y_true.tolist() == [1, 0, 1]
     assert np.signbit(y_score).tolist() == [False, True, False]
 
 
 # Encoding and sorting
 
+finite_floats = st.floats(allow_nan=False, allow_infinity=False)
+float32s = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
-def samples_of(scores: list[float], labels: list[int]) -> Samples:
+
+@dataclass(frozen=True)
+class Encoding:
+    protocol: str
+    key_bits: int
+    scores: st.SearchStrategy[float]
+    bits_used: int
+    neighbours: type = np.float64  # next to a score in this type, there is no other
+
+    def prepare(self, scores: Sequence[float], labels: Sequence[int] | None = None) -> Prepared:
+        return prepare(samples_of(scores, labels or [1] * len(scores)), self.protocol, self.key_bits)
+
+    def key(self, score: float) -> int:
+        return int(self.prepare([score]).keys[0])
+
+
+ENCODINGS = {
+    "fast, 64 bits": Encoding("fast", 64, finite_floats, 64),
+    "fast, 32 bits": Encoding("fast", 32, float32s, 32, np.float32),
+    "paper": Encoding("paper", 64, st.floats(0, 1) | st.just(-0.0), 62),
+}
+FAST_64 = ENCODINGS["fast, 64 bits"]
+each_encoding = pytest.mark.parametrize("encoding", ENCODINGS.values(), ids=ENCODINGS.keys())
+
+
+def samples_of(scores: Sequence[float], labels: Sequence[int]) -> Samples:
     return Samples("owner 1", np.array(scores, dtype=np.float64), np.array(labels, dtype=np.uint8))
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40))
-def test_keys_order_as_scores_do(pairs: list[tuple[float, int]]) -> None:
-    prepared = prepare(samples_of(*map(list, zip(*pairs, strict=True))))
-    keys = prepared.keys.tolist()
-    assert keys == sorted(keys, reverse=True)
-    assert all(0 <= key < 1 << 62 for key in keys)
-    # The same records, and none of them changed: a key is its score's bit pattern.
-    decoded = prepared.keys.view(np.float64).tolist()
-    assert Counter(zip(decoded, prepared.labels.tolist(), strict=True)) == Counter(pairs)
+def is_float32(score: float) -> bool:
+    """By way of the four bytes that C would store."""
+    try:
+        return bool(struct.unpack("<f", struct.pack("<f", score))[0] == score)
+    except OverflowError:
+        return False
 
 
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_keys_are_equal_exactly_when_scores_are(one: float, other: float) -> None:
-    key, other_key = (int(prepare(samples_of([score], [1])).keys[0]) for score in (one, other))
-    assert (key > other_key, key == other_key) == (one > other, one == other)
-
-
-def test_minus_zero_is_zero() -> None:
-    assert prepare(samples_of([-0.0, 0.0], [1, 0])).keys.tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("score", [5e-324, 0.1, 0.5, 1 - 2**-53])
-def test_the_last_bit_counts(score: float) -> None:
-    lower, key, higher = (
-        int(prepare(samples_of([value], [1])).keys[0])
-        for value in (np.nextafter(score, 0.0), score, np.nextafter(score, 1.0))
+@each_encoding
+@given(data=st.data())
+def test_records_in_descending_order_and_equal_ones_as_they_came(
+    encoding: Encoding, data: st.DataObject
+) -> None:
+    few = data.draw(st.lists(encoding.scores, min_size=1, max_size=6), label="scores to choose from")
+    samples = data.draw(
+        st.lists(st.tuples(st.sampled_from(few), st.integers(0, 1)), min_size=1, max_size=40), label="samples"
     )
-    assert (lower, higher) == (key - 1, key + 1)
+    scores, labels = [score for score, _ in samples], [label for _, label in samples]
+    prepared = encoding.prepare(scores, labels)
+    expected = sorted(samples, key=lambda sample: -sample[0])
+    assert prepared.labels.tolist() == [label for _, label in expected]
+    assert prepared.keys.tolist() == [encoding.key(score) for score, _ in expected]
+    assert prepared.keys.tolist() == sorted(prepared.keys.tolist(), reverse=True)
+
+
+@each_encoding
+@given(data=st.data())
+def test_keys_compare_as_scores_do(encoding: Encoding, data: st.DataObject) -> None:
+    one = data.draw(encoding.scores, label="one")
+    another = encoding.scores | st.just(one)
+    if encoding.protocol == "fast":
+        another |= st.just(-one)
+    other = data.draw(another, label="other")
+    key, other_key = encoding.key(one), encoding.key(other)
+    assert (key > other_key, key == other_key) == (one > other, one == other)
+    assert 0 <= key < 1 << encoding.bits_used
+
+
+@each_encoding
+@given(data=st.data())
+def test_the_last_bit_counts(encoding: Encoding, data: st.DataObject) -> None:
+    score = encoding.neighbours(data.draw(encoding.scores, label="score"))
+    with np.errstate(over="ignore", under="ignore"):
+        above = float(np.nextafter(score, encoding.neighbours(np.inf)))
+    assume(above <= 1 or (encoding.protocol == "fast" and np.isfinite(above)))
+    key, key_above = encoding.key(float(score)), encoding.key(above)
+    # No key lies between, but for the one that minus zero would have.
+    assert key_above - key == (2 if above == 0 else 1)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "lowest", "highest"),
+    [
+        (FAST_64, -np.finfo(np.float64).max, np.finfo(np.float64).max),
+        (ENCODINGS["fast, 32 bits"], float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)),
+        (ENCODINGS["paper"], 0.0, 1.0),
+    ],
+    ids=["fast, 64 bits", "fast, 32 bits", "paper"],
+)
+def test_the_ends_of_the_range(encoding: Encoding, lowest: float, highest: float) -> None:
+    scores = [lowest, highest, 0.5, -0.0, 0.0]
+    keys = encoding.prepare(scores).keys.tolist()
+    assert keys == [encoding.key(score) for score in sorted(scores, reverse=True)]
+    assert keys[0] == max(keys) < 1 << encoding.bits_used
+    if encoding.protocol == "fast":
+        # Neither all zeros nor all ones: those keys are the merge network's own.
+        assert min(keys) > 0
+        assert max(keys) < (1 << encoding.key_bits) - 1
+    assert len(set(keys)) == len(set(scores))
+
+
+@each_encoding
+def test_minus_zero_is_zero(encoding: Encoding) -> None:
+    first, second = encoding.prepare([-0.0, 0.0]).keys.tolist()
+    assert first == second
+
+
+@given(finite_floats)
+def test_keys_of_32_bits_are_for_float32_only(score: float) -> None:
+    samples = samples_of([0.5, score], [1, 0])
+    if is_float32(score):
+        assert len(set(prepare(samples, "fast", 32).keys.tolist())) == (1 if score == 0.5 else 2)
+    else:
+        with pytest.raises(DataError, match="owner 1, row 2, column 'y_score': the score is not a float32"):
+            prepare(samples, "fast", 32)
+
+
+@given(float32s)
+def test_a_float32_is_exact_at_both_widths(score: float) -> None:
+    assert is_float32(score)
+    samples = samples_of([score, 0.5, -score], [1, 0, 1])
+    assert prepare(samples, "fast", 32).labels.tolist() == prepare(samples, "fast", 64).labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("owners", "width"),
+    [
+        ([[0.5, -0.25], [3.0]], 32),
+        ([[0.5], [-0.0, 0.0]], 32),
+        ([[float(np.float32(0.1))], [2.0**-149, 2.0**127]], 32),
+        ([[0.5, 0.1], [3.0]], 64),
+        ([[0.5], [3.0], [0.25, 0.1]], 64),
+        ([[0.5], [2.0**-150]], 64),
+        ([[2.0**128], [0.5]], 64),
+        ([[0.1], [0.2]], 64),
+    ],
+)
+def test_the_narrowest_keys_that_serve_every_owner(owners: list[list[float]], width: int) -> None:
+    everybody = [samples_of(scores, [1] * len(scores)) for scores in owners]
+    assert least_key_bits(everybody) == width
+    assert [len(prepare(samples, "fast", width).keys) for samples in everybody] == list(map(len, owners))
+
+
+@given(st.lists(st.lists(float32s | finite_floats, min_size=1, max_size=4), min_size=1, max_size=4))
+def test_32_bits_only_if_every_score_is_a_float32(owners: list[list[float]]) -> None:
+    everybody = [samples_of(scores, [1] * len(scores)) for scores in owners]
+    all_float32 = all(is_float32(score) for scores in owners for score in scores)
+    assert least_key_bits(everybody) == (32 if all_float32 else 64)
+
+
+@pytest.mark.parametrize("score", [5e-324, 1e-310, -1e-40, 1e300])
+def test_whatever_the_caller_does_with_floating_point_errors(score: float) -> None:
+    with np.errstate(all="raise"):
+        samples = check_samples("owner 1", [1, 0], [score, 0.5])
+        assert least_key_bits([samples]) == 64
+        prepared = prepare(samples, "fast", 64)
+    assert prepared.labels.tolist() == ([1, 0] if score > 0.5 else [0, 1])
 
 
 # Splitting
 
 PLENTY = 4096
+SPLITS = {"fast, 64 bits": ("fast", 64), "fast, 32 bits": ("fast", 32), "paper": ("paper", 64)}
+each_split = pytest.mark.parametrize(("protocol", "key_bits"), SPLITS.values(), ids=SPLITS.keys())
 
 
-def bit_counts(words: np.ndarray) -> np.ndarray:
-    """How many of the words have bit 0, bit 1, ... set."""
-    return np.array([np.count_nonzero(words >> np.uint64(bit) & np.uint64(1)) for bit in range(64)])
+def words_of(share: InputShare) -> NDArray[np.uint64]:
+    assert isinstance(share, PlanesShare | AdditiveShare)
+    return share.planes if isinstance(share, PlanesShare) else share.keys
+
+
+def rows_of_bits(share: InputShare) -> list[NDArray[np.uint8]]:
+    """PLENTY bits in every row: a bit of all the keys, or all the labels."""
+    words = words_of(share)
+    if isinstance(share, AdditiveShare):
+        bits = [(words >> np.uint64(bit) & np.uint64(1)).astype(np.uint8) for bit in range(64)]
+        return [*bits, share.labels]
+    return [np.unpackbits(plane.view(np.uint8)) for plane in np.ascontiguousarray(words)]
+
+
+def half_set(bits: NDArray[Any]) -> bool:
+    """As many as of PLENTY fair coins, within seven standard deviations."""
+    return abs(int(np.count_nonzero(bits)) - PLENTY / 2) < 7 * math.sqrt(PLENTY) / 2
 
 
 def looks_uniform(share: InputShare) -> bool:
-    """Every bit is set about half of the time, within seven standard deviations, and no word recurs."""
-    tolerance = 7 * np.sqrt(PLENTY) / 2
-    counts = np.append(bit_counts(share.keys), np.count_nonzero(share.labels))
-    return bool((np.abs(counts - PLENTY / 2) < tolerance).all()) and len(set(share.keys.tolist())) == PLENTY
+    """Every row of bits is balanced, and no word recurs."""
+    words = words_of(share).reshape(-1).tolist()
+    rows = rows_of_bits(share)
+    assert {len(row) for row in rows} == {PLENTY}
+    return all(half_set(row) for row in rows) and len(set(words)) == len(words)
 
 
-def constant_data() -> Prepared:
+def constant_data(protocol: str, key_bits: int) -> Prepared:
     """As far from random as can be: one score, one label."""
-    return prepare(samples_of([0.5] * PLENTY, [1] * PLENTY))
+    return prepare(samples_of([0.5] * PLENTY, [1] * PLENTY), protocol, key_bits)
+
+
+def varied_data(size: int, key_bits: int) -> Prepared:
+    """Keys with bits of all places set, and some ties."""
+    random = np.random.default_rng(size)
+    scores = random.standard_normal(size).astype(np.float32) * random.choice([1e-30, 1, 1e30], size)
+    scores[: size // 3] = scores[0]
+    exact = scores.astype(np.float32).astype(np.float64) if key_bits == 32 else scores
+    return prepare(samples_of(exact.tolist(), random.integers(0, 2, size).tolist()), "fast", key_bits)
+
+
+def records_in(planes: NDArray[np.uint64], size: int) -> list[tuple[int, int]]:
+    """Keys and labels out of bit planes, one bit after the other."""
+    rows = [[int(word) for word in plane] for plane in planes]
+    records = []
+    for record in range(size):
+        bits = [row[record // 64] >> (record % 64) & 1 for row in rows]
+        key = int("".join(map(str, bits[:-1])), base=2)
+        records.append((key, bits[-1]))
+    return records
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40))
-def test_the_two_shares_add_up(pairs: list[tuple[float, int]]) -> None:
-    prepared = prepare(samples_of(*map(list, zip(*pairs, strict=True))))
-    first, second = split(prepared)
+def test_the_two_additive_shares_add_up(pairs: list[tuple[float, int]]) -> None:
+    samples = samples_of([score for score, _ in pairs], [label for _, label in pairs])
+    prepared = prepare(samples, "paper", 64)
+    first, second = split(prepared, "paper", 64)
+    assert isinstance(first, AdditiveShare)
+    assert isinstance(second, AdditiveShare)
     keys = [(a + b) % 2**64 for a, b in zip(first.keys.tolist(), second.keys.tolist(), strict=True)]
     labels = [a ^ b for a, b in zip(first.labels.tolist(), second.labels.tolist(), strict=True)]
     assert keys == prepared.keys.tolist()
@@ -344,28 +544,54 @@ def test_the_two_shares_add_up(pairs: list[tuple[float, int]]) -> None:
     assert {*first.labels.tolist(), *second.labels.tolist()} <= {0, 1}
 
 
-def test_each_share_alone_looks_uniform() -> None:
-    data = constant_data()
-    first, second = split(data)
+@pytest.mark.parametrize("key_bits", [32, 64])
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 200])
+def test_the_two_planes_shares_xor_to_keys_and_labels(size: int, key_bits: int) -> None:
+    prepared = varied_data(size, key_bits)
+    first, second = split(prepared, "fast", key_bits)
+    assert isinstance(first, PlanesShare)
+    assert isinstance(second, PlanesShare)
+    assert len(first) == len(second) == size
+    words = -(-size // 64)
+    assert first.planes.shape == second.planes.shape == (key_bits + 1, words)
+    planes = first.planes ^ second.planes
+    expected = list(zip(prepared.keys.tolist(), prepared.labels.tolist(), strict=True))
+    assert records_in(planes, size) == expected
+    assert records_in(planes, words * 64)[size:] == [(0, 0)] * (words * 64 - size), "lanes beyond the end"
+    assert records_in(first.planes, size) != expected
+    assert records_in(second.planes, size) != expected
+
+
+@each_split
+def test_each_share_alone_looks_uniform(protocol: str, key_bits: int) -> None:
+    data = constant_data(protocol, key_bits)
+    first, second = split(data, protocol, key_bits)
     assert looks_uniform(first)
     assert looks_uniform(second)
-    assert not looks_uniform(InputShare(data.keys, data.labels)), "the check would not notice unshared data"
+    unshared: InputShare = AdditiveShare(data.keys, data.labels)
+    if protocol == "fast":
+        unshared = PlanesShare(words_of(first) ^ words_of(second), PLENTY)
+    assert not looks_uniform(unshared), "the check would not notice unshared data"
 
 
-def test_the_same_data_is_never_shared_alike() -> None:
-    data = constant_data()
+@each_split
+def test_the_same_data_is_never_shared_alike(protocol: str, key_bits: int) -> None:
+    data = constant_data(protocol, key_bits)
     np.random.seed(1)  # has no influence
-    once = split(data)
+    once = split(data, protocol, key_bits)
     np.random.seed(1)
-    again = split(data)
+    again = split(data, protocol, key_bits)
     for one, other in zip(once, again, strict=True):
-        assert not set(one.keys.tolist()) & set(other.keys.tolist())
+        assert not set(words_of(one).reshape(-1).tolist()) & set(words_of(other).reshape(-1).tolist())
         # Independent bits agree half of the time.
-        agreeing = np.count_nonzero(one.labels == other.labels)
-        assert abs(agreeing - PLENTY / 2) < 7 * np.sqrt(PLENTY) / 2
+        for row, other_row in zip(rows_of_bits(one), rows_of_bits(other), strict=True):
+            assert half_set(row == other_row)
 
 
-def test_shares_are_drawn_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+@each_split
+def test_shares_are_drawn_from_the_operating_system(
+    protocol: str, key_bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
 
     def planted(count: int) -> bytes:
@@ -373,20 +599,51 @@ def test_shares_are_drawn_from_the_operating_system(monkeypatch: pytest.MonkeyPa
         return bytes(range(count))
 
     monkeypatch.setattr("os.urandom", planted)
-    first, _ = split(prepare(samples_of([0.5, 0.25], [1, 0])))
+    first, _ = split(prepare(samples_of([0.5, 0.25], [1, 0]), protocol, key_bits), protocol, key_bits)
     assert asked == [32]
     expected = Stream(bytes(range(32)))
-    assert first.keys.tolist() == expected.words((2,)).tolist()
-    assert first.labels.tolist() == expected.bits((2,)).tolist()
+    if isinstance(first, PlanesShare):
+        assert first.planes.tolist() == expected.words((key_bits + 1, 1)).tolist()
+    else:
+        assert isinstance(first, AdditiveShare)
+        assert first.keys.tolist() == expected.words((2,)).tolist()
+        assert first.labels.tolist() == expected.bits((2,)).tolist()
 
 
-def test_a_share_survives_the_wire() -> None:
-    share, _ = split(prepare(samples_of([0.5, 0.25, 0.75], [1, 0, 0])))
+def test_an_additive_share_survives_the_wire() -> None:
+    share, _ = split(prepare(samples_of([0.5, 0.25, 0.75], [1, 0, 0]), "paper", 64), "paper", 64)
+    assert isinstance(share, AdditiveShare)
     raw = share.to_bytes()
-    assert len(raw) == InputShare.wire_bytes(3) == 25
-    back = InputShare.from_bytes(raw, 3)
+    assert len(raw) == AdditiveShare.wire_bytes(3) == 25
+    back = AdditiveShare.from_bytes(raw, 3)
     assert back.keys.tolist() == share.keys.tolist()
     assert back.labels.tolist() == share.labels.tolist()
+
+
+@pytest.mark.parametrize("key_bits", [32, 64])
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 200])
+def test_a_planes_share_survives_the_wire(size: int, key_bits: int) -> None:
+    for share in split(varied_data(size, key_bits), "fast", key_bits):
+        assert isinstance(share, PlanesShare)
+        raw = share.to_bytes()
+        # Plane after plane, eight bytes to a word, the lowest first.
+        assert raw == b"".join(int(word).to_bytes(8, "little") for word in share.planes.reshape(-1))
+        assert len(raw) == PlanesShare.wire_bytes(size, key_bits) == (key_bits + 1) * -(-size // 64) * 8
+        back = PlanesShare.from_bytes(raw, size, key_bits)
+        assert len(back) == size
+        assert back.planes.tolist() == share.planes.tolist()
+
+
+@each_split
+def test_a_server_reads_what_an_owner_writes(protocol: str, key_bits: int) -> None:
+    job = Job((65, 3), ("auroc",), protocol, key_bits)
+    prepared = prepare(samples_of([k / 128 for k in range(65)], [1] * 65), protocol, key_bits)
+    for share in split(prepared, protocol, key_bits):
+        raw = share.to_bytes()
+        assert len(raw) == job.input_bytes(65)
+        back = job.read_input(raw, 65)
+        assert type(back) is type(share)
+        assert back.to_bytes() == raw
 
 
 # Collecting
@@ -449,6 +706,7 @@ def test_the_shares_above_would_fit_but_for_their_faults() -> None:
     [
         DataError("is empty", source="a.csv", row=3, column="score", hint="fill it"),
         InputError("no"),
+        UnsortedListError("the list of owner 2 is not in descending order"),
         PeerTimeoutError("proxy 1", "sent nothing for 3 seconds"),
     ],
     ids=lambda error: type(error).__name__,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -20,6 +21,8 @@ import ppaurora
 from ppaurora.errors import MisuseError, PartyFailedError, PeerLostError, PeerTimeoutError, ProtocolError
 from ppaurora.local import processes
 from ppaurora.local.threads import root_cause
+from ppaurora.party.context import Progress
+from ppaurora.party.job import PROTOCOLS
 from ppaurora.party.role import Role
 
 Owner = tuple[ArrayLike, ArrayLike]
@@ -38,7 +41,9 @@ def pooled(data: Sequence[Owner]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(labels), np.concatenate(scores)
 
 
-LONG_WORK = owners(400, 400)
+def work_long(progress: Progress, timeout: float = 60.0) -> None:
+    """Some seconds of work, if nobody interferes."""
+    ppaurora.evaluate(owners(400, 400), protocol="paper", transport="tls", progress=progress, timeout=timeout)
 
 
 # --- who is running ---------------------------------------------------------------------------
@@ -72,8 +77,11 @@ def servers_of(parent: int) -> dict[str, int]:
 
 
 def open_sockets(pid: int) -> int:
-    links = (os.readlink(descriptor) for descriptor in Path(f"/proc/{pid}/fd").iterdir())
-    return sum(link.startswith("socket:") for link in links)
+    sockets = 0
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed while we look
+            sockets += os.readlink(descriptor).startswith("socket:")
+    return sockets
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
@@ -111,19 +119,21 @@ def test_the_census_finds_a_child_and_a_folder_left_behind() -> None:
 # --- the result -------------------------------------------------------------------------------
 
 
-def test_the_result_is_that_of_scikit_learn_on_the_pooled_data() -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: str) -> None:
     data = owners(30, 1, 25)
-    report = ppaurora.evaluate(data, metrics=["auroc", "aupr"], transport="tls")
+    report = ppaurora.evaluate(data, metrics=["auroc", "aupr"], protocol=protocol, transport="tls")
     y_true, y_score = pooled(data)
     precision, recall, _ = precision_recall_curve(y_true, y_score)
     assert report.metrics["auroc"] == pytest.approx(roc_auc_score(y_true, y_score), abs=1e-9)
     assert report.metrics["aupr"] == pytest.approx(auc(recall, precision), abs=1e-7)
 
 
-def test_processes_and_threads_say_the_same_and_pay_the_same() -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_processes_and_threads_say_the_same_and_pay_the_same(protocol: str) -> None:
     data = owners(12, 9)
-    in_threads = ppaurora.evaluate(data, transport="memory")
-    in_processes = ppaurora.evaluate(data, transport="tls")
+    in_threads = ppaurora.evaluate(data, protocol=protocol, transport="memory")
+    in_processes = ppaurora.evaluate(data, protocol=protocol, transport="tls")
     assert in_processes.metrics == pytest.approx(in_threads.metrics, abs=1e-9)
     for figure in ("messages", "bytes", "rounds", "bytes_by_party", "bytes_by_step"):
         assert getattr(in_processes.cost, figure) == getattr(in_threads.cost, figure)
@@ -137,7 +147,7 @@ def test_progress_is_reported_while_it_runs() -> None:
         reports.append((step, done, total))
         running.append(servers_of(os.getpid()))
 
-    ppaurora.evaluate(owners(20, 20), transport="tls", progress=watch)
+    ppaurora.evaluate(owners(20, 20), protocol="paper", transport="tls", progress=watch)
     assert all(0 <= done <= total for _, done, total in reports)
     assert sorted(running[0]) == sorted(TITLES)
 
@@ -209,7 +219,7 @@ class Strike:
 def test_a_killed_server_is_named_at_once(title: str) -> None:
     strike = Strike(title, signal.SIGKILL)
     with pytest.raises(PartyFailedError, match=f"^{title} was killed by signal 9 before it was done"):
-        ppaurora.evaluate(LONG_WORK, transport="tls", progress=strike)
+        work_long(progress=strike)
     assert strike.time is not None
     assert time.monotonic() - strike.time < A_FEW_SECONDS
     assert servers_of(os.getpid()) == {}
@@ -222,7 +232,7 @@ def test_a_frozen_server_is_named_after_the_timeout(title: str, monkeypatch: pyt
     with pytest.raises(
         ProtocolError, match=f"^{title} (gave no sign of life|sent nothing|received nothing) for"
     ):
-        ppaurora.evaluate(LONG_WORK, transport="tls", progress=strike, timeout=2.5)
+        work_long(progress=strike, timeout=2.5)
     assert strike.time is not None
     assert time.monotonic() - strike.time < 2.5 + A_FEW_SECONDS
     assert servers_of(os.getpid()) == {}
@@ -234,7 +244,7 @@ def test_an_error_in_the_drivers_own_code_stops_the_servers() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        ppaurora.evaluate(LONG_WORK, transport="tls", progress=stumble)
+        work_long(progress=stumble)
     assert servers_of(os.getpid()) == {}
 
 
@@ -316,7 +326,8 @@ def test_else_the_first_to_complain_is_believed() -> None:
 DRIVER = """
 import numpy, ppaurora
 owner = (numpy.arange(1000) % 2, numpy.arange(1000) / 1000)
-ppaurora.evaluate([owner, owner], transport="tls", progress=lambda *_: print("running", flush=True))
+running = lambda *_: print("running", flush=True)
+ppaurora.evaluate([owner, owner], protocol="paper", transport="tls", progress=running)
 """
 
 
@@ -389,7 +400,7 @@ def files(tmp_path: Path) -> list[Path]:
 def test_ctrl_c_ends_everything_quietly(
     send: Callable[[int, int], None], files: list[Path], start: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    driver = start("-c", COMMAND_LINE, "evaluate", *files)
+    driver = start("-c", COMMAND_LINE, "evaluate", "--protocol", "paper", *files)
     assert wait_until(lambda: len(servers_of(driver.pid)) == 3)
     servers = servers_of(driver.pid)
     assert wait_until(lambda: open_sockets(servers["helper"]) >= 2)  # it has met a peer: they are at work

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.shaped import Shape
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
@@ -21,6 +23,7 @@ from ppaurora.sharing.stages import InputShare
 
 TRANSPORTS = ("memory", "tls")
 DEFAULT_METRICS = ("auroc", "aupr")
+PAPER_KEY_BITS = 64  # keys of 62 bits, shared modulo 2^64
 MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
 
 
@@ -35,6 +38,7 @@ def evaluate(
     pos_label: object | None = None,
     progress: Progress = no_progress,
     timeout: float = 120.0,
+    network: Shape | None = None,
 ) -> Report:
     """Evaluate a model on several owners' samples together.
 
@@ -44,11 +48,12 @@ def evaluate(
     protocol    "fast": any finite scores; "paper": as in the paper ppAURORA, scores in [0, 1]
     delta       for "paper": how many records move per shuffling; odd. 1 opens nothing, larger
                 values open comparisons to the servers and are faster
-    key_bits    for "fast": 32 if all scores are float32, else 64; by default what the data needs
+    key_bits    for "fast": 32, exact for float32 scores only, or 64; by default what the data needs
     transport   "memory": three threads; "tls": three processes, mutual TLS on loopback
     pos_label   the label of the positive class, if labels are not 0/1 or true/false
     progress    called with (step, done, total) during long work
     timeout     seconds a server waits for a silent peer before it gives up
+    network     a slower network between the servers, to measure with
     """
     samples = []
     for number, owner in enumerate(owners, start=1):
@@ -66,6 +71,7 @@ def evaluate(
         transport=transport,
         progress=progress,
         timeout=timeout,
+        network=network,
     )
 
 
@@ -79,20 +85,21 @@ def evaluate_samples(
     transport: str,
     progress: Progress,
     timeout: float,
+    network: Shape | None = None,
 ) -> Report:
     """`evaluate` for samples that are checked already."""
     if transport not in TRANSPORTS:
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
-    names = tuple(metrics)
-    if isinstance(metrics, str) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"metrics must be a list of names, for instance {list(DEFAULT_METRICS)}")
-    if not 0 < timeout <= MOST_SECONDS_OF_SILENCE:
-        raise InputError(f"the timeout must be above 0 and at most {MOST_SECONDS_OF_SILENCE} seconds")
-    try:
-        delta = int(operator.index(delta))
-    except TypeError:
-        raise InputError(f"delta must be an odd number, 1 or larger, not {delta!r}") from None
-    if key_bits is None:
+    names = _metric_names(metrics)
+    _check_timeout(timeout)
+    delta = _whole_number(delta, "delta must be an odd number, 1 or larger")
+    if key_bits is not None:
+        key_bits = _whole_number(key_bits, "keys have 32 or 64 bits")
+        if protocol == "paper" and key_bits != PAPER_KEY_BITS:
+            raise InputError("key_bits belongs to the protocol 'fast'; 'paper' has one width of keys")
+    elif protocol == "paper":
+        key_bits = PAPER_KEY_BITS
+    else:
         key_bits = least_key_bits(owners)
     job = Job(tuple(len(samples) for samples in owners), names, protocol, key_bits, delta)
     shares = [split(prepare(samples, protocol, key_bits), protocol, key_bits) for samples in owners]
@@ -101,7 +108,7 @@ def evaluate_samples(
         Role.PROXY_1: [share for _, share in shares],
     }
     run = run_in_processes if transport == "tls" else _run_in_threads
-    outcomes = run(job, inputs, progress, timeout)
+    outcomes = run(job, inputs, progress, timeout, network)
     result_shares = [outcome.result for outcome in outcomes if outcome.result is not None]
     return Report(
         metrics=combine(result_shares, job.metrics),
@@ -116,13 +123,43 @@ def evaluate_samples(
     )
 
 
+def _metric_names(metrics: Any) -> tuple[str, ...]:
+    try:
+        names = tuple(metrics)
+    except TypeError:
+        names = (metrics,)
+    if isinstance(metrics, str) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"metrics must be a list of names, for instance {list(DEFAULT_METRICS)}")
+    return names
+
+
+def _check_timeout(timeout: Any) -> None:
+    try:
+        fits = 0 < timeout <= MOST_SECONDS_OF_SILENCE
+    except TypeError:
+        fits = False
+    if not fits:
+        raise InputError(f"the timeout must be above 0 and at most {MOST_SECONDS_OF_SILENCE} seconds")
+
+
+def _whole_number(value: Any, expected: str) -> int:
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        raise InputError(f"{expected}, not {value!r}") from None
+
+
 def _run_in_threads(
-    job: Job, inputs: dict[Role, Sequence[InputShare]], progress: Progress, timeout: float
+    job: Job,
+    inputs: dict[Role, Sequence[InputShare]],
+    progress: Progress,
+    timeout: float,
+    network: Shape | None = None,
 ) -> list[Outcome]:
     transports = memory_transports(timeout)
 
     def party(role: Role) -> Outcome:
         watched = progress if role is Role.PROXY_0 else no_progress
-        return take_part(transports[role], job, inputs.get(role, ()), watched)
+        return take_part(transports[role], job, inputs.get(role, ()), watched, network)
 
     return run_in_threads(party, transports)

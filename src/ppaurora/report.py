@@ -17,7 +17,8 @@ class RunCost:
     """What the computation took once the three servers were connected.
 
     Bytes are what all parties handed to their channels, frame headers included, TLS overhead not.
-    Rounds are the longest chain of dependent messages.
+    Rounds are the longest chain of dependent messages. Peak memory is a server's, or of the whole
+    process where the servers are its threads.
     """
 
     seconds: float
@@ -25,6 +26,7 @@ class RunCost:
     rounds: int
     messages: int
     bytes_by_party: dict[str, int]
+    peak_bytes_by_party: dict[str, int]
     bytes_by_step: dict[str, int]
 
     @classmethod
@@ -39,6 +41,7 @@ class RunCost:
             rounds=max(meter["rounds"] for meter in meters),
             messages=sum(meter["messages"] for meter in meters),
             bytes_by_party={role.title: meters[role]["bytes"] for role in Role},
+            peak_bytes_by_party={role.title: outcomes[role].peak_bytes for role in Role},
             bytes_by_step=dict(by_step),
         )
 

@@ -10,7 +10,7 @@ length    8 bytes   of the payload that follows
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.party.role import Role
@@ -49,7 +49,7 @@ class Header:
 @dataclass(slots=True)
 class Frame:
     header: Header
-    payload: bytearray | memoryview
+    payload: bytearray | memoryview = field(repr=False)
 
 
 class FrameDecoder:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
 from ppaurora.algorithms.curves import METRICS
+from ppaurora.cli.progress import progress_bar
 from ppaurora.evaluation import DEFAULT_METRICS, TRANSPORTS, evaluate_samples
-from ppaurora.owner import read_table
-from ppaurora.party.context import Progress as Report_progress
+from ppaurora.owner import KEY_WIDTHS, read_table
 from ppaurora.party.job import PROTOCOLS
 from ppaurora.report import Report
 
@@ -43,8 +34,8 @@ from ppaurora.report import Report
 )
 @click.option(
     "--key-bits",
-    type=click.Choice(["32", "64"]),
-    help="Width of the keys in 'fast'; by default what the scores need.",
+    type=click.Choice([str(width) for width in KEY_WIDTHS]),
+    help="For 'fast': width of the keys; 32 serves float32 scores. By default what the scores need.",
 )
 @click.option("--transport", type=click.Choice(TRANSPORTS), default="tls", show_default=True)
 @click.option(
@@ -69,7 +60,7 @@ def evaluate_command(
     Three servers are started on this machine; they compute on shares of the data.
     """
     owners = [read_table(path, score, label, pos_label) for path in files]
-    with _progress_bar() as progress:
+    with progress_bar() as progress:
         report = evaluate_samples(
             owners,
             metrics=[name.strip() for name in metrics.split(",") if name.strip()],
@@ -84,22 +75,6 @@ def evaluate_command(
         click.echo(report.to_json())
     else:
         print_report(report)
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Report_progress]:
-    """On standard error, and only if that is a terminal."""
-    console = Console(stderr=True)
-    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks: dict[str, int] = {}
-
-        def update(step: str, done: int, total: int) -> None:
-            if step not in tasks:
-                tasks[step] = bar.add_task(step, total=total)
-            bar.update(bar.task_ids[tasks[step]], completed=done, total=total)
-
-        yield update
 
 
 def print_report(report: Report) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 import ppaurora
+from ppaurora.cli.bench import bench_group
 from ppaurora.cli.evaluate import evaluate_command
 from ppaurora.errors import MisuseError, PpauroraError
 
@@ -26,6 +27,7 @@ def cli() -> None:
 
 
 cli.add_command(evaluate_command)
+cli.add_command(bench_group)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -16,12 +16,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Container, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from ppaurora import errors
+from ppaurora.channel.shaped import Shape
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
@@ -39,7 +41,11 @@ _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": 
 
 
 def run_in_processes(
-    job: Job, inputs: dict[Role, Sequence[InputShare]], progress: Progress, timeout: float
+    job: Job,
+    inputs: dict[Role, Sequence[InputShare]],
+    progress: Progress,
+    timeout: float,
+    network: Shape | None = None,
 ) -> list[Outcome]:
     """One outcome per role, or the error that stopped the run."""
     with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
@@ -49,14 +55,19 @@ def run_in_processes(
             parties.start()
             addresses = {role: ("127.0.0.1", port) for role, port in parties.ports(timeout).items()}
             for role in Role:
-                parties.order(role, _order(job, identities[role], addresses, timeout), inputs.get(role, ()))
+                order = _order(job, identities[role], addresses, timeout, network)
+                parties.order(role, order, inputs.get(role, ()))
             return parties.outcomes(progress, timeout)
         finally:
             parties.stop()
 
 
 def _order(
-    job: Job, identity: Identity, addresses: dict[Role, tuple[str, int]], timeout: float
+    job: Job,
+    identity: Identity,
+    addresses: dict[Role, tuple[str, int]],
+    timeout: float,
+    network: Shape | None,
 ) -> dict[str, Any]:
     return {
         "job": job.to_json(),
@@ -66,6 +77,7 @@ def _order(
         "pins": identity.pins,
         "addresses": addresses,
         "timeout": timeout,
+        "network": None if network is None else asdict(network),
     }
 
 
@@ -147,7 +159,9 @@ class _Parties:
             if event["event"] == "outcome":
                 words = event["result"]
                 result = None if words is None else ResultShare(np.array(words, dtype=np.uint64))
-                outcomes[role] = Outcome(result, event["seconds"], event["meter"], event["openings"])
+                outcomes[role] = Outcome(
+                    result, event["seconds"], event["meter"], event["openings"], event["peak_bytes"]
+                )
         return [outcomes[role] for role in Role]
 
     def _root_cause(self, failure: PpauroraError, reporter: Role) -> BaseException:

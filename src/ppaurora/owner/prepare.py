@@ -72,7 +72,7 @@ def encode_floats(samples: Samples, key_bits: int) -> Words:
 
 def fits_float32(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Where a score is exactly a float32."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         exact: NDArray[np.bool_] = scores.astype(np.float32).astype(np.float64) == scores
     return exact
 

@@ -50,7 +50,7 @@ def check_samples(
         scores = _numbers(scores, source)
     if scores.dtype.kind not in "fiu":
         raise DataError(f"must be numbers, not {scores.dtype}", source=source, column="y_score")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         converted = scores.astype(np.float64)
     changed = _first_changed(scores, converted)
     if changed is not None:

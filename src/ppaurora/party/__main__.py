@@ -19,6 +19,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from ppaurora.channel.shaped import Shape
 from ppaurora.channel.tls import Identity, connect_parties, listen
 from ppaurora.errors import PpauroraError
 from ppaurora.party.job import Job
@@ -76,6 +77,7 @@ def _serve(role: Role, driver: _Driver) -> None:
             job,
             inputs,
             lambda step, done, total: driver.say(event="progress", step=step, done=done, total=total),
+            None if order["network"] is None else Shape(**order["network"]),
         )
         transport.finish()
     finally:
@@ -86,6 +88,7 @@ def _serve(role: Role, driver: _Driver) -> None:
         seconds=outcome.seconds,
         meter=outcome.meter,
         openings=outcome.openings,
+        peak_bytes=outcome.peak_bytes,
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import resource
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ppaurora.channel.base import Transport
+from ppaurora.channel.shaped import Shape, ShapedTransport
 from ppaurora.party.context import Progress, no_progress, open_session
 from ppaurora.party.job import Job, run_job
 from ppaurora.sharing.stages import InputShare, ResultShare
@@ -23,17 +27,35 @@ class Outcome:
     seconds: float
     meter: dict[str, Any]
     openings: dict[str, int]
+    peak_bytes: int  # of the process, so of all parties where they are threads
 
 
 def take_part(
-    transport: Transport, job: Job, inputs: Sequence[InputShare], progress: Progress = no_progress
+    transport: Transport,
+    job: Job,
+    inputs: Sequence[InputShare],
+    progress: Progress = no_progress,
+    network: Shape | None = None,
 ) -> Outcome:
-    """Open a session and run the job in it."""
+    """Open a session and run the job in it, over a slower network if one is given."""
+    if network is not None:
+        transport = ShapedTransport(transport, network)
     context = open_session(transport, job.hash(), progress=throttled(progress))
     start = time.perf_counter()
     result = run_job(context, job, inputs)
     seconds = time.perf_counter() - start
-    return Outcome(result, seconds, context.meter.to_dict(), dict(context.openings))
+    return Outcome(result, seconds, context.meter.to_dict(), dict(context.openings), peak_memory())
+
+
+def peak_memory() -> int:
+    """The most memory this process ever held, in bytes."""
+    try:
+        # Linux's ru_maxrss remembers the process that started this one; VmHWM does not.
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    except (OSError, IndexError):
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def throttled(progress: Progress, clock: Callable[[], float] = time.monotonic) -> Progress:

@@ -1,0 +1,127 @@
+"""`ppaurora bench`: measurements, printed and saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ppaurora.bench.environment import environment
+from ppaurora.bench.scale import (
+    HEADINGS,
+    SEED,
+    Measurement,
+    Setting,
+    markdown_table,
+    run_scale,
+    settings,
+    to_rows,
+)
+from ppaurora.channel.shaped import Shape
+from ppaurora.cli.progress import progress_bar
+from ppaurora.errors import InputError
+from ppaurora.evaluation import TRANSPORTS
+from ppaurora.party.context import Progress
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+LARGE = 10_000_000
+OWNERS = (2, 8, 32)
+
+
+@click.group("bench")
+def bench_group() -> None:
+    """Measure what a run costs."""
+
+
+@bench_group.command("scale")
+@click.option(
+    "--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Numbers of samples in all."
+)
+@click.option("--owners", default=",".join(map(str, OWNERS)), show_default=True, help="Numbers of owners.")
+@click.option("--transports", default=",".join(TRANSPORTS), show_default=True)
+@click.option("--key-bits", type=click.Choice(["32", "64"]), default="64", show_default=True)
+@click.option("--large", is_flag=True, help=f"Also {LARGE:,} samples; takes minutes and some gigabytes.")
+@click.option("--rtt", help="Round-trip time of a slower network, for instance 10ms.")
+@click.option("--bandwidth", help="Bandwidth of a slower network, for instance 100mbit.")
+@click.option(
+    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Save the measurements as JSON."
+)
+@click.option("--append", is_flag=True, help="Add to what the file to save to holds already.")
+def scale_command(
+    sizes: str,
+    owners: str,
+    transports: str,
+    key_bits: str,
+    large: bool,
+    rtt: str | None,
+    bandwidth: str | None,
+    save: Path | None,
+    append: bool,
+) -> None:
+    """Time, traffic, rounds and memory against samples and owners, checked against scikit-learn."""
+    shape = Shape.parse(rtt, bandwidth)
+    chosen = settings(
+        _numbers(sizes, "sizes") + ([LARGE] if large else []),
+        _numbers(owners, "owners"),
+        _names(transports),
+        int(key_bits),
+    )
+    rows = json.loads(save.read_text())["measurements"] if save and append and save.exists() else []
+    done: list[Measurement] = []
+    with progress_bar() as progress:
+
+        def progress_for(setting: Setting) -> Progress:
+            return lambda step, part, total: progress(f"{setting}: {step}", part, total)
+
+        for measurement in run_scale(chosen, shape, progress_for):
+            done.append(measurement)
+            if save:
+                # After every run, so that an interrupted evening is not lost.
+                _save(save, rows + to_rows(done))
+    _print(done)
+
+
+@bench_group.command("table")
+@click.argument("saved", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def table_command(saved: Path) -> None:
+    """Print saved measurements as a Markdown table."""
+    click.echo(markdown_table(json.loads(saved.read_text())["measurements"]))
+
+
+def _save(path: Path, rows: list[dict[str, object]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document = {"environment": environment(), "seed": SEED, "measurements": rows}
+    path.write_text(json.dumps(document, indent=2) + "\n")
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    try:
+        numbers = [int(float(part)) for part in text.split(",") if part.strip()]
+    except (ValueError, OverflowError):
+        numbers = []
+    if not numbers or min(numbers) < 2:
+        raise InputError(f"--{option} takes numbers from 2 on, separated by commas")
+    return numbers
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in TRANSPORTS:
+            raise InputError(f"unknown transport '{name}'; there are: {', '.join(TRANSPORTS)}")
+    return names
+
+
+def _print(measurements: list[Measurement]) -> None:
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0))
+    for heading in HEADINGS:
+        table.add_column(
+            heading, justify="left" if heading in ("transport", "network") else "right", no_wrap=True
+        )
+    for measurement in measurements:
+        table.add_row(*measurement.cells())
+    Console().print(table)
