@@ -306,7 +306,7 @@ def test_paper_has_one_width() -> None:
     for key_bits in (None, 64):
         report = ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper", key_bits=key_bits)
         assert (report.auroc, report.key_bits) == (1.0, 64)
-    with pytest.raises(InputError, match="key_bits belongs to the protocol 'fast'"):
+    with pytest.raises(InputError, match="the key width is for the protocol 'fast'"):
         ppaurora.evaluate([GOOD, GOOD], protocol="paper", key_bits=32)
 
 
@@ -485,7 +485,7 @@ def test_delta_is_for_paper(delta: int) -> None:
 @pytest.mark.parametrize("key_bits", [0, 16, 33, 128, -64, True, 64.0, "64", float("nan"), [32]])
 @each_protocol
 def test_keys_have_32_or_64_bits(key_bits: Any, protocol: str) -> None:
-    with pytest.raises(InputError, match=r"keys have 32 or 64 bits, not |key_bits belongs to"):
+    with pytest.raises(InputError, match=r"keys have 32 or 64 bits, not |the key width is for"):
         ppaurora.evaluate([GOOD, GOOD], protocol=protocol, key_bits=key_bits)
 
 
@@ -591,7 +591,9 @@ def test_json_has_every_field(report: Report) -> None:
     assert cost["rounds"] == report.cost.rounds > 0
     assert cost["messages"] == report.cost.messages > cost["rounds"]
     assert sum(cost["bytes_by_party"].values()) == sum(cost["bytes_by_step"].values()) == cost["bytes"]
-    assert set(cost["bytes_by_party"]) == {"proxy 0", "proxy 1", "helper"}
+    for by_party in ("bytes_by_party", "peak_bytes_by_party"):
+        assert set(cost[by_party]) == {"proxy 0", "proxy 1", "helper"}
+        assert all(count > 0 for count in cost[by_party].values())
 
 
 def test_the_dictionary_is_a_copy(report: Report) -> None:

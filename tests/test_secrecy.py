@@ -22,21 +22,37 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from rich.pretty import pretty_repr
 
 import ppaurora
 from ppaurora.channel.base import Channel
+from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder, Header
 from ppaurora.channel.memory import memory_transports
-from ppaurora.errors import DataError, MisuseError, PeerMisbehavedError, PpauroraError, ProtocolError
+from ppaurora.errors import (
+    DataError,
+    MisuseError,
+    PeerMisbehavedError,
+    PpauroraError,
+    ProtocolError,
+    UnsortedListError,
+)
 from ppaurora.owner import Prepared, Samples, check_samples, combine, prepare, read_table, split
 from ppaurora.party.context import Context
 from ppaurora.party.outcome import Outcome
 from ppaurora.party.role import Role
 from ppaurora.randomness import PairKeys, SessionSecrets, Stream, StreamFamily
-from ppaurora.sharing import BitShare, Holder, RingShare
-from ppaurora.sharing.stages import ResultShare
+from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
+from ppaurora.sharing.planes import Planes
+from ppaurora.sharing.stages import AdditiveShare, PlanesShare, ResultShare
+from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.suites.base import Suite
+from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.cecilia import CeciliaSuite
 from ppaurora.testing import World
-from tests.bad_input import BAD_ARRAYS, BAD_FILES, PLANTED, PLANTED_DIGITS, BadArrays, BadFile
+from ppaurora.testing.world import Message
+from tests.bad_input import BAD_ARRAYS, BAD_FILES, PLANTED, PLANTED_DIGITS, BadArrays, BadFile, by_protocol
 
 SCORES = np.array([0.7391826450917, 0.1830275946618, 0.5928374650192, 0.0918273645501] * 6)
 LABELS = np.array([1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 0], dtype=np.uint8)
@@ -53,10 +69,14 @@ def notations(secret: object) -> set[str]:
         return _sequences(secret.tolist())
     if isinstance(secret, np.ndarray):
         return {text for value in secret.reshape(-1).tolist() for text in notations(value)}
+    if isinstance(secret, bytearray):
+        return notations(bytes(secret))
     if isinstance(secret, bytes):
         found = _sequences(secret) | {secret.hex()[:16], secret.hex(" ")[:20], secret.hex(":")[:20]}
         found |= {base64.b64encode(secret).decode()[:12], repr(secret)[2:22], secret.decode("latin-1")[:8]}
-        return found | {text.upper() for text in found if text.isalnum()}
+        found |= {text.upper() for text in found if text.isalnum()}
+        words = np.frombuffer(secret[: len(secret) // 8 * 8], dtype=np.uint64)
+        return found | notations(words)
     if isinstance(secret, float):
         rounded = {f"{secret:.{digits}f}"[1:] for digits in (6, 7, 8, 10, 12)}
         exact = {repr(secret)[2:12], secret.hex()[4:12], f"{secret:.6e}"[:8]}
@@ -122,6 +142,7 @@ LEAKS = {
     "keys": SCORES.view(np.uint64),
     "words": np.array([0xC3A1F09E5B7D4288, 0x1E6FD0B9937AC5E4], dtype=np.uint64),
     "pair key": KEY,
+    "message": bytearray(KEY * 2),
 }
 
 
@@ -172,46 +193,87 @@ def test_the_search_reads_tracebacks() -> None:
 # Objects
 
 
+def midway_through(header: Header, payload: bytes) -> FrameDecoder:
+    """All but the last byte of a frame has arrived."""
+    decoder = FrameDecoder(Role.PROXY_0)
+    rest = (header.pack() + payload)[:-1]
+    while rest:
+        space = decoder.space()
+        piece, rest = rest[: len(space)], rest[len(space) :]
+        space[: len(piece)] = piece
+        assert decoder.advance(len(piece)) is None
+    return decoder
+
+
 def things() -> dict[str, tuple[object, list[object]]]:
     """Everything that holds a secret, with the secrets it holds."""
     samples = check_samples("owner 1", LABELS, SCORES)
-    prepared = prepare(samples)
-    share, other_share = split(prepared)
+    prepared, fast_prepared = prepare(samples, "paper", 64), prepare(samples, "fast", 64)
+    share, other_share = split(prepared, "paper", 64)
+    assert isinstance(share, AdditiveShare)
+    assert isinstance(other_share, AdditiveShare)
+    planes_share, other_planes_share = split(fast_prepared, "fast", 64)
+    assert isinstance(planes_share, PlanesShare)
+    assert isinstance(other_planes_share, PlanesShare)
     words = Stream(KEY).words((5,))
     ring = RingShare(Holder.PROXY_0, share.keys)
     bits = BitShare(Holder.PROXY_1, share.labels)
+    components = Stream(OTHER_KEY).words((2, 65, 1))
+    masked = MaskedShare(Holder.PROXY_0, components[:, 0])
+    planes = Planes(Holder.PROXY_0, components, 64)
+    helper_planes = Planes(Holder.HELPER, components[:1], 64)
     result = ResultShare(words)
     pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 8)
     context = Context(Channel(memory_transports()[Role.PROXY_0]), pair_keys)
+    raw = planes_share.to_bytes()
+    header = Header(3, b"\x01" * 8, 2, len(raw))
     family = StreamFamily(KEY, "k01")
     stream = family.open("masks")
     drawn = stream.words((4,))
     session = SessionSecrets()
-    clear = [SCORES, LABELS, prepared.keys, prepared.labels]
+    clear: list[object] = [SCORES, LABELS, prepared.keys, fast_prepared.keys, prepared.labels]
     return {
         "Samples": (samples, clear),
         "Samples of a file": (Samples("a.csv", SCORES, LABELS, np.arange(24), "risk"), clear),
-        "Prepared": (prepared, clear),
-        "InputShare 0": (share, [share.keys, share.labels]),
-        "InputShare 1": (other_share, [other_share.keys, other_share.labels]),
+        "Prepared for paper": (prepared, clear),
+        "Prepared for fast": (fast_prepared, clear),
+        "AdditiveShare 0": (share, [share.keys, share.labels]),
+        "AdditiveShare 1": (other_share, [other_share.keys, other_share.labels]),
+        "PlanesShare 0": (planes_share, [planes_share.planes]),
+        "PlanesShare 1": (other_planes_share, [other_planes_share.planes]),
         "ResultShare": (result, [words]),
         "RingShare": (ring, [share.keys]),
         "RingShare computed": (ring * 2 + 1, [(share.keys * np.uint64(2))]),
         "BitShare": (bits, [share.labels]),
-        "Outcome": (Outcome(result, 0.5, {}, {}), [words]),
+        "MaskedShare": (masked, [components[:, 0]]),
+        "MaskedShare computed": (masked * 2 + 1, [components[:, 0] * np.uint64(2)]),
+        "Planes": (planes, [components]),
+        "Planes of the helper": (helper_planes, [components[:1]]),
+        "Planes inverted": (~planes, [~components[0], components[1]]),
+        "ArrayRecords": (ArrayRecords(ring, bits), [share.keys, share.labels]),
+        "PlaneRecords": (PlaneRecords(planes), [components]),
+        "Frame": (Frame(header, bytearray(raw)), [raw]),
+        "Frame of a view": (Frame(header, memoryview(raw)), [raw]),
+        "FrameDecoder": (midway_through(header, raw), [raw]),
+        "Message": (Message(Role.PROXY_0, Role.PROXY_1, raw), [raw]),
+        "Outcome": (Outcome(result, 0.5, {}, {}, peak_bytes=0), [words]),
         "Stream": (stream, [KEY, drawn]),
         "Stream of its own": (Stream(OTHER_KEY, "own"), [OTHER_KEY]),
         "StreamFamily": (family, [KEY, drawn]),
         "PairKeys": (pair_keys, [KEY, OTHER_KEY]),
         "Context": (context, [KEY, OTHER_KEY]),
+        "BitslicedSuite": (BitslicedSuite(context), [KEY, OTHER_KEY]),
         "SessionSecrets": (session, [session._private.private_bytes_raw(), session.contribution()]),
     }
 
 
+THINGS = things()
+
+
 @pytest.mark.parametrize("way", WAYS_TO_SHOW)
-@pytest.mark.parametrize("name", things())
+@pytest.mark.parametrize("name", THINGS)
 def test_no_object_shows_what_it_holds(name: str, way: str) -> None:
-    thing, secrets = things()[name]
+    thing, secrets = THINGS[name]
     shown = WAYS_TO_SHOW[way](thing)
     assert type(thing).__name__ in shown, "this does not show the object at all"
     assert leaks(shown, secrets) == []
@@ -220,19 +282,24 @@ def test_no_object_shows_what_it_holds(name: str, way: str) -> None:
 # Errors
 
 
-@pytest.mark.parametrize("case", BAD_FILES, ids=lambda case: case.name)
-def test_no_error_about_a_file_quotes_it(case: BadFile, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
+def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: str, tmp_path: Path) -> None:
     path = tmp_path / "ward.csv"
     path.write_bytes(case.content)
     with pytest.raises(DataError) as caught:
-        prepare(read_table(path, **case.options))
+        prepare(read_table(path, **case.options), protocol, case.key_bits)
     assert leaks(everything_about(caught.value), [PLANTED_DIGITS]) == []
 
 
-@pytest.mark.parametrize("case", BAD_ARRAYS, ids=lambda case: case.name)
-def test_no_error_about_arrays_quotes_them(case: BadArrays) -> None:
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
+def test_no_error_about_arrays_quotes_them(case: BadArrays, protocol: str) -> None:
     with pytest.raises(DataError) as caught:
-        ppaurora.evaluate([(case.y_true, case.y_score)] * 2, pos_label=case.pos_label, protocol="paper")
+        ppaurora.evaluate(
+            [(case.y_true, case.y_score)] * 2,
+            pos_label=case.pos_label,
+            protocol=protocol,
+            key_bits=case.key_bits,
+        )
     assert leaks(everything_about(caught.value), [PLANTED_DIGITS, float(PLANTED)]) == []
 
 
@@ -266,6 +333,11 @@ MISUSES: dict[str, tuple[type[PpauroraError], Callable[[], object], list[object]
         lambda: BitShare(Holder.PROXY_0, SCORES.view(np.uint64)),
         [SCORES.view(np.uint64)],
     ),
+    "a masked share of floats": (
+        MisuseError,
+        lambda: MaskedShare(Holder.PROXY_0, np.stack([SCORES, SCORES])),
+        [SCORES],
+    ),
     "a stream opened twice": (MisuseError, open_twice, [KEY]),
     "result shares of two runs": (
         ProtocolError,
@@ -288,7 +360,8 @@ def test_no_error_about_misuse_quotes_a_secret(name: str) -> None:
     assert leaks(everything_about(caught.value), secrets) == []
 
 
-def test_no_error_about_a_peer_quotes_its_message() -> None:
+@pytest.mark.parametrize("suite", [CeciliaSuite, BitslicedSuite], ids=["cecilia", "bitsliced"])
+def test_no_error_about_a_peer_quotes_its_message(suite: Callable[[Context], Suite]) -> None:
     sent: list[bytes] = []
 
     def lengthen(sender: Role, receiver: Role, raw: bytes) -> bytes:
@@ -298,29 +371,52 @@ def test_no_error_about_a_peer_quotes_its_message() -> None:
                 return raw + b"\0" * 8
         return raw
 
-    numbers = list(range(1, 9))
+    def cube(suite: Any, x: RingShare) -> RingShare:
+        if isinstance(suite, BitslicedSuite):
+            x = suite.mask(x)
+        return suite.mul(suite.mul(x, x), x)  # type: ignore[no-any-return]
+
     with pytest.raises(PeerMisbehavedError) as caught:
-        World(tamper=lengthen, timeout=10).run(lambda suite, x: suite.mul(suite.mul(x, x), x), numbers)
+        World(suite, tamper=lengthen, timeout=10).run(cube, list(range(1, 9)))
     assert len(sent) >= 3
-    payloads = [raw[-64:] for raw in sent]
+    payloads = [raw[HEADER_BYTES:] for raw in sent[1:]]
+    assert all(payloads)
     assert leaks(everything_about(caught.value), payloads) == []
+
+
+def test_no_error_about_an_unsorted_list_quotes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[NDArray[np.uint64]] = []
+
+    def without_sorting(samples: Samples, protocol: str, key_bits: int) -> Prepared:
+        prepared = prepare(samples, protocol, key_bits)
+        keys.append(prepared.keys)
+        return Prepared(prepared.keys[::-1].copy(), prepared.labels[::-1].copy())
+
+    monkeypatch.setattr("ppaurora.evaluation.prepare", without_sorting)
+    with pytest.raises(UnsortedListError) as caught:
+        ppaurora.evaluate(owners_of_planted_values())
+    assert "the list of owner 1" in str(caught.value)
+    assert leaks(str(keys[0].tolist()), [keys[0]])
+    assert leaks(everything_about(caught.value), [SCORES, LABELS, *keys]) == []
 
 
 # Whole runs
 
 
-def owners_of_planted_values() -> list[tuple[np.ndarray, np.ndarray]]:
+def owners_of_planted_values() -> list[tuple[NDArray[np.uint8], NDArray[np.float64]]]:
     return [(LABELS[:12], SCORES[:12]), (LABELS[12:], SCORES[12:])]
 
 
+@pytest.mark.parametrize("protocol", ["fast", "paper"])
 def test_a_run_in_threads_says_nothing(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    protocol: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     steps: list[str] = []
     with caplog.at_level(logging.DEBUG):
         report = ppaurora.evaluate(
             owners_of_planted_values(),
             metrics=["auroc"],
+            protocol=protocol,
             progress=lambda step, done, total: steps.append(f"{step} {done}/{total}"),
         )
     said = capfd.readouterr()
@@ -360,8 +456,15 @@ def test_a_run_in_processes_says_nothing_even_to_who_debugs(tmp_path: Path) -> N
 
 def test_prepared_data_is_what_the_search_looks_for() -> None:
     """The planted values are those that the package would hold."""
-    prepared = prepare(check_samples("owner 1", LABELS, SCORES))
-    assert isinstance(prepared, Prepared)
+    samples = check_samples("owner 1", LABELS, SCORES)
+    prepared = prepare(samples, "paper", 64)
     assert set(prepared.keys.tolist()) == set(SCORES.view(np.uint64).tolist())
     assert leaks(str(prepared.keys), [SCORES])
     assert leaks(str(prepared.labels), [prepared.labels])
+    fast = prepare(samples, "fast", 64)
+    assert leaks(str(fast.keys), [fast.keys])
+    for share in split(fast, "fast", 64):
+        assert isinstance(share, PlanesShare)
+        assert leaks(str(share.planes), [share.planes])
+        assert leaks(str(share.planes), [share.to_bytes()])
+        assert leaks(str(share.to_bytes()), [share.to_bytes()])

@@ -96,7 +96,7 @@ def evaluate_samples(
     if key_bits is not None:
         key_bits = _whole_number(key_bits, "keys have 32 or 64 bits")
         if protocol == "paper" and key_bits != PAPER_KEY_BITS:
-            raise InputError("key_bits belongs to the protocol 'fast'; 'paper' has one width of keys")
+            raise InputError("the key width is for the protocol 'fast'; 'paper' has only one")
     elif protocol == "paper":
         key_bits = PAPER_KEY_BITS
     else:

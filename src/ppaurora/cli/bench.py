@@ -87,9 +87,23 @@ def scale_command(
 
 @bench_group.command("table")
 @click.argument("saved", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def table_command(saved: Path) -> None:
-    """Print saved measurements as a Markdown table."""
-    click.echo(markdown_table(json.loads(saved.read_text())["measurements"]))
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Replace the table between this file's markers for SAVED instead of printing.",
+)
+def table_command(saved: Path, into: Path | None) -> None:
+    """SAVED measurements as a Markdown table."""
+    table = markdown_table(json.loads(saved.read_text())["measurements"])
+    if into is None:
+        click.echo(table)
+        return
+    begin, end = (f"<!-- from {saved.as_posix()}: {word} -->" for word in ("begin", "end"))
+    text = into.read_text()
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise InputError(f"{into}: needs the lines '{begin}' and '{end}' once each")
+    head, rest = text.split(begin)
+    into.write_text(f"{head}{begin}\n{table}\n{end}{rest.split(end)[1]}")
 
 
 def _save(path: Path, rows: list[dict[str, object]]) -> None:
@@ -119,9 +133,7 @@ def _names(text: str) -> list[str]:
 def _print(measurements: list[Measurement]) -> None:
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0))
     for heading in HEADINGS:
-        table.add_column(
-            heading, justify="left" if heading in ("transport", "network") else "right", no_wrap=True
-        )
+        table.add_column(heading, justify="left" if heading in ("via", "network") else "right", no_wrap=True)
     for measurement in measurements:
         table.add_row(*measurement.cells())
     Console().print(table)

@@ -58,6 +58,8 @@ class Planes:
         if step != 1:
             raise IndexError("lanes are taken in a row")
         count = max(stop - start, 0)
+        if count == self.count:
+            return self
         first, offset = divmod(start, LANES)
         words = self.data[..., first : first + word_count(count + offset)]
         lanes = shift_down(words, offset)[..., : word_count(count)]
@@ -76,6 +78,8 @@ class Planes:
 def concat_planes(parts: Sequence[Planes]) -> Planes:
     """Lane after lane."""
     first = parts[0]
+    if len(parts) == 1:
+        return first
     count = sum(part.count for part in parts)
     data = np.zeros((*first.data.shape[:-1], word_count(count)), dtype=np.uint64)
     at = 0

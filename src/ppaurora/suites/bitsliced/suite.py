@@ -120,7 +120,7 @@ class BitslicedSuite(Suite):
         )
         count = len(left)
         high, low = (
-            PlaneRecords(Planes(self.holder, np.concatenate(parts, axis=-1), count))
+            PlaneRecords(Planes(self.holder, keep_lanes(np.concatenate(parts, axis=-1), count), count))
             for parts in zip(*results, strict=True)
         )
         return high, low
