@@ -142,9 +142,9 @@ class _Requests:
                 self.openings_after.append(0)
                 return exchange(left, right)
 
-            def noted_open(x: RingShare, name: str, *, to_helper: bool) -> np.ndarray:
+            def noted_open(x: RingShare, name: str) -> np.ndarray:
                 self.openings_after[-1] += 1
-                return open_(x, name, to_helper=to_helper)
+                return open_(x, name)
 
             suite.exchange, suite.open = noted_exchange, noted_open  # type: ignore[method-assign]
             return merge_all(suite, lists, merge_delta(delta))

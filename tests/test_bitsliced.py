@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from ppaurora.algorithms.curves import areas
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
-from ppaurora.algorithms.order import sorted_lists
+from ppaurora.algorithms.order import sorted_flags
 from ppaurora.party.role import Role
 from ppaurora.randomness import Stream
 from ppaurora.sharing import RingShare
@@ -241,8 +240,8 @@ def test_an_exchange_stays_below_its_bytes() -> None:
 
 
 def fast(suite: BitslicedSuite, lists: list[PlaneRecords]) -> RingShare:
-    assert all(sorted_lists(suite, lists))
-    return areas(suite, merge_all(suite, lists, merge_network), METRICS)
+    in_order = sorted_flags(suite, lists)
+    return areas(suite, merge_all(suite, lists, merge_network), METRICS, in_order)
 
 
 @settings(max_examples=25, deadline=None)
@@ -251,11 +250,13 @@ def test_areas_by_three_parties_equal_the_exact_fractions(lists: list[Owner]) ->
     result = on_planes(fast, lists).value
     samples = [sample for owner in lists for sample in owner]
     exact = exact_auroc(samples)
+    released, flags = result[:, :4], result[:, 4:]
+    assert flags.tolist() == [[1] * len(lists), [0] * len(lists)]
     if exact is None:
-        assert not result.any()
+        assert not released.any()
         return
-    assert result[:, 0].tolist() == [1, 0]
-    auroc, aupr, ap = (math.ldexp(int(m), -int(e)) for m, e in result[:, 1:].T)
+    assert released[:, 0].tolist() == [1, 0]
+    auroc, aupr, ap = (math.ldexp(int(m), -int(e)) for m, e in released[:, 1:].T)
     assert auroc == float(exact)
     assert abs(aupr - exact_aupr(samples)) < 1e-9
     assert abs(ap - exact_average_precision(samples)) < 1e-9
@@ -266,9 +267,17 @@ def test_an_unsorted_list_is_noticed_wherever_it_is() -> None:
     for place in (0, 62, 63, 64, 98):
         bad = good.copy()
         bad[place], bad[place + 1] = bad[place + 1], bad[place]
-        run = unsorted_planes(sorted_lists, good, bad, [5], good[:2], key_bits=32)
-        assert run.results[Role.PROXY_0] == run.results[Role.PROXY_1] == [True, False, True, True]
-        assert run.openings == Counter({"order check: is an owner's list sorted": 4})
+        run = unsorted_planes(sorted_flags, good, bad, [5], good[:2], key_bits=32)
+        assert run.value[0].tolist() == [1, 0, 1, 1]
+
+
+def test_an_unsorted_list_leaves_nothing_but_its_flag() -> None:
+    good, bad = [9, 8, 8, 3, 1], [7, 4, 5, 2, 0]
+    result = unsorted_planes(fast, good, bad, key_bits=32).value
+    assert not result[:, :4].any()
+    assert result[:, 4:].tolist() == [[1, 0], [0, 0]]
+    # Positive control: in order, there is a result.
+    assert unsorted_planes(fast, good, sorted(bad, reverse=True), key_bits=32).value[:, :4].all(axis=0).any()
 
 
 # What travels.
@@ -308,9 +317,20 @@ def test_the_helper_only_sends() -> None:
     assert all(message.receiver is Role.PROXY_1 for message in run.messages if message.sender is Role.HELPER)
 
 
-def test_nothing_is_opened_but_the_order_check() -> None:
+def test_nothing_is_opened() -> None:
     for lists in five_data_sets((20, 30)):
-        assert on_planes(fast, lists).openings == {"order check: is an owner's list sorted": 2}
+        assert not on_planes(fast, lists).openings
+
+
+def test_openings_are_counted() -> None:
+    """The positive control of the test above."""
+    run = unsorted_planes(
+        lambda s, lists: s.open(s.compare(lists[0].keys, lists[1].keys), "named"),
+        [5, 1],
+        [3, 4],
+    )
+    assert [opened.tolist() for opened in run.results] == [[1, 0]] * 3
+    assert run.openings == {"named": 2}
 
 
 def ones_per_bit(lists: list[Owner], sender: Role, receiver: Role, runs: int = 1) -> float:

@@ -139,7 +139,7 @@ def test_declared_costs_are_what_the_meter_sees(count: int) -> None:
     assert run(lambda s, a: s.compare(a, a), x).cost == costs.compare(count)
     assert run(exchanged, x, bits, x, bits).cost == costs.exchange(count)
     assert run(lambda s, a: s.div(a, a, 4, 1 << 20), x).cost == costs.div(count, 4)
-    assert run(lambda s, a: s.open(a, "test", to_helper=True), x).cost == costs.open_to_servers((count,))
+    assert run(lambda s, a: s.open(a, "test"), x).cost == costs.open_to_servers((count,))
 
 
 def test_an_exchange_stays_below_its_bytes() -> None:
@@ -150,7 +150,7 @@ def test_an_exchange_stays_below_its_bytes() -> None:
 
 
 def test_open_is_counted_and_known_to_all_three() -> None:
-    result = run(lambda s, a: s.open(a, "a name", to_helper=True), word_array([3, 4]))
+    result = run(lambda s, a: s.open(a, "a name"), word_array([3, 4]))
     assert [opened.tolist() for opened in result.results] == [[3, 4]] * 3
     assert all(context.openings == {"a name": 2} for context in result.contexts)
 

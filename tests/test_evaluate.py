@@ -132,7 +132,7 @@ def any_owners(draw: st.DrawFn) -> list[Owner]:
     return owners
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(any_owners())
 def test_fast_gives_the_nearest_float_of_auroc_and_the_other_metrics(owners: list[Owner]) -> None:
     exact = exact_auroc(pooled(owners))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -351,6 +351,7 @@ def is_float32(score: float) -> bool:
 
 
 @each_encoding
+@settings(deadline=None)
 @given(data=st.data())
 def test_records_in_descending_order_and_equal_ones_as_they_came(
     encoding: Encoding, data: st.DataObject
@@ -368,6 +369,7 @@ def test_records_in_descending_order_and_equal_ones_as_they_came(
 
 
 @each_encoding
+@settings(deadline=None)
 @given(data=st.data())
 def test_keys_compare_as_scores_do(encoding: Encoding, data: st.DataObject) -> None:
     one = data.draw(encoding.scores, label="one")
@@ -381,6 +383,7 @@ def test_keys_compare_as_scores_do(encoding: Encoding, data: st.DataObject) -> N
 
 
 @each_encoding
+@settings(deadline=None)
 @given(data=st.data())
 def test_the_last_bit_counts(encoding: Encoding, data: st.DataObject) -> None:
     score = encoding.neighbours(data.draw(encoding.scores, label="score"))
@@ -419,6 +422,7 @@ def test_minus_zero_is_zero(encoding: Encoding) -> None:
     assert first == second
 
 
+@settings(deadline=None)
 @given(finite_floats)
 def test_keys_of_32_bits_are_for_float32_only(score: float) -> None:
     samples = samples_of([0.5, score], [1, 0])
@@ -429,6 +433,7 @@ def test_keys_of_32_bits_are_for_float32_only(score: float) -> None:
             prepare(samples, "fast", 32)
 
 
+@settings(deadline=None)
 @given(float32s)
 def test_a_float32_is_exact_at_both_widths(score: float) -> None:
     assert is_float32(score)
@@ -455,6 +460,7 @@ def test_the_narrowest_keys_that_serve_every_owner(owners: list[list[float]], wi
     assert [len(prepare(samples, "fast", width).keys) for samples in everybody] == list(map(len, owners))
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(float32s | finite_floats, min_size=1, max_size=4), min_size=1, max_size=4))
 def test_32_bits_only_if_every_score_is_a_float32(owners: list[list[float]]) -> None:
     everybody = [samples_of(scores, [1] * len(scores)) for scores in owners]
@@ -530,6 +536,7 @@ def records_in(planes: NDArray[np.uint64], size: int) -> list[tuple[int, int]]:
     return records
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40))
 def test_the_two_additive_shares_add_up(pairs: list[tuple[float, int]]) -> None:
     samples = samples_of([score for score, _ in pairs], [label for _, label in pairs])

@@ -21,7 +21,7 @@ import ppaurora
 from ppaurora.errors import MisuseError, PartyFailedError, PeerLostError, PeerTimeoutError, ProtocolError
 from ppaurora.local import processes
 from ppaurora.local.threads import root_cause
-from ppaurora.party.context import Progress
+from ppaurora.party.context import Progress, no_progress
 from ppaurora.party.job import PROTOCOLS
 from ppaurora.party.role import Role
 
@@ -226,8 +226,7 @@ def test_a_killed_server_is_named_at_once(title: str) -> None:
 
 
 @pytest.mark.parametrize("title", TITLES)
-def test_a_frozen_server_is_named_after_the_timeout(title: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_SECONDS_FOR_LAST_WORDS", 0.5)
+def test_a_frozen_server_is_named_after_the_timeout(title: str) -> None:
     strike = Strike(title, signal.SIGSTOP)
     with pytest.raises(
         ProtocolError, match=f"^{title} (gave no sign of life|sent nothing|received nothing) for"
@@ -376,6 +375,30 @@ def test_a_killed_driver_takes_its_servers_with_it(
     servers = set(servers_of(driver.pid).values())
     driver.kill()
     assert all_gone(servers)
+
+
+def test_a_server_whose_input_ends_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It need not wait until it has something to say, and finds nobody listening."""
+    codes: list[int] = []
+
+    class GoneError(Exception):
+        pass
+
+    def go_away(parties: processes._Parties, *_: object) -> None:
+        for courier in parties._couriers:
+            courier.join()
+        for process in parties._processes.values():
+            assert process.stdin is not None
+            process.stdin.close()
+        codes.extend(process.wait(A_FEW_SECONDS) for process in parties._processes.values())
+        raise GoneError
+
+    monkeypatch.setattr(processes._Parties, "outcomes", go_away)
+    with pytest.raises(GoneError):
+        work_long(no_progress)
+    left_with_driver, lost_a_peer = 75, 3
+    assert codes[0] == left_with_driver
+    assert set(codes) <= {left_with_driver, lost_a_peer}
 
 
 # Whoever runs these tests in the background may have handed down an ignored SIGINT.

@@ -101,3 +101,11 @@ def test_parties_that_mean_different_jobs_do_not_start() -> None:
 
     with pytest.raises(PeerMisbehavedError, match="another job"):
         run_in_threads(party, transports)
+
+
+def test_a_public_key_of_low_order_is_the_peers_fault() -> None:
+    """X25519 with an all-zero public key gives everybody the same secret."""
+    honest = SessionSecrets()
+    zero_key = SessionSecrets().contribution()[:32] + bytes(32)
+    with pytest.raises(PeerMisbehavedError, match="proxy 1"):
+        honest.agree(Role.PROXY_0, {Role.PROXY_1: zero_key, Role.HELPER: zero_key}, bytes(32), 1)

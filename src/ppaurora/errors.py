@@ -68,7 +68,7 @@ class DataError(InputError):
 
 
 class UnsortedListError(InputError):
-    """An owner's list is not sorted, found inside the computation."""
+    """An owner sent a list that is not sorted; found inside the computation, told to owners only."""
 
 
 class UndefinedResultError(PpauroraError):

@@ -110,8 +110,9 @@ def evaluate_samples(
     run = run_in_processes if transport == "tls" else _run_in_threads
     outcomes = run(job, inputs, progress, timeout, network)
     result_shares = [outcome.result for outcome in outcomes if outcome.result is not None]
+    checked = [samples.source for samples in owners] if job.checks_order else []
     return Report(
-        metrics=combine(result_shares, job.metrics),
+        metrics=combine(result_shares, job.metrics, checked),
         owners=len(job.sizes),
         samples=sum(job.sizes),
         protocol=job.protocol,

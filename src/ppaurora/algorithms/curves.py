@@ -14,7 +14,7 @@ import numpy as np
 from ppaurora.algorithms.scan import previous_flagged
 from ppaurora.errors import InputError
 from ppaurora.sharing.shares import RingShare, concat, stack
-from ppaurora.suites.base import Keys, Records, Suite
+from ppaurora.suites.base import Flags, Keys, Records, Suite
 
 PRECISION_BITS = 33
 _MOST_SAMPLES = (1 << 25) - 1
@@ -136,10 +136,11 @@ def denominator_bound(samples: int) -> int:
     return max(samples * samples // 2, samples * (2 << PRECISION_BITS), 1)
 
 
-def areas(suite: Suite, records: Records, metrics: Sequence[str]) -> RingShare:
+def areas(suite: Suite, records: Records, metrics: Sequence[str], in_order: Flags | None = None) -> RingShare:
     """Rows (mantissa, exponent), one column per metric, after a column (1, 0).
 
-    If the list has one class only, all is zero, whichever class it is.
+    All is zero if the list has one class only, whichever class it is, or if a flag of `in_order` is
+    zero. Those flags, if given, follow as columns (flag, 0).
     """
     with suite.step("curve"):
         curve = Curve(suite, records)
@@ -147,7 +148,10 @@ def areas(suite: Suite, records: Records, metrics: Sequence[str]) -> RingShare:
         if needed:
             curve.find_previous(*needed)
         fractions = [METRICS[metric].fraction(curve) for metric in metrics]
-        both_classes = suite.is_positive(curve.class_product)
+        defined = suite.is_positive(curve.class_product)
+        if in_order is not None:
+            flags = suite.to_ring(in_order)
+            defined = suite.mul(defined, suite.to_ring(suite.all_of([in_order])))
     with suite.step("division"):
         quotients = suite.rounded_quotient(
             concat([fraction.numerator for fraction in fractions]),
@@ -156,4 +160,7 @@ def areas(suite: Suite, records: Records, metrics: Sequence[str]) -> RingShare:
             leading_zeros=2 * len(records).bit_length(),
         )
         first_column = stack([suite.constant(1), suite.constant(0)])
-        return suite.mul(both_classes, concat([first_column, quotients]))
+        released = suite.mul(defined, concat([first_column, quotients]))
+        if in_order is not None:
+            released = concat([released, stack([flags, flags * 0])])
+        return released

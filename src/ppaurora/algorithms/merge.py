@@ -109,7 +109,6 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
                 concat_records([request.right for request in comparisons.values()]).keys,
             ),
             "merge: which of two tops is larger",
-            to_helper=True,
         )
         answers.update(zip(comparisons, (bool(bit) for bit in left_wins), strict=True))
     return answers

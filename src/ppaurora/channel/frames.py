@@ -12,6 +12,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.party.role import Role
 
@@ -49,7 +51,7 @@ class Header:
 @dataclass(slots=True)
 class Frame:
     header: Header
-    payload: bytearray | memoryview = field(repr=False)
+    payload: memoryview = field(repr=False)
 
 
 class FrameDecoder:
@@ -62,11 +64,11 @@ class FrameDecoder:
     def __init__(self, sender: Role) -> None:
         self._sender = sender
         self._header: Header | None = None
-        self._begin(bytearray(HEADER_BYTES))
+        self._begin(HEADER_BYTES)
 
-    def _begin(self, buffer: bytearray) -> None:
-        self._buffer = buffer
-        self._view = memoryview(buffer)
+    def _begin(self, size: int) -> None:
+        # Not a bytearray: that would fill a large announced frame with zeros before a byte of it is here.
+        self._buffer = np.empty(size, dtype=np.uint8).data
         self._filled = 0
 
     @property
@@ -75,7 +77,7 @@ class FrameDecoder:
         return self._header is not None or self._filled > 0
 
     def space(self) -> memoryview:
-        return self._view[self._filled :]
+        return self._buffer[self._filled :]
 
     def advance(self, count: int) -> Frame | None:
         self._filled += count
@@ -83,10 +85,10 @@ class FrameDecoder:
             return None
         if self._header is None:
             self._header = Header.unpack(self._buffer, self._sender)
-            self._begin(bytearray(self._header.length))
+            self._begin(self._header.length)
             if self._header.length:
                 return None
         frame = Frame(self._header, self._buffer)
         self._header = None
-        self._begin(bytearray(HEADER_BYTES))
+        self._begin(HEADER_BYTES)
         return frame

@@ -12,8 +12,8 @@ from ppaurora.algorithms.curves import METRICS, areas, check_size
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
-from ppaurora.algorithms.order import sorted_lists
-from ppaurora.errors import InputError, UnsortedListError
+from ppaurora.algorithms.order import sorted_flags
+from ppaurora.errors import InputError
 from ppaurora.party.context import Context
 from ppaurora.sharing.shares import BitShare, RingShare
 from ppaurora.sharing.stages import AdditiveShare, InputShare, PlanesShare, ResultShare
@@ -37,6 +37,8 @@ class Job:
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise InputError(f"unknown protocol '{self.protocol}'; there are: {', '.join(PROTOCOLS)}")
+        if not all(isinstance(size, int) and size > 0 for size in self.sizes):
+            raise InputError("every owner must have at least one sample")
         if len(self.sizes) < 2:
             raise InputError(f"at least two owners are needed, got {len(self.sizes)}")
         if not self.metrics:
@@ -44,8 +46,8 @@ class Job:
         for metric in self.metrics:
             if metric not in METRICS:
                 raise InputError(f"unknown metric '{metric}'; there are: {', '.join(METRICS)}")
-        if len(set(self.metrics)) < len(self.metrics):
-            raise InputError("a metric is asked for twice")
+            if self.metrics.count(metric) > 1:
+                raise InputError(f"the metric '{metric}' is asked for more than once")
         if self.key_bits not in (32, 64):
             raise InputError(f"keys have 32 or 64 bits, not {self.key_bits}")
         merge_delta(self.delta)
@@ -64,6 +66,11 @@ class Job:
 
     def hash(self) -> bytes:
         return hashlib.sha256(b"ppaurora job\0" + self.to_json().encode()).digest()
+
+    @property
+    def checks_order(self) -> bool:
+        """Whether the result tells the owners if somebody's list was unsorted."""
+        return self.protocol == "fast"
 
     def input_bytes(self, size: int) -> int:
         """How long an owner's share is on the wire."""
@@ -98,16 +105,12 @@ def run_paper(context: Context, job: Job, inputs: Sequence[AdditiveShare]) -> Re
 
 
 def run_fast(context: Context, job: Job, inputs: Sequence[PlanesShare]) -> ResultShare | None:
-    """Merge network on bit planes. Opens one bit per owner: whether its list is sorted."""
+    """Merge network on bit planes. Opens nothing: whether a list was unsorted is for the owners to learn."""
     suite = BitslicedSuite(context, job.key_bits)
     with context.step("input"):
         lists = suite.inputs([share.planes for share in inputs], job.sizes)
-    for number, is_sorted in enumerate(sorted_lists(suite, lists), start=1):
-        if not is_sorted:
-            raise UnsortedListError(
-                f"the list of owner {number} is not in descending order; nothing was computed on it"
-            )
+    in_order = sorted_flags(suite, lists)
     with context.step("merge"):
         merged = merge_all(suite, lists, merge_network)
-    result = areas(suite, merged, job.metrics)
+    result = areas(suite, merged, job.metrics, in_order)
     return None if context.role.is_helper else ResultShare(suite.result_part(result))

@@ -4,7 +4,7 @@ Each party makes a fresh nonce and a fresh X25519 key pair and sends nonce and p
 others. The key of a pair is HKDF-SHA256 over
 
     secret:  the pair's X25519 shared secret
-    salt:    SHA-256 of the job's hash, the attempt number and all three nonces
+    salt:    SHA-256 of the job's hash, the attempt number, all three nonces and public keys
     info:    which pair
 
 so a second attempt at the same job never meets a mask of the first, and the third party cannot
@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from ppaurora.errors import PeerMisbehavedError
 from ppaurora.party.role import Role
 
 NONCE_BYTES = 32
@@ -47,14 +48,16 @@ class SessionSecrets:
         return self._nonce + self._private.public_key().public_bytes_raw()
 
     def agree(self, me: Role, others: dict[Role, bytes], job_hash: bytes, attempt: int) -> PairKeys:
-        nonces = {role: contribution[:NONCE_BYTES] for role, contribution in others.items()}
-        nonces[me] = self._nonce
+        contributions = {**others, me: self.contribution()}
         salt = hashlib.sha256(
-            job_hash + attempt.to_bytes(8, "big") + b"".join(nonces[role] for role in Role)
+            job_hash + attempt.to_bytes(8, "big") + b"".join(contributions[role] for role in Role)
         ).digest()
         keys = {}
         for peer, contribution in others.items():
-            shared = self._private.exchange(X25519PublicKey.from_public_bytes(contribution[NONCE_BYTES:]))
+            try:
+                shared = self._private.exchange(X25519PublicKey.from_public_bytes(contribution[NONCE_BYTES:]))
+            except ValueError:
+                raise PeerMisbehavedError(peer.title, "sent a public key of no honest party") from None
             low, high = sorted((me, peer))
             info = b"ppaurora pair key %d%d" % (low, high)
             keys[peer] = HKDF(hashes.SHA256(), 32, salt, info).derive(shared)

@@ -110,7 +110,7 @@ class Suite(ABC):
 
     @abstractmethod
     def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> RingShare:
-        """floor(2^bits·n / d) for 0 <= n <= d <= bound < 2^62; all ones where d = 0."""
+        """floor(2^bits·n / d) for 0 <= n <= d <= bound < 2^61; all ones where d = 0."""
 
     @abstractmethod
     def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
@@ -128,12 +128,8 @@ class Suite(ABC):
         return stack([quotient, self.constant(FIXED_POINT_BITS, len(quotient))])
 
     @abstractmethod
-    def open(self, x: Flags, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
-        """OPENING. The proxies learn x. Counted under `name`, which docs/leakage.md explains.
-
-        The helper must learn it too where the course of the algorithm depends on it; otherwise it
-        goes on as if x were all ones.
-        """
+    def open(self, x: Flags, name: str) -> NDArray[np.uint64]:
+        """OPENING. All three servers learn x. Counted under `name`, which docs/leakage.md explains."""
 
     @abstractmethod
     def constant(self, value: Public, length: int = 1) -> RingShare:

@@ -68,7 +68,7 @@ class CleartextSuite(Suite):
     def to_ring(self, flags: RingShare | BitShare) -> RingShare:
         return self._share(flags.values.astype(np.uint64))
 
-    def open(self, x: RingShare, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
+    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
         self.openings[name] += x.values.size
         return x.values
 

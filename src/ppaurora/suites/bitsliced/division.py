@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ppaurora.errors import MisuseError
 from ppaurora.sharing.planes import Planes, pack_lanes, unpack_lanes, word_count
 from ppaurora.sharing.shares import Bytes, MaskedShare, RingShare, Words, stack
 
@@ -18,7 +19,10 @@ SIGNIFICAND_BITS = 53
 
 def bits_per_step(bound: int) -> int:
     """So many that a remainder below 2·bound, times 2^bits, stays below 2^63."""
-    return min(MOST_BITS_PER_STEP, 63 - (2 * bound).bit_length())
+    bits = min(MOST_BITS_PER_STEP, 63 - (2 * bound).bit_length())
+    if bits < 1:
+        raise MisuseError(f"denominators up to {bound} leave no room for a division step")
+    return bits
 
 
 def fixed_point(
@@ -69,7 +73,9 @@ def nearest_float(
     1. quotient bits q_0 . q_1 q_2 ..., enough for 54 behind the first one
     2. c_k = 1 while all bits up to k are zero; l_p = c_(p-1) xor c_p marks the first one
     3. behind it, by one AND for each p and j: mantissa bit j is the xor of l_p·q_(p+j)
-    4. the 54th bit rounds: n / d is never halfway between two floats, since d < 2^53
+    4. the 54th bit rounds: up if it is 1. A quotient is never halfway between two floats, nor
+       rounded up to a power of two, while d < 2^53, as it is for AUROC. Larger denominators
+       belong to AUPR and AP, whose last bits are approximate anyway.
 
     Only these two numbers are released: more bits of n / d would tell its denominator.
     """

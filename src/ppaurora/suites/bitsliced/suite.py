@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ppaurora.party.context import Context
 from ppaurora.sharing.planes import (
-    ALL_ONES,
     LANES,
     Planes,
     concat_planes,
@@ -255,14 +254,13 @@ class BitslicedSuite(Suite):
         (masked,) = self._gates.begin_remask(part)()
         return MaskedShare(self.holder, masked)
 
-    def open(self, x: Planes, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
-        """OPENING. The proxies exchange their parts of the mask; proxy 0 tells the helper if it must know."""
+    def open(self, x: Planes, name: str) -> NDArray[np.uint64]:
+        """OPENING. The proxies exchange their parts of the mask, and proxy 0 tells the helper."""
         self._context.openings[name] += len(x)
-        opened = np.full(word_count(len(x)), ALL_ONES, dtype=np.uint64)
+        opened = x.data[0, 0]
         if not self._is_helper:
-            opened = x.data[0, 0] ^ self._gates.swap_masked_bits(x.data[1, 0])
-        if to_helper:
-            opened = self._gates.tell_helper(opened)
+            opened = opened ^ self._gates.swap_masked_bits(x.data[1, 0])
+        opened = self._gates.tell_helper(opened)
         return unpack_lanes(opened, len(x)).astype(np.uint64)
 
     def result_part(self, x: RingShare) -> Words:

@@ -57,16 +57,17 @@ class CeciliaSuite(Suite):
     def progress(self, step: str, done: int, total: int) -> None:
         self._context.progress(step, done, total)
 
-    def open(self, x: RingShare, name: str, *, to_helper: bool) -> NDArray[np.uint64]:
-        """OPENING. The proxies reveal x to each other, and proxy 0 tells the helper if it has to know."""
+    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
+        """OPENING. The proxies reveal x to each other, and proxy 0 tells the helper.
+
+        It has to know because it runs the same algorithm, whose course depends on x.
+        """
         self._context.openings[name] += x.values.size
         if self._role.is_helper:
-            if not to_helper:
-                return np.ones(x.shape, dtype=np.uint64)
             (opened,) = self._dealing.receive(Role.PROXY_0, [(RING, x.shape)])
             return opened
         (opened,) = self._dealing.reveal([(RING, x.values)])()
-        if to_helper and self._role is Role.PROXY_0:
+        if self._role is Role.PROXY_0:
             self._dealing.send(Role.HELPER, [(RING, opened)])
         return opened
 
