@@ -21,13 +21,13 @@ from ppaurora.owner import Prepared, Samples, combine, prepare, split
 from ppaurora.party.job import Job
 from ppaurora.party.outcome import Outcome, take_part
 from ppaurora.party.role import Role
+from ppaurora.sharing.stages import ResultShare
 from tests.bad_input import BAD_ARRAYS, ONLY_PAPER, BadArrays, by_protocol
 from tests.oracles import Sample, exact_aupr, exact_auroc, exact_average_precision
 from tests.test_owner import LikeAPandasSeries
 
 TOLERANCE = 1e-9
 ALL_METRICS = ("auroc", "auroc_no_ties", "aupr", "ap")
-ORDER_CHECK = "order check: is an owner's list sorted"
 GOOD = ([0, 1], [0.25, 0.75])
 
 Owner = tuple[Sequence[int], Sequence[float]]
@@ -145,7 +145,7 @@ def test_fast_gives_the_nearest_float_of_auroc_and_the_other_metrics(owners: lis
     report = ppaurora.evaluate(owners, metrics=ALL_METRICS)
     check_values(report, owners)
     assert list(report.metrics) == list(ALL_METRICS)
-    assert report.openings == {ORDER_CHECK: len(owners)}
+    assert report.openings == {}
 
 
 def ranked(labels: str) -> list[float]:
@@ -313,20 +313,33 @@ def test_paper_has_one_width() -> None:
 # Lists that are not sorted
 
 
-def run_on_lists(lists: Sequence[Sequence[int]], key_bits: int = 64) -> list[Outcome]:
-    """The three parties' run on keys as they are; the first record of each list is the only positive."""
-    job = Job(tuple(map(len, lists)), ("auroc",), "fast", key_bits)
-    shares = []
+def run_on_lists(lists: Sequence[Sequence[int]], key_bits: int = 64) -> list[ResultShare]:
+    """What the proxies make of keys as they are; the first record of each list is its only positive."""
+    prepared = []
     for keys in lists:
         labels = np.zeros(len(keys), dtype=np.uint8)
         labels[0] = 1
-        shares.append(split(Prepared(np.array(keys, dtype=np.uint64), labels), "fast", key_bits))
+        prepared.append(Prepared(np.array(keys, dtype=np.uint64), labels))
+    return run_on_prepared(prepared, key_bits)
+
+
+def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[ResultShare]:
+    job = Job(tuple(len(prepared.keys) for prepared in lists), ("auroc",), "fast", key_bits)
+    shares = [split(prepared, "fast", key_bits) for prepared in lists]
     transports = memory_transports(20)
 
     def party(role: Role) -> Outcome:
         return take_part(transports[role], job, () if role.is_helper else [pair[role] for pair in shares])
 
-    return run_in_threads(party, transports)
+    outcomes = run_in_threads(party, transports)
+    assert [outcome.openings for outcome in outcomes] == [{}] * 3
+    return [outcome.result for outcome in outcomes if outcome.result is not None]
+
+
+def released(shares: Sequence[ResultShare]) -> list[list[int]]:
+    """Mantissas and exponents of all that an owner gets to see: defined, auroc, a flag per owner."""
+    rows: list[list[int]] = (shares[0].words + shares[1].words).tolist()
+    return rows
 
 
 def encoded_key(score: float, key_bits: int) -> int:
@@ -334,9 +347,9 @@ def encoded_key(score: float, key_bits: int) -> int:
     return int(prepare(samples, "fast", key_bits).keys[0])
 
 
-def auroc_of(outcomes: Sequence[Outcome]) -> float:
-    shares = [outcome.result for outcome in outcomes if outcome.result is not None]
-    return combine(shares, ["auroc"])["auroc"]
+def auroc_of(shares: Sequence[ResultShare], owners: int) -> float:
+    names = [f"owner {number}" for number in range(1, owners + 1)]
+    return combine(shares, ["auroc"], names)["auroc"]
 
 
 HIGHEST = {bits: encoded_key(number, bits) for bits, number in ((32, LARGEST_FLOAT32), (64, LARGEST))}
@@ -356,19 +369,20 @@ def swapped(keys: Sequence[int], place: int) -> list[int]:
 @pytest.mark.parametrize("place", [0, 40, 62, 63, 64, 128])
 def test_two_neighbours_in_the_wrong_order_are_found(place: int, key_bits: int) -> None:
     keys = descending(130, key_bits)
+    shares = run_on_lists([[5], swapped(keys, place), keys], key_bits)
     with pytest.raises(UnsortedListError) as caught:
-        run_on_lists([[5], swapped(keys, place), keys], key_bits)
-    assert str(caught.value).startswith("the list of owner 2 is not in descending order")
+        auroc_of(shares, 3)
+    assert str(caught.value) == "owner 2: the list that was sent is not sorted; there is no result"
     assert caught.value.exit_code == 2
+    assert released(shares) == [[0, 0, 1, 0, 1], [0] * 5], "more than the three owners' flags"
 
 
 @pytest.mark.parametrize("key_bits", [32, 64])
 def test_the_same_lists_in_order_pass(key_bits: int) -> None:
     keys = descending(130, key_bits)
-    outcomes = run_on_lists([[LOWEST[key_bits]], keys, keys], key_bits)
+    shares = run_on_lists([[LOWEST[key_bits]], keys, keys], key_bits)
     # Of three positives, two are above all negatives and one is below.
-    assert auroc_of(outcomes) == float(Fraction(2, 3))
-    assert outcomes[Role.PROXY_0].openings == {ORDER_CHECK: 3}
+    assert auroc_of(shares, 3) == float(Fraction(2, 3))
 
 
 @pytest.mark.parametrize("culprit", [1, 2, 3])
@@ -376,8 +390,9 @@ def test_the_same_lists_in_order_pass(key_bits: int) -> None:
 def test_the_owner_is_named(culprit: int, others: int) -> None:
     lists = [descending(others)] * 3
     lists[culprit - 1] = sorted(descending(7))
-    with pytest.raises(UnsortedListError, match=f"the list of owner {culprit} is not in descending order"):
-        run_on_lists(lists)
+    shares = run_on_lists(lists)
+    with pytest.raises(UnsortedListError, match=f"owner {culprit}: the list that was sent is not sorted"):
+        auroc_of(shares, 3)
 
 
 SORTED_LISTS = {
@@ -392,9 +407,22 @@ SORTED_LISTS = {
 
 @pytest.mark.parametrize("lists", SORTED_LISTS.values(), ids=SORTED_LISTS.keys())
 def test_sorted_lists_pass(lists: list[list[int]]) -> None:
-    outcomes = run_on_lists([*lists, [3, 2]])
-    samples = [(key, int(place == 0)) for keys in [*lists, [3, 2]] for place, key in enumerate(keys)]
-    assert auroc_of(outcomes) == float(defined(exact_auroc(samples)))
+    lists = [*lists, [3, 2]]
+    samples = [(key, int(place == 0)) for keys in lists for place, key in enumerate(keys)]
+    assert auroc_of(run_on_lists(lists), len(lists)) == float(defined(exact_auroc(samples)))
+
+
+def test_one_class_and_not_sorted() -> None:
+    """Whoever reads the result learns about the order, not the class."""
+    messages = []
+    for label in (0, 1):
+        unsorted = Prepared(np.array([3, 4], dtype=np.uint64), np.array([label, label], dtype=np.uint8))
+        shares = run_on_prepared([unsorted, unsorted])
+        with pytest.raises(UnsortedListError) as caught:
+            auroc_of(shares, 2)
+        messages.append((str(caught.value), released(shares)))
+    assert messages[0] == messages[1]
+    assert messages[0][1] == [[0] * 4, [0] * 4]
 
 
 @pytest.mark.parametrize("transport", ["memory", "tls"])
@@ -406,7 +434,7 @@ def test_an_owner_that_forgets_to_sort(transport: str, monkeypatch: pytest.Monke
         return prepared
 
     monkeypatch.setattr("ppaurora.evaluation.prepare", forget)
-    with pytest.raises(UnsortedListError, match="the list of owner 2 is not in descending order"):
+    with pytest.raises(UnsortedListError, match="owner 2: the list that was sent is not sorted"):
         ppaurora.evaluate([GOOD, GOOD, GOOD], transport=transport, timeout=30)
     # Tied, it is sorted either way.
     tied = ([0, 1], [0.5, 0.5])
@@ -511,7 +539,7 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"metrics": ["auroc", "f1"]}, "unknown metric 'f1'; there are: auroc, auroc_no_ties, aupr, ap"),
         ({"metrics": ["AUROC"]}, "unknown metric 'AUROC'"),
         ({"metrics": []}, "no metric asked for"),
-        ({"metrics": ["aupr", "auroc", "aupr"]}, "a metric is asked for twice"),
+        ({"metrics": ["aupr", "auroc", "aupr"]}, "the metric 'aupr' is asked for more than once"),
         ({"metrics": "auroc"}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
         ({"metrics": "auroc,aupr"}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
         ({"metrics": [["auroc"]]}, "metrics must be a list of names"),
@@ -611,12 +639,12 @@ def test_a_metric_that_was_not_asked_for(report: Report, name: str) -> None:
     assert not hasattr(report, name)
 
 
-def test_fast_is_the_default_and_says_what_it_opened() -> None:
+def test_fast_is_the_default_and_opens_nothing() -> None:
     report = ppaurora.evaluate([GOOD, GOOD, GOOD], metrics=ALL_METRICS)
     fields = json.loads(report.to_json())
     assert (fields["protocol"], fields["delta"], fields["key_bits"]) == ("fast", 1, 32)
     assert fields["metrics"] == {name: getattr(report, name) for name in ALL_METRICS}
-    assert fields["openings"] == {ORDER_CHECK: 3}
+    assert fields["openings"] == {}
     assert set(fields["cost"]["bytes_by_step"]) >= {"input", "order check", "merge", "ties", "division"}
     assert sum(fields["cost"]["bytes_by_step"].values()) == fields["cost"]["bytes"] > 0
 

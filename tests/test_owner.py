@@ -678,6 +678,28 @@ def test_one_class_only_is_undefined() -> None:
     assert str(caught.value) == "undefined: one class only"
 
 
+def test_an_unsorted_list_is_told_before_anything_else() -> None:
+    names = ["north", "harbour", "valley"]
+    sorted_all = [DEFINED, HALF, (1, 0), (1, 0), (1, 0)]
+    assert combine(result_shares(*sorted_all), ["auroc"], names) == {"auroc": 0.5}
+    for flags, culprit in (((0, 1, 1), "north"), ((1, 0, 0), "harbour"), ((1, 1, 0), "valley")):
+        columns = [(0, 0), (0, 0), *((flag, 0) for flag in flags)]
+        with pytest.raises(UnsortedListError, match=f"^{culprit}: the list that was sent is not sorted"):
+            combine(result_shares(*columns), ["auroc"], names)
+    with pytest.raises(UndefinedResultError):
+        combine(result_shares((0, 0), (0, 0), (1, 0), (1, 0), (1, 0)), ["auroc"], names)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [[(2, 0), (1, 0)], [(1, 0), (2**64 - 1, 0)], [(1, 0), (1, 1)], [(1, 0)], [(1, 0)] * 3],
+    ids=["neither 0 nor 1", "minus one", "with an exponent", "too few", "too many"],
+)
+def test_flags_that_do_not_belong_together(flags: list[tuple[int, int]]) -> None:
+    with pytest.raises(ProtocolError, match=r"do not belong together|each proxy must give one share"):
+        combine(result_shares(DEFINED, HALF, *flags), ["auroc"], ["north", "harbour"])
+
+
 UNFIT = {
     "flag neither 0 nor 1": result_shares((2, 0), HALF),
     "above one": result_shares(DEFINED, ((1 << 52) + 1, 52)),
@@ -713,7 +735,7 @@ def test_the_shares_above_would_fit_but_for_their_faults() -> None:
     [
         DataError("is empty", source="a.csv", row=3, column="score", hint="fill it"),
         InputError("no"),
-        UnsortedListError("the list of owner 2 is not in descending order"),
+        UnsortedListError("owner 2: the list that was sent is not sorted"),
         PeerTimeoutError("proxy 1", "sent nothing for 3 seconds"),
     ],
     ids=lambda error: type(error).__name__,

@@ -1,4 +1,4 @@
-"""Records as arrays, one element to a record; for the suites whose keys are ring elements."""
+"""What the suites whose keys are ring elements have in common: records as arrays, one element each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, RingShare, concat
+from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat
+from ppaurora.suites.base import Suite
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,36 @@ class ArrayRecords:
 
     def wires(self, other: ArrayRecords) -> ArrayWires:
         return ArrayWires(self, other)
+
+
+class ArraySuite(Suite):
+    """What follows from the other functionalities where keys and flags are ring elements."""
+
+    def all_of(self, groups: Sequence[RingShare]) -> RingShare:
+        """By products: every group folded in half, all groups in the same rounds."""
+        lists = [group if len(group) else self.constant(1) for group in groups]
+        while any(len(flags) > 1 for flags in lists):
+            halves = [len(flags) // 2 for flags in lists]
+            products = self.mul(
+                concat([flags[:half] for flags, half in zip(lists, halves, strict=True)]),
+                concat([flags[half : 2 * half] for flags, half in zip(lists, halves, strict=True)]),
+            )
+            ends = np.cumsum(halves).tolist()
+            lists = [
+                concat([products[end - half : end], flags[2 * half :]])
+                for flags, half, end in zip(lists, halves, ends, strict=True)
+            ]
+        return concat(lists)
+
+    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
+        """As the paper does it: the divisors are public, and yet divided by in secret."""
+        return self.div(x, self.constant(divisors), bits, int(divisors.max(initial=1)))
+
+    def constant(self, value: Public, length: int = 1) -> RingShare:
+        return RingShare.zeros(self.holder, (length,)) + value
+
+    def no_records(self) -> ArrayRecords:
+        return ArrayRecords.empty(self.holder)
 
 
 class ArrayWires:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import Holder, Public, RingShare, concat, stack
+from ppaurora.sharing.shares import Holder, Public, RingShare, stack
 
 # A suite's own types, opaque to algorithms: additive shares or bit planes. Both can be measured with
 # len and sliced like lists.
@@ -146,20 +146,3 @@ class Suite(ABC):
     @abstractmethod
     def progress(self, step: str, done: int, total: int) -> None:
         """Tell whoever watches how far a long step is. Depends on public sizes alone."""
-
-
-def fold_all(suite: Suite, groups: Sequence[RingShare]) -> RingShare:
-    """`all_of` by products: every group folded in half, all groups in the same rounds."""
-    lists = [group if len(group) else suite.constant(1) for group in groups]
-    while any(len(flags) > 1 for flags in lists):
-        halves = [len(flags) // 2 for flags in lists]
-        products = suite.mul(
-            concat([flags[:half] for flags, half in zip(lists, halves, strict=True)]),
-            concat([flags[half : 2 * half] for flags, half in zip(lists, halves, strict=True)]),
-        )
-        ends = np.cumsum(halves).tolist()
-        lists = [
-            concat([products[end - half : end], flags[2 * half :]])
-            for flags, half, end in zip(lists, halves, ends, strict=True)
-        ]
-    return concat(lists)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare
-from ppaurora.suites.arrays import ArrayRecords
-from ppaurora.suites.base import Suite, fold_all
+from ppaurora.sharing.shares import BitShare, Holder, RingShare
+from ppaurora.suites.arrays import ArrayRecords, ArraySuite
 
 
-class CleartextSuite(Suite):
+class CleartextSuite(ArraySuite):
     holder = Holder.CLEARTEXT
 
     def __init__(self) -> None:
@@ -45,20 +44,8 @@ class CleartextSuite(Suite):
         )
         return high, low
 
-    def all_of(self, groups: Sequence[RingShare]) -> RingShare:
-        return fold_all(self, groups)
-
     def is_positive(self, x: RingShare) -> RingShare:
         return self._share((x.values.view(np.int64) > 0).astype(np.uint64))
-
-    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
-        return self.div(x, self.constant(divisors), bits, int(divisors.max(initial=1)))
-
-    def constant(self, value: Public, length: int = 1) -> RingShare:
-        return RingShare.zeros(self.holder, (length,)) + value
-
-    def no_records(self) -> ArrayRecords:
-        return ArrayRecords.empty(self.holder)
 
     def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> RingShare:
         pairs = zip(numerator.values.tolist(), denominator.values.tolist(), strict=True)

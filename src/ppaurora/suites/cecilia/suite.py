@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from ppaurora.party.context import Context
 from ppaurora.party.role import Role
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
-from ppaurora.sharing.shares import BitShare, Public, RingShare, Words
-from ppaurora.suites.arrays import ArrayRecords
-from ppaurora.suites.base import Suite, fold_all
+from ppaurora.sharing.shares import BitShare, RingShare, Words
+from ppaurora.suites.arrays import ArrayRecords, ArraySuite
 from ppaurora.suites.cecilia import compare, ties
 from ppaurora.suites.cecilia.residues import RESIDUES
 from ppaurora.suites.dealing import Dealing
@@ -41,7 +40,7 @@ class _MaskedSign:
         return (self.e >> _63) ^ self.opposite
 
 
-class CeciliaSuite(Suite):
+class CeciliaSuite(ArraySuite):
     """One party's end."""
 
     def __init__(self, context: Context) -> None:
@@ -131,9 +130,6 @@ class CeciliaSuite(Suite):
         """MSB(-x)."""
         return self.msb(0 - x)
 
-    def all_of(self, groups: Sequence[RingShare]) -> RingShare:
-        return fold_all(self, groups)
-
     def exchange(self, left: ArrayRecords, right: ArrayRecords) -> tuple[ArrayRecords, ArrayRecords]:
         """CMP and both MUXes in one: with b = MSB(left - right), move b·(left - right) across.
 
@@ -172,16 +168,6 @@ class CeciliaSuite(Suite):
             quotient = quotient * 2 + (1 - negative)
             remainder = reduced + self._fresh(products[0])
         return quotient
-
-    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
-        """As printed: the divisors are public, and yet divided by in secret."""
-        return self.div(x, self.constant(divisors), bits, int(divisors.max(initial=1)))
-
-    def constant(self, value: Public, length: int = 1) -> RingShare:
-        return RingShare.zeros(self.holder, (length,)) + value
-
-    def no_records(self) -> ArrayRecords:
-        return ArrayRecords.empty(self.holder)
 
     def differ(self, x: RingShare, y: RingShare) -> RingShare:
         """Algorithm 3, as printed; see `ties`."""
