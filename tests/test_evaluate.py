@@ -132,7 +132,7 @@ def any_owners(draw: st.DrawFn) -> list[Owner]:
     return owners
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(any_owners())
 def test_fast_gives_the_nearest_float_of_auroc_and_the_other_metrics(owners: list[Owner]) -> None:
     exact = exact_auroc(pooled(owners))
@@ -199,7 +199,7 @@ def test_any_subset_of_the_metrics_gives_the_same_values() -> None:
         assert report.metrics == {name: together[name] for name in subset}
 
 
-@pytest.mark.parametrize("score", [5e-324, -5e-324, 0.1, -0.1, 1.0, 1e300, -LARGEST])
+@pytest.mark.parametrize("score", [5e-324, -5e-324, 0.1, -LARGEST])
 def test_scores_that_differ_in_the_last_bit_stay_different(score: float) -> None:
     below = float(np.nextafter(score, 0.0))
     lower, higher = sorted((score, below))

@@ -227,6 +227,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
     context = Context(Channel(memory_transports()[Role.PROXY_0]), pair_keys)
     raw = planes_share.to_bytes()
     header = Header(3, b"\x01" * 8, 2, len(raw))
+    payload: Any = bytearray(raw)  # unlike a view, it would show what is in it
     family = StreamFamily(KEY, "k01")
     stream = family.open("masks")
     drawn = stream.words((4,))
@@ -252,7 +253,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "Planes inverted": (~planes, [~components[0], components[1]]),
         "ArrayRecords": (ArrayRecords(ring, bits), [share.keys, share.labels]),
         "PlaneRecords": (PlaneRecords(planes), [components]),
-        "Frame": (Frame(header, bytearray(raw)), [raw]),
+        "Frame": (Frame(header, payload), [raw]),
         "Frame of a view": (Frame(header, memoryview(raw)), [raw]),
         "FrameDecoder": (midway_through(header, raw), [raw]),
         "Message": (Message(Role.PROXY_0, Role.PROXY_1, raw), [raw]),

@@ -7,6 +7,7 @@ from ppaurora.errors import (
     PpauroraError,
     ProtocolError,
     UndefinedResultError,
+    UnsortedListError,
 )
 from ppaurora.evaluation import evaluate
 from ppaurora.report import Report, RunCost
@@ -22,5 +23,6 @@ __all__ = [
     "Report",
     "RunCost",
     "UndefinedResultError",
+    "UnsortedListError",
     "evaluate",
 ]

@@ -36,7 +36,7 @@ def evaluate(
     key_bits: int | None = None,
     transport: str = "memory",
     pos_label: object | None = None,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
     timeout: float = 120.0,
     network: Shape | None = None,
 ) -> Report:
@@ -69,7 +69,7 @@ def evaluate(
         delta=delta,
         key_bits=key_bits,
         transport=transport,
-        progress=progress,
+        progress=no_progress if progress is None else progress,
         timeout=timeout,
         network=network,
     )

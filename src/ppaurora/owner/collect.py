@@ -25,11 +25,12 @@ def combine(
     mantissas, exponents = (from_proxy_0.words + from_proxy_1.words).tolist()
     values_end = 1 + len(metrics)
     in_order = mantissas[values_end:]
+    are_flags = all(flag <= 1 for flag in in_order) and not any(exponents[values_end:])
     defined = mantissas[0]
     # No metric is above one; without both classes, or with an unsorted list, all are zero.
     released = zip(mantissas[:values_end], exponents[:values_end], strict=True)
     fits = all(e <= _MOST_BITS and m <= defined << e for m, e in released)
-    if defined > 1 or any(flag > 1 for flag in in_order) or not fits:
+    if defined > 1 or not are_flags or not fits:
         raise ProtocolError("the two result shares do not belong together")
     for name, flag in zip(checked, in_order, strict=True):
         if not flag:

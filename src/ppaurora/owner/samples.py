@@ -61,7 +61,10 @@ def check_samples(
             column="y_score",
             hint="convert the scores to float64 before, if that may make different ones equal",
         )
-    samples = Samples(source, converted, labels_from(labels.tolist(), source, "y_true", None, pos_label))
+    bits = _bits_already(labels) if pos_label is None else None
+    if bits is None:
+        bits = labels_from(labels.tolist(), source, "y_true", None, pos_label)
+    samples = Samples(source, converted, bits)
     check_finite(samples)
     return samples
 
@@ -98,6 +101,14 @@ def _numbers(objects: NDArray[Any], source: str) -> NDArray[Any]:
                 "the score is missing", source=source, row=row, column="y_score", hint=MISSING_HINT
             )
     return _vector(values, source, "y_score")
+
+
+def _bits_already(labels: NDArray[Any]) -> NDArray[np.uint8] | None:
+    """Numbers or bools that are all 0 or 1, which need no look at each."""
+    if labels.dtype.kind not in "buif":
+        return None
+    ones = labels == 1
+    return ones.view(np.uint8) if (ones | (labels == 0)).all() else None
 
 
 def _first_changed(scores: NDArray[Any], converted: NDArray[np.float64]) -> int | None:
