@@ -79,9 +79,6 @@ def receive_all(channel: Channel, sender: Role, lengths: list[int]) -> list[byte
     return [bytes(channel.receive(sender, length)) for length in lengths]
 
 
-# --- payloads ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("sender", "receiver"), LINKS)
 def test_payloads_arrive_intact_and_in_order(channels: list[Channel], sender: Role, receiver: Role) -> None:
     payloads = [b"first", b"", bytes(range(256)) * 4096, b"\0", b"", b"last"]
@@ -138,9 +135,6 @@ def test_a_frame_above_the_limit_is_our_own_mistake(
         channels[PROXY_0].send(PROXY_1, bytes(1001))
     channels[PROXY_0].send(PROXY_1, bytes(1000))
     assert channels[PROXY_1].receive(PROXY_0, 1000).nbytes == 1000
-
-
-# --- nobody blocks ----------------------------------------------------------------------------
 
 
 def send_then_receive(channel: Channel, payloads: list[bytes]) -> list[bytes]:
@@ -249,8 +243,6 @@ def test_empty_frames_count_against_the_limit_too(
         receiver.receive(HELPER, 0)
     assert link.inbox_bytes == 0
 
-
-# --- a peer's faults --------------------------------------------------------------------------
 
 SESSION = b"session1"
 
@@ -462,9 +454,6 @@ def test_a_slow_frame_is_not_silence(connect_tls: Connect) -> None:
     assert received.nbytes == 4
 
 
-# --- the meter --------------------------------------------------------------------------------
-
-
 def rounds(channels: list[Channel]) -> int:
     return max(channel.meter.depth for channel in channels)
 
@@ -560,9 +549,6 @@ def test_a_step_ends_with_its_error() -> None:
         raise KeyError
     meter.sent(1)
     assert list(meter.steps) == ["session"]
-
-
-# --- the frame decoder ------------------------------------------------------------------------
 
 
 def decode(raw: bytes, cuts: Iterator[int]) -> tuple[list[bytes], FrameDecoder]:

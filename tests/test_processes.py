@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from ppaurora.party.job import PROTOCOLS
 from ppaurora.party.role import Role
 
 Owner = tuple[ArrayLike, ArrayLike]
+PROXY_0, PROXY_1, HELPER = Role
 TITLES = [role.title for role in Role]
 A_FEW_SECONDS = 6.0
 
@@ -44,9 +46,6 @@ def pooled(data: Sequence[Owner]) -> tuple[np.ndarray, np.ndarray]:
 def work_long(progress: Progress, timeout: float = 60.0) -> None:
     """Some seconds of work, if nobody interferes."""
     ppaurora.evaluate(owners(400, 400), protocol="paper", transport="tls", progress=progress, timeout=timeout)
-
-
-# --- who is running ---------------------------------------------------------------------------
 
 
 def children_of(parent: int) -> set[int]:
@@ -114,9 +113,6 @@ def test_the_census_finds_a_child_and_a_folder_left_behind() -> None:
         child.communicate(b"\n")
     assert child.pid not in children_of(os.getpid())
     assert Path(tempfile.gettempdir()).name == "temporary"
-
-
-# --- the result -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -198,9 +194,6 @@ def test_it_runs_from_a_script_on_standard_input(tmp_path: Path) -> None:
     )
 
 
-# --- a server is lost -------------------------------------------------------------------------
-
-
 class Strike:
     """A progress report that sends a signal to one server, the first time it is called."""
 
@@ -247,36 +240,34 @@ def test_an_error_in_the_drivers_own_code_stops_the_servers() -> None:
     assert servers_of(os.getpid()) == {}
 
 
-# --- servers that are none --------------------------------------------------------------------
+def say(**event: object) -> str:
+    """A line of shell that tells the driver something."""
+    return f"echo '{json.dumps(event)}'"
 
-LISTENING = """echo '{"event": "listening", "port": 1}'"""
-MUTE = "exec sleep 60"
+
+LISTENS = say(event="listening", port=1)
+READS_ORDER = "read order"
+FALLS_SILENT = "exec sleep 60"
+BLAMES_HELPER = say(event="error", kind="PeerTimeoutError", peer="helper", message="helper sent nothing")
+BLAMES_ITSELF = say(event="error", kind="MisuseError", message="a bug")
+
 IMPOSTORS = {
-    "never speaks": (MUTE, PartyFailedError, "gave no sign of life for 0.7 seconds"),
-    "never reads its order": (
-        f"{LISTENING}; {MUTE}",
-        PartyFailedError,
-        "gave no sign of life for 0.7 seconds",
-    ),
-    "ends at once": ("exit 3", PartyFailedError, "ended with exit code 3 before it was done"),
-    "ends after its order": (
-        f"{LISTENING}; read order; exit 4",
+    "never speaks": ([FALLS_SILENT], PartyFailedError, "gave no sign of life for 1.5 seconds"),
+    "never reads": ([LISTENS, FALLS_SILENT], PartyFailedError, "gave no sign of life for 1.5 seconds"),
+    "ends at once": (["exit 3"], PartyFailedError, "ended with exit code 3 before it was done"),
+    "ends later": (
+        [LISTENS, READS_ORDER, "exit 4"],
         PartyFailedError,
         "ended with exit code 4 before it was done",
     ),
-    "babbles": (f"echo babble; {MUTE}", PartyFailedError, "could no longer be understood"),
-    "babbles later": (f"{LISTENING}; echo babble; {MUTE}", PartyFailedError, "could no longer be understood"),
-    "blames a peer": (
-        LISTENING + """; echo '{"event": "error", "kind": "PeerTimeoutError", "peer": "helper", """
-        """"message": "helper sent nothing for 9 seconds"}'; """ + MUTE,
-        PeerTimeoutError,
-        "^helper sent nothing for 9 seconds$",
+    "babbles": (["echo babble", FALLS_SILENT], PartyFailedError, "could no longer be understood"),
+    "babbles later": (
+        [LISTENS, "echo babble", FALLS_SILENT],
+        PartyFailedError,
+        "could no longer be understood",
     ),
-    "blames itself": (
-        LISTENING + """; echo '{"event": "error", "kind": "MisuseError", "message": "a bug"}'; """ + MUTE,
-        MisuseError,
-        "^(proxy 0|proxy 1|helper): a bug$",
-    ),
+    "blames a peer": ([LISTENS, BLAMES_HELPER, FALLS_SILENT], PeerTimeoutError, "^helper sent nothing$"),
+    "blames itself": ([LISTENS, BLAMES_ITSELF, FALLS_SILENT], MisuseError, "^(proxy .|helper): a bug$"),
 }
 
 
@@ -286,20 +277,16 @@ def test_a_server_that_does_not_do_its_part_is_a_clear_error(
 ) -> None:
     script, kind, message = IMPOSTORS[impostor]
     program = tmp_path / "impostor"
-    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.write_text("\n".join(["#!/bin/sh", *script]) + "\n")
     program.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(processes, "_SECONDS_TO_START", 1.5)
     monkeypatch.setattr(processes, "_SECONDS_FOR_LAST_WORDS", 0.3)
     more_than_a_pipe_holds = owners(20_000, 20_000)
     start = time.monotonic()
     with pytest.raises(kind, match=message):
-        ppaurora.evaluate(more_than_a_pipe_holds, transport="tls", timeout=0.7)
+        ppaurora.evaluate(more_than_a_pipe_holds, transport="tls", timeout=1.5)
     assert time.monotonic() - start < A_FEW_SECONDS
-
-
-# --- whom to blame ----------------------------------------------------------------------------
-
-PROXY_0, PROXY_1, HELPER = Role
 
 
 def test_the_cause_is_preferred_to_its_echoes() -> None:
@@ -319,8 +306,6 @@ def test_else_the_first_to_complain_is_believed() -> None:
     first, second = PeerLostError("proxy 1", "closed"), PeerLostError("proxy 0", "closed")
     assert root_cause({PROXY_0: first, PROXY_1: second}) is first
 
-
-# --- the driver is lost -----------------------------------------------------------------------
 
 DRIVER = """
 import numpy, ppaurora

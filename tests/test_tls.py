@@ -46,9 +46,6 @@ def test_the_parties_speak_tls_1_3(identities: Identities) -> None:
     assert versions == ["TLSv1.3"] * 6
 
 
-# --- strangers at the door of proxy 0 ---------------------------------------------------------
-
-
 @dataclass
 class House:
     """Proxy 0, waiting for both of its peers. Once they are there, it says `WELCOME` to proxy 1."""
@@ -227,9 +224,6 @@ def test_peers_that_never_come_are_named(open_house: Callable[..., House], ident
         house.owner.result(PATIENCE)
 
 
-# --- false servers where proxy 0 should be ----------------------------------------------------
-
-
 def server(identity: Identity, newest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> ssl.SSLContext:
     """A server that takes anybody, made without the code under test."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -347,9 +341,6 @@ def test_who_is_refused_learns_why(
     ):
         Channel(transport).receive(PROXY_0, 1)
     assert let_peers_in(house, identities) == WELCOME
-
-
-# --- keys on disk -----------------------------------------------------------------------------
 
 
 @pytest.fixture

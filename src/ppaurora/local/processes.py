@@ -34,6 +34,7 @@ from ppaurora.party.outcome import Outcome
 from ppaurora.party.role import Role
 from ppaurora.sharing.stages import InputShare, ResultShare
 
+_SECONDS_TO_START = 30.0
 _SECONDS_FOR_LAST_WORDS = 2.0
 # Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
 # back to the kernel each time. Elsewhere these variables mean nothing.
@@ -53,7 +54,8 @@ def run_in_processes(
         parties = _Parties()
         try:
             parties.start()
-            addresses = {role: ("127.0.0.1", port) for role, port in parties.ports(timeout).items()}
+            ports = parties.ports(max(timeout, _SECONDS_TO_START))
+            addresses = {role: ("127.0.0.1", port) for role, port in ports.items()}
             for role in Role:
                 order = _order(job, identities[role], addresses, timeout, network)
                 parties.order(role, order, inputs.get(role, ()))
@@ -144,6 +146,7 @@ class _Parties:
         parcel = [json.dumps(order).encode() + b"\n", *(share.to_bytes() for share in shares)]
         courier = threading.Thread(target=_deliver, args=(commands, parcel), daemon=True)
         self._couriers.append(courier)
+        self._last_heard[role] = time.monotonic()  # it had nothing to say before
         courier.start()
 
     def outcomes(self, progress: Progress, timeout: float) -> list[Outcome]:
