@@ -12,15 +12,15 @@ from click.testing import CliRunner
 
 from ppaurora.bench import scale
 from ppaurora.channel import Channel, memory_transports
-from ppaurora.channel.shaped import Shape, ShapedTransport
+from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
 from ppaurora.local.threads import run_in_threads
 from ppaurora.party.context import no_progress
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 
-def ping_pong(shape: Shape, payload: int, turns: int) -> float:
+def ping_pong(shape: Network, payload: int, turns: int) -> float:
     """Seconds that proxy 0 and proxy 1 take to throw a payload to and fro."""
     transports = [ShapedTransport(transport, shape) for transport in memory_transports(timeout=10)]
 
@@ -40,17 +40,17 @@ def ping_pong(shape: Shape, payload: int, turns: int) -> float:
 
 def test_latency_is_paid_once_per_message() -> None:
     """Ten round trips of 20 ms cannot take less; a loaded machine may take longer."""
-    assert ping_pong(Shape(0.020), payload=10, turns=10) >= 0.2
+    assert ping_pong(Network(0.020), payload=10, turns=10) >= 0.2
 
 
 def test_bandwidth_is_paid_per_byte() -> None:
     """Four messages of 100 kB at 8 Mbit/s take 0.1 s each."""
-    assert ping_pong(Shape(0.0, 8e6), payload=100_000, turns=2) >= 0.4
+    assert ping_pong(Network(0.0, 8e6), payload=100_000, turns=2) >= 0.4
 
 
 def test_what_was_sent_early_is_not_delayed_again() -> None:
     """Twenty frames on their way at once arrive after one delay, not twenty."""
-    transports = [ShapedTransport(transport, Shape(0.2)) for transport in memory_transports(timeout=10)]
+    transports = [ShapedTransport(transport, Network(0.2)) for transport in memory_transports(timeout=10)]
 
     def party(role: Role) -> float:
         channel = Channel(transports[role])
@@ -70,7 +70,7 @@ def test_what_was_sent_early_is_not_delayed_again() -> None:
 def test_the_meter_does_not_see_the_shaping() -> None:
     setting = scale.Setting(60, 3, "memory")
     plain = scale.measure(setting, None, no_progress)
-    shaped = scale.measure(setting, Shape(0.0005, 1e9), no_progress)
+    shaped = scale.measure(setting, Network(0.0005, 1e9), no_progress)
     assert (plain.bytes, plain.rounds) == (shaped.bytes, shaped.rounds)
     assert shaped.seconds >= plain.rounds * 0.00025
 
@@ -78,13 +78,13 @@ def test_the_meter_does_not_see_the_shaping() -> None:
 @pytest.mark.parametrize("text", ["10", "ms", "-3ms", "10 parsecs", "0ms"])
 def test_a_bad_round_trip_time_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="round-trip"):
-        Shape.parse(text, None)
+        Network.parse(text, None)
 
 
 def test_shapes_are_parsed() -> None:
-    assert Shape.parse("10ms", "100mbit") == Shape(0.01, 100e6)
-    assert Shape.parse(None, "1.5gbit") == Shape(0.0, 1.5e9)
-    assert Shape.parse(None, None) is None
+    assert Network.parse("10ms", "100mbit") == Network(0.01, 100e6)
+    assert Network.parse(None, "1.5gbit") == Network(0.0, 1.5e9)
+    assert Network.parse(None, None) is None
 
 
 def test_a_wrong_result_stops_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:

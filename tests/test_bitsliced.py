@@ -16,8 +16,8 @@ from ppaurora.algorithms.curves import areas
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import sorted_flags
-from ppaurora.party.role import Role
 from ppaurora.randomness import Stream
+from ppaurora.role import Role
 from ppaurora.sharing import RingShare
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.division import bits_per_step

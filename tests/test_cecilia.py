@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.party.role import Role
 from ppaurora.randomness import Stream
+from ppaurora.role import Role
 from ppaurora.sharing import BitShare, RingShare
 from ppaurora.suites.arrays import ArrayRecords as Records
 from ppaurora.suites.base import Suite

@@ -21,7 +21,7 @@ from ppaurora.errors import (
 )
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import run_in_threads
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 from tests.channel_support import (
     PATIENCE,
     failure_of,

@@ -19,8 +19,8 @@ from ppaurora.errors import UnsortedListError
 from ppaurora.local.threads import run_in_threads
 from ppaurora.owner import Prepared, Samples, combine, prepare, split
 from ppaurora.party.job import Job
-from ppaurora.party.outcome import Outcome, take_part
-from ppaurora.party.role import Role
+from ppaurora.party.run import Outcome, take_part
+from ppaurora.role import Role
 from ppaurora.sharing.stages import ResultShare
 from tests.bad_input import BAD_ARRAYS, ONLY_PAPER, BadArrays, by_protocol
 from tests.oracles import Sample, exact_aupr, exact_auroc, exact_average_precision

@@ -14,8 +14,9 @@ from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.sharing import BitShare, Holder, RingShare
 from ppaurora.sharing.planes import Planes, concat_planes, pack_lanes, slice_numbers, unpack_lanes
-from ppaurora.suites.arrays import ArrayRecords, comparators, strides
+from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.network import comparators, strides
 from tests.cases import Owner, by_three_parties, encoded, in_the_clear, on_planes, owners
 
 LENGTHS = range(65)

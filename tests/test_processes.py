@@ -24,7 +24,7 @@ from ppaurora.local import processes
 from ppaurora.local.threads import root_cause
 from ppaurora.party.context import Progress, no_progress
 from ppaurora.party.job import PROTOCOLS
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 Owner = tuple[ArrayLike, ArrayLike]
 PROXY_0, PROXY_1, HELPER = Role

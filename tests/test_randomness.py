@@ -10,8 +10,8 @@ from ppaurora.channel import memory_transports
 from ppaurora.errors import MisuseError, PeerMisbehavedError
 from ppaurora.local.threads import run_in_threads
 from ppaurora.party.context import open_session
-from ppaurora.party.role import Role
 from ppaurora.randomness import SessionSecrets, Stream, StreamFamily
+from ppaurora.role import Role
 
 KEY = bytes(range(32))
 

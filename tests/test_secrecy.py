@@ -39,9 +39,9 @@ from ppaurora.errors import (
 )
 from ppaurora.owner import Prepared, Samples, check_samples, combine, prepare, read_table, split
 from ppaurora.party.context import Context
-from ppaurora.party.outcome import Outcome
-from ppaurora.party.role import Role
+from ppaurora.party.run import Outcome
 from ppaurora.randomness import PairKeys, SessionSecrets, Stream, StreamFamily
+from ppaurora.role import Role
 from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
 from ppaurora.sharing.planes import Planes
 from ppaurora.sharing.stages import AdditiveShare, PlanesShare, ResultShare

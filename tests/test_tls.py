@@ -19,7 +19,7 @@ from ppaurora.channel import Channel, tls
 from ppaurora.channel.tls import Identity, TlsTransport, connect_parties, listen
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.local.certificates import make_identities
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 from tests.channel_support import PATIENCE, side_by_side, tls_transports
 
 PROXY_0, PROXY_1, HELPER = Role

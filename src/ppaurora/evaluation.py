@@ -9,16 +9,16 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ppaurora.channel.memory import memory_transports
-from ppaurora.channel.shaped import Shape
+from ppaurora.channel.shaped import Network
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.owner import Samples, check_samples, combine, least_key_bits, prepare, split
 from ppaurora.party.context import Progress, no_progress
 from ppaurora.party.job import Job
-from ppaurora.party.outcome import Outcome, take_part
-from ppaurora.party.role import Role
+from ppaurora.party.run import Outcome, take_part
 from ppaurora.report import Report, RunCost
+from ppaurora.role import Role
 from ppaurora.sharing.stages import InputShare
 
 TRANSPORTS = ("memory", "tls")
@@ -38,7 +38,7 @@ def evaluate(
     pos_label: object | None = None,
     progress: Progress | None = None,
     timeout: float = 120.0,
-    network: Shape | None = None,
+    network: Network | None = None,
 ) -> Report:
     """Evaluate a model on several owners' samples together.
 
@@ -85,7 +85,7 @@ def evaluate_samples(
     transport: str,
     progress: Progress,
     timeout: float,
-    network: Shape | None = None,
+    network: Network | None = None,
 ) -> Report:
     """`evaluate` for samples that are checked already."""
     if transport not in TRANSPORTS:
@@ -155,7 +155,7 @@ def _run_in_threads(
     inputs: dict[Role, Sequence[InputShare]],
     progress: Progress,
     timeout: float,
-    network: Shape | None = None,
+    network: Network | None = None,
 ) -> list[Outcome]:
     transports = memory_transports(timeout)
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ppaurora.party.outcome import Outcome
-from ppaurora.party.role import Role
+from ppaurora.party.run import Outcome
+from ppaurora.role import Role
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class Exchange:
 
     left: Records
     right: Records
-    merged: int  # how many records are in their final place, for showing progress
+    progress: int  # how many records are merged so far, about
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class OpenCompare:
 
     left: Records
     right: Records
-    merged: int
+    progress: int
 
 
 Request = Exchange | OpenCompare
@@ -85,7 +85,7 @@ def merge_all(suite: Suite, lists: Sequence[Records], merge_two: MergeTwo) -> Re
                 finished += len(stop.value)
                 del running[number]
         answers = _answer(suite, requests)
-        suite.progress("merge", finished + sum(request.merged for request in requests.values()), total)
+        suite.progress("merge", finished + sum(request.progress for request in requests.values()), total)
     (merged,) = ready.values()
     return merged
 

@@ -22,6 +22,6 @@ def merge_network(one: Records, other: Records) -> Merge:
     size = len(one) + len(other)
     for layer, stride in enumerate(strides):
         left, right = wires.pairs(stride)
-        high, low = yield Exchange(left, right, merged=size * layer // len(strides))
+        high, low = yield Exchange(left, right, progress=size * layer // len(strides))
         wires.put(stride, high, low)
     return wires.merged()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.channel.shaped import Shape
+from ppaurora.channel.shaped import Network
 from ppaurora.errors import InputError, PpauroraError
 from ppaurora.evaluation import evaluate
 from ppaurora.party.context import Progress
@@ -115,7 +115,7 @@ def plain(owners: Sequence[tuple[NDArray[np.bool_], NDArray[np.float64]]]) -> tu
     return values, time.perf_counter() - start
 
 
-def measure(setting: Setting, shape: Shape | None, progress: Progress) -> Measurement:
+def measure(setting: Setting, shape: Network | None, progress: Progress) -> Measurement:
     owners = make_owners(setting)
     expected, plain_seconds = plain(owners)
     report = evaluate(
@@ -143,7 +143,7 @@ def measure(setting: Setting, shape: Shape | None, progress: Progress) -> Measur
 
 
 def run_scale(
-    chosen: Sequence[Setting], shape: Shape | None, progress_for: Callable[[Setting], Progress]
+    chosen: Sequence[Setting], shape: Network | None, progress_for: Callable[[Setting], Progress]
 ) -> Iterator[Measurement]:
     for setting in chosen:
         yield measure(setting, shape, progress_for(setting))

@@ -8,7 +8,7 @@ from typing import Protocol
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import MisuseError, PeerMisbehavedError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 Buffer = bytes | bytearray | memoryview
 NO_SESSION = bytes(8)

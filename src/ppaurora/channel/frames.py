@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 _LAYOUT = struct.Struct(">4sI8sQQ")
 _MAGIC = b"PPA1"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 _Mailbox = queue.SimpleQueue[bytes | None]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ppaurora.channel.base import Buffer, Transport
 from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
 from ppaurora.errors import InputError, PeerMisbehavedError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 _STAMP = struct.Struct(">Q")
 _NANOSECONDS = 1_000_000_000
@@ -25,14 +25,14 @@ _RATE_UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 
 @dataclass(frozen=True)
-class Shape:
+class Network:
     """A network: the round-trip time, and the bits per second of each direction of a link."""
 
     round_trip_seconds: float = 0.0
     bits_per_second: float | None = None
 
     @classmethod
-    def parse(cls, round_trip: str | None, bandwidth: str | None) -> Shape | None:
+    def parse(cls, round_trip: str | None, bandwidth: str | None) -> Network | None:
         """From words like "10ms" and "100mbit"; None if nothing is shaped."""
         if round_trip is None and bandwidth is None:
             return None
@@ -56,7 +56,7 @@ def _quantity(text: str, units: dict[str, float], what: str) -> float:
 class ShapedTransport:
     """Any transport, slowed down."""
 
-    def __init__(self, inner: Transport, shape: Shape) -> None:
+    def __init__(self, inner: Transport, shape: Network) -> None:
         self.role = inner.role
         self._inner = inner
         self._delay = round(shape.round_trip_seconds / 2 * _NANOSECONDS)

@@ -26,7 +26,7 @@ from typing import Self
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 OUTBOX_LIMIT = 64 << 20
 INBOX_LIMIT = 64 << 20

@@ -21,7 +21,7 @@ from ppaurora.bench.scale import (
     settings,
     to_rows,
 )
-from ppaurora.channel.shaped import Shape
+from ppaurora.channel.shaped import Network
 from ppaurora.cli.progress import progress_bar
 from ppaurora.errors import InputError
 from ppaurora.evaluation import TRANSPORTS
@@ -63,7 +63,7 @@ def scale_command(
     append: bool,
 ) -> None:
     """Time, traffic, rounds and memory against samples and owners, checked against scikit-learn."""
-    shape = Shape.parse(rtt, bandwidth)
+    shape = Network.parse(rtt, bandwidth)
     chosen = settings(
         _numbers(sizes, "sizes") + ([LARGE] if large else []),
         _numbers(owners, "owners"),

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ppaurora.channel.tls import Identity, fingerprint
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 _LIFETIME = datetime.timedelta(days=30)
 

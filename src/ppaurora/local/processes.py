@@ -23,15 +23,15 @@ from typing import IO, Any
 import numpy as np
 
 from ppaurora import errors
-from ppaurora.channel.shaped import Shape
+from ppaurora.channel.shaped import Network
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
 from ppaurora.party.context import Progress
 from ppaurora.party.job import Job
-from ppaurora.party.outcome import Outcome
-from ppaurora.party.role import Role
+from ppaurora.party.run import Outcome
+from ppaurora.role import Role
 from ppaurora.sharing.stages import InputShare, ResultShare
 
 _SECONDS_TO_START = 30.0
@@ -46,7 +46,7 @@ def run_in_processes(
     inputs: dict[Role, Sequence[InputShare]],
     progress: Progress,
     timeout: float,
-    network: Shape | None = None,
+    network: Network | None = None,
 ) -> list[Outcome]:
     """One outcome per role, or the error that stopped the run."""
     with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
@@ -69,7 +69,7 @@ def _order(
     identity: Identity,
     addresses: dict[Role, tuple[str, int]],
     timeout: float,
-    network: Shape | None,
+    network: Network | None,
 ) -> dict[str, Any]:
     return {
         "job": job.to_json(),

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ppaurora.channel.base import Transport
 from ppaurora.errors import PeerError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 T = TypeVar("T")
 

@@ -19,12 +19,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from ppaurora.channel.shaped import Shape
+from ppaurora.channel.shaped import Network
 from ppaurora.channel.tls import Identity, connect_parties, listen
 from ppaurora.errors import PpauroraError
 from ppaurora.party.job import Job
-from ppaurora.party.outcome import take_part
-from ppaurora.party.role import Role
+from ppaurora.party.run import take_part
+from ppaurora.role import Role
 from ppaurora.sharing.stages import InputShare
 
 
@@ -77,7 +77,7 @@ def _serve(role: Role, driver: _Driver) -> None:
             job,
             inputs,
             lambda step, done, total: driver.say(event="progress", step=step, done=done, total=total),
-            None if order["network"] is None else Shape(**order["network"]),
+            None if order["network"] is None else Network(**order["network"]),
         )
         transport.finish()
     finally:

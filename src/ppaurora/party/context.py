@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from ppaurora.channel.base import Channel, Transport
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.party.role import Role
 from ppaurora.randomness.keys import CONTRIBUTION_BYTES, PairKeys, SessionSecrets
 from ppaurora.randomness.streams import Stream, StreamFamily
+from ppaurora.role import Role
 from ppaurora.sharing.shares import Holder
 
 Progress = Callable[[str, int, int], None]

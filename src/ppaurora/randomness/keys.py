@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 NONCE_BYTES = 32
 CONTRIBUTION_BYTES = NONCE_BYTES + 32

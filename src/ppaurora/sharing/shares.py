@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.errors import MisuseError
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat
 from ppaurora.suites.base import Suite
+from ppaurora.suites.network import comparators, half_for, strides
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class ArrayWires:
     """The first list ends where the second begins, at a power of two not below either length."""
 
     def __init__(self, first: ArrayRecords, second: ArrayRecords) -> None:
-        self._half = 1 << max(len(first) - 1, len(second) - 1, 0).bit_length()
+        self._half = half_for(len(first), len(second))
         self._start = self._half - len(first)
         self._records = ArrayRecords.concat([first, second])
 
@@ -99,25 +100,3 @@ class ArrayWires:
 
     def merged(self) -> ArrayRecords:
         return self._records
-
-
-def comparators(half: int, stride: int, start: int, stop: int) -> NDArray[np.intp]:
-    """The upper wires of a layer's comparators, of which both wires lie in start..stop.
-
-    Batcher's odd-even merge of two lists of `half` wires: in the first layer (stride = half) wire
-    j meets j + half; then, for strides of half/2, half/4, ..., 1, the odd-numbered blocks of
-    `stride` wires meet the blocks that follow them.
-    """
-    upper = np.arange(start, max(stop - stride, start))
-    return upper if stride == half else upper[(upper // stride) % 2 == 1]
-
-
-def strides(half: int, start: int, stop: int) -> Iterator[int]:
-    """The strides of the layers that have a comparator with both wires in start..stop."""
-    stride = half
-    while stride:
-        odd_block = start // stride if start // stride % 2 else start // stride + 1
-        first = start if stride == half else max(start, odd_block * stride)
-        if first + stride < stop:
-            yield stride
-        stride //= 2

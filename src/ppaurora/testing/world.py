@@ -22,7 +22,7 @@ from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.meter import Cost
 from ppaurora.local.threads import run_in_threads
 from ppaurora.party.context import Context, open_session
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 from ppaurora.sharing.planes import Planes, unpack_lanes
 from ppaurora.sharing.shares import BitShare, Holder, MaskedShare, RingShare
 from ppaurora.suites.base import Suite

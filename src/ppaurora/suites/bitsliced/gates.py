@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ppaurora.party.context import Context
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 from ppaurora.sharing.shares import Words
 
 T = TypeVar("T")

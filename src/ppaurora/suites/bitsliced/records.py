@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ppaurora.sharing.planes import LANES, Planes, concat_planes, shift_down, shift_up, word_count
 from ppaurora.sharing.shares import Holder, Words
-from ppaurora.suites.arrays import comparators, strides
+from ppaurora.suites.network import comparators, half_for, strides
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class PlaneWires:
     def __init__(self, first: PlaneRecords, second: PlaneRecords) -> None:
         self._sizes = len(first), len(second)
         before, after = word_count(len(first)), word_count(len(second))
-        self._half_words = 1 << max(before - 1, after - 1, 0).bit_length()
+        self._half_words = half_for(before, after)
         self._start = self._half_words - before
         self._pad = before * LANES - len(first)
         holder = first.bits.holder

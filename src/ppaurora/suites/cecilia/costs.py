@@ -12,8 +12,8 @@ from math import prod
 from ppaurora.channel.meter import Cost
 from ppaurora.sharing.algebra import BITS, RING, XOR_WORDS, Shape
 from ppaurora.suites.cecilia.compare import message_shape, thresholds_shape
+from ppaurora.suites.cecilia.dealing import Kinds, message_cost
 from ppaurora.suites.cecilia.residues import RESIDUES
-from ppaurora.suites.dealing import Kinds, message_cost
 
 
 def mul(x: Shape, y: Shape, product: Shape) -> Cost:

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.party.context import Context
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
 from ppaurora.sharing.shares import BitShare, RingShare, Words
 from ppaurora.suites.arrays import ArrayRecords, ArraySuite
 from ppaurora.suites.cecilia import compare, ties
+from ppaurora.suites.cecilia.dealing import Dealing
 from ppaurora.suites.cecilia.residues import RESIDUES
-from ppaurora.suites.dealing import Dealing
 
 _63 = np.uint64(63)
 _ONE = np.uint64(1)

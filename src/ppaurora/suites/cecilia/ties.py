@@ -17,11 +17,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.party.role import Role
 from ppaurora.randomness.streams import Stream
+from ppaurora.role import Role
 from ppaurora.sharing.algebra import RING, XOR_WORDS
 from ppaurora.sharing.shares import RingShare, Words
-from ppaurora.suites.dealing import Dealing
+from ppaurora.suites.cecilia.dealing import Dealing
 
 
 def differ(dealing: Dealing, d: RingShare) -> RingShare:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ppaurora.channel.base import Transport
-from ppaurora.channel.shaped import Shape, ShapedTransport
+from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.party.context import Progress, no_progress, open_session
 from ppaurora.party.job import Job, run_job
 from ppaurora.sharing.stages import InputShare, ResultShare
@@ -35,7 +35,7 @@ def take_part(
     job: Job,
     inputs: Sequence[InputShare],
     progress: Progress = no_progress,
-    network: Shape | None = None,
+    network: Network | None = None,
 ) -> Outcome:
     """Open a session and run the job in it, over a slower network if one is given."""
     if network is not None:

@@ -21,7 +21,7 @@ import numpy as np
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
 from ppaurora.party.context import Context
-from ppaurora.party.role import Role
+from ppaurora.role import Role
 from ppaurora.sharing.algebra import Algebra, Array, Shape
 
 Kinds = Sequence[tuple[Algebra, Shape]]
