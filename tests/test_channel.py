@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppaurora.channel import Channel, Meter, Transport, memory_transports, tls
+from ppaurora.channel import Channel, Meter, Transport, memory, memory_transports, tls
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, FrameDecoder, Header
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import (
@@ -226,6 +226,28 @@ def test_a_helper_far_ahead_is_held_back(
         assert str(held_back) == "proxy 0 received nothing for 0.5 seconds"
     else:
         assert held_back is None
+
+
+@pytest.mark.parametrize("bounded", [True, False], ids=["held back", "control: within the limit"])
+def test_a_helper_far_ahead_is_held_back_in_memory(monkeypatch: pytest.MonkeyPatch, bounded: bool) -> None:
+    monkeypatch.setattr(memory, "MAILBOX_LIMIT", (4 if bounded else 8) * MB)
+    transports = memory_transports(timeout=0.3)
+    helper, proxy_1 = Channel(transports[HELPER]), Channel(transports[PROXY_1])
+
+    def run_ahead() -> None:
+        for _ in range(6):
+            helper.send(PROXY_1, bytes(MB - HEADER_BYTES))
+
+    held_back = failure_of(run_ahead)
+    if bounded:
+        assert isinstance(held_back, PeerTimeoutError)
+        assert str(held_back) == "proxy 1 received nothing for 0.3 seconds"
+    else:
+        assert held_back is None
+    proxy_1.receive(HELPER, MB - HEADER_BYTES)
+    # A reader that has left does not hold anybody up.
+    proxy_1.close()
+    run_ahead()
 
 
 def test_empty_frames_count_against_the_limit_too(
@@ -526,6 +548,32 @@ def test_a_message_that_was_not_read_yet_does_not_deepen_the_next(channels: list
     assert rounds(channels) == 1
 
 
+def test_the_meter_attributes_rounds_to_the_innermost_step(channels: list[Channel]) -> None:
+    """Two ping-pongs in the inner step, one before and one after it, one before everything."""
+    proxy_0, proxy_1 = channels[PROXY_0], channels[PROXY_1]
+
+    def ping_pong() -> None:
+        proxy_0.send(PROXY_1, b"ping")
+        proxy_1.receive(PROXY_0, 4)
+        proxy_1.send(PROXY_0, b"pong")
+        proxy_0.receive(PROXY_1, 4)
+
+    ping_pong()
+    with proxy_0.meter.step("outer"):
+        ping_pong()
+        with proxy_0.meter.step("inner"):
+            ping_pong()
+            ping_pong()
+        ping_pong()
+    counted = proxy_0.meter.to_dict()
+    assert counted["rounds"] == 10
+    assert {name: step["rounds"] for name, step in counted["steps"].items()} == {
+        "session": 2,
+        "outer": 4,
+        "inner": 4,
+    }
+
+
 def test_the_meter_attributes_messages_to_the_innermost_step(channels: list[Channel]) -> None:
     channel = channels[PROXY_0]
     channel.send(PROXY_1, b"1")
@@ -536,9 +584,9 @@ def test_the_meter_attributes_messages_to_the_innermost_step(channels: list[Chan
         channel.send(PROXY_1, b"4444")
     steps = channel.meter.to_dict()["steps"]
     assert steps == {
-        "session": {"messages": 1, "bytes": HEADER_BYTES + 1},
-        "merge": {"messages": 2, "bytes": 2 * HEADER_BYTES + 6},
-        "compare": {"messages": 1, "bytes": HEADER_BYTES + 3},
+        "session": {"messages": 1, "bytes": HEADER_BYTES + 1, "rounds": 0},
+        "merge": {"messages": 2, "bytes": 2 * HEADER_BYTES + 6, "rounds": 0},
+        "compare": {"messages": 1, "bytes": HEADER_BYTES + 3, "rounds": 0},
     }
     assert channel.meter.bytes == sum(step["bytes"] for step in steps.values())
 
@@ -548,7 +596,8 @@ def test_a_step_ends_with_its_error() -> None:
     with pytest.raises(KeyError), meter.step("doomed"):
         raise KeyError
     meter.sent(1)
-    assert list(meter.steps) == ["session"]
+    assert meter.steps["session"].messages == 1
+    assert meter.steps["doomed"].messages == 0
 
 
 def decode(raw: bytes, cuts: Iterator[int]) -> tuple[list[bytes], FrameDecoder]:

@@ -341,7 +341,7 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
         (["--metrics", "auroc,aupr,auroc"], "the metric 'auroc' is asked for more than once"),
         (["--metrics", ","], "no metric asked for; there are: auroc, auroc_no_ties, aupr, ap"),
         (["--protocol", "quick"], "Invalid value for '--protocol': 'quick' is not one of 'fast', 'paper'"),
-        (["--delta", "3"], "delta belongs to the protocol 'paper'"),
+        (["--delta", "3"], "delta applies to the protocol 'paper' only"),
         (["--key-bits", "16"], "Invalid value for '--key-bits': '16' is not one of '32', '64'"),
         (["--protocol", "paper", "--key-bits", "32"], "the key width is for the protocol 'fast'"),
         (["--key-bits", "32"], "row 2, column 'score': the score is not a float32"),

@@ -505,7 +505,7 @@ def test_delta_must_be_odd_and_positive(delta: Any) -> None:
 
 @pytest.mark.parametrize("delta", [3, 5])
 def test_delta_is_for_paper(delta: int) -> None:
-    with pytest.raises(InputError, match="delta belongs to the protocol 'paper'"):
+    with pytest.raises(InputError, match="delta applies to the protocol 'paper' only"):
         ppaurora.evaluate([GOOD, GOOD], delta=delta)
     assert ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper", delta=delta).delta == delta
 

@@ -27,7 +27,7 @@ class PpauroraError(Exception):
     exit_code = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Errors travel between processes, whatever their constructors take."""
+        """Errors can be pickled, whatever their constructors take."""
         return _restored, (type(self), self.args, vars(self))
 
 
@@ -37,7 +37,7 @@ def _restored(kind: type[PpauroraError], args: tuple[Any, ...], fields: dict[str
     return error
 
 
-class InputError(PpauroraError):
+class InputError(PpauroraError, ValueError):
     """Arguments or data that cannot be used; the message says what to do."""
 
     exit_code = 2
@@ -109,6 +109,6 @@ class PartyFailedError(ProtocolError):
 
 
 class MisuseError(PpauroraError):
-    """Our own code broke one of its rules: a stream opened twice, shares of unequal shapes."""
+    """Our own code broke one of its rules: a stream opened twice, shares of different kinds mixed."""
 
     exit_code = 70

@@ -28,6 +28,7 @@ class RunCost:
     bytes_by_party: dict[str, int]
     peak_bytes_by_party: dict[str, int]
     bytes_by_step: dict[str, int]
+    rounds_by_step: dict[str, int]
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> RunCost:
@@ -35,6 +36,10 @@ class RunCost:
         by_step: Counter[str] = Counter()
         for meter in meters:
             by_step.update({step: tally["bytes"] for step, tally in meter["steps"].items()})
+
+        def rounds_of(step: str) -> int:
+            return max(int(meter["steps"][step]["rounds"]) for meter in meters if step in meter["steps"])
+
         return cls(
             seconds=max(outcome.seconds for outcome in outcomes),
             bytes=sum(meter["bytes"] for meter in meters),
@@ -43,6 +48,7 @@ class RunCost:
             bytes_by_party={role.title: meters[role]["bytes"] for role in Role},
             peak_bytes_by_party={role.title: outcomes[role].peak_bytes for role in Role},
             bytes_by_step=dict(by_step),
+            rounds_by_step={name: rounds_of(name) for name in by_step},
         )
 
 
@@ -80,6 +86,10 @@ class Report:
     @property
     def ap(self) -> float:
         return self._metric("ap")
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value:.6g}" for name, value in self.metrics.items())
+        return f"<Report {values}; {self.samples} samples of {self.owners} owners, protocol {self.protocol}>"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,8 +1,9 @@
-"""Three parties in one process: frames through queues, encoded and decoded as on a wire."""
+"""Three parties in one process: frames through mailboxes, encoded and decoded as on a wire."""
 
 from __future__ import annotations
 
-import queue
+import threading
+from collections import deque
 from collections.abc import Sequence
 
 from ppaurora.channel.base import Buffer
@@ -10,11 +11,53 @@ from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.role import Role
 
-_Mailbox = queue.SimpleQueue[bytes | None]
+MAILBOX_LIMIT = 64 << 20
+
+
+class _Mailbox:
+    """One direction between two parties."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._frames: deque[bytes] = deque()
+        self._bytes = 0
+        self._sender_left = False
+        self._receiver_left = False
+
+    def put(self, raw: bytes) -> None:
+        with self._changed:
+            self._frames.append(raw)
+            self._bytes += len(raw)
+            self._changed.notify_all()
+
+    def wait_for_room(self, timeout: float) -> bool:
+        """False if the receiver read nothing that would make room in time; one that left needs no room."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._bytes <= MAILBOX_LIMIT or self._receiver_left, timeout
+            )
+
+    def get(self, timeout: float) -> bytes | None:
+        """The next frame, or None if the sender left; raises TimeoutError if it is silent."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: bool(self._frames) or self._sender_left, timeout):
+                raise TimeoutError
+            if not self._frames:
+                return None
+            raw = self._frames.popleft()
+            self._bytes -= len(raw)
+            self._changed.notify_all()
+            return raw
+
+    def leave(self, *, sender: bool) -> None:
+        with self._changed:
+            self._sender_left |= sender
+            self._receiver_left |= not sender
+            self._changed.notify_all()
 
 
 class MemoryTransport:
-    """One party's end of six mailboxes."""
+    """One party's end of the mailboxes."""
 
     def __init__(self, role: Role, mailboxes: dict[tuple[Role, Role], _Mailbox], timeout: float) -> None:
         self.role = role
@@ -22,16 +65,18 @@ class MemoryTransport:
         self._timeout = timeout
 
     def put(self, to: Role, buffers: Sequence[Buffer]) -> None:
-        self._mailboxes[self.role, to].put(b"".join(buffers))
+        mailbox = self._mailboxes[self.role, to]
+        mailbox.put(b"".join(buffers))
+        # Proxies answer each other, so they never run ahead; two that waited here could wait for ever.
+        if self.role.is_helper and not mailbox.wait_for_room(self._timeout):
+            raise PeerTimeoutError(to.title, f"received nothing for {self._timeout:g} seconds")
 
     def get(self, sender: Role) -> Frame:
-        mailbox = self._mailboxes[sender, self.role]
         try:
-            raw = mailbox.get(timeout=self._timeout)
-        except queue.Empty:
+            raw = self._mailboxes[sender, self.role].get(self._timeout)
+        except TimeoutError:
             raise PeerTimeoutError(sender.title, f"sent nothing for {self._timeout:g} seconds") from None
         if raw is None:
-            mailbox.put(None)
             raise PeerLostError(sender.title, "closed the connection in the middle of the computation")
         if len(raw) < HEADER_BYTES:
             raise PeerMisbehavedError(sender.title, "sent bytes that are not a ppaurora frame")
@@ -45,13 +90,12 @@ class MemoryTransport:
 
     def close(self) -> None:
         for peer in self.role.peers:
-            self._mailboxes[self.role, peer].put(None)
+            self._mailboxes[self.role, peer].leave(sender=True)
+            self._mailboxes[peer, self.role].leave(sender=False)
 
 
 def memory_transports(timeout: float = 120.0) -> tuple[MemoryTransport, MemoryTransport, MemoryTransport]:
     """The three connected ends, in the order of the roles."""
-    mailboxes: dict[tuple[Role, Role], _Mailbox] = {
-        (sender, receiver): queue.SimpleQueue() for sender in Role for receiver in sender.peers
-    }
+    mailboxes = {(sender, receiver): _Mailbox() for sender in Role for receiver in sender.peers}
     first, second, third = (MemoryTransport(role, mailboxes, timeout) for role in Role)
     return first, second, third

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -29,6 +29,7 @@ class Cost:
 class Tally:
     messages: int = 0
     bytes: int = 0
+    rounds: int = 0
 
 
 @dataclass
@@ -42,21 +43,27 @@ class Meter:
     steps: dict[str, Tally] = field(default_factory=dict)
     depth: int = 0
     _step: str = "session"
+    _inner_rounds: int = 0
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Attribute what is sent inside to `name`."""
+        """Attribute what happens inside to `name`, less what an inner step takes for itself."""
         outer, self._step = self._step, name
+        start, outer_inner, self._inner_rounds = self.depth, self._inner_rounds, 0
         try:
             yield
         finally:
+            rounds = self.depth - start
+            self._tally(name).rounds += rounds - self._inner_rounds
+            self._inner_rounds = outer_inner + rounds
             self._step = outer
+
+    def _tally(self, name: str) -> Tally:
+        return self.steps.setdefault(name, Tally())
 
     def sent(self, count: int) -> int:
         """Count a message of `count` bytes; returns the depth it carries."""
-        tally = self.steps.get(self._step)
-        if tally is None:
-            tally = self.steps[self._step] = Tally()
+        tally = self._tally(self._step)
         tally.messages += 1
         tally.bytes += count
         return self.depth + 1
@@ -73,9 +80,11 @@ class Meter:
         return sum(tally.bytes for tally in self.steps.values())
 
     def to_dict(self) -> dict[str, Any]:
+        """Everything counted; to be called outside of any step."""
+        self._tally(self._step).rounds = self.depth - self._inner_rounds
         return {
             "rounds": self.depth,
             "messages": self.messages,
             "bytes": self.bytes,
-            "steps": {name: {"messages": t.messages, "bytes": t.bytes} for name, t in self.steps.items()},
+            "steps": {name: asdict(tally) for name, tally in self.steps.items()},
         }

@@ -52,7 +52,7 @@ class Job:
             raise InputError(f"keys have 32 or 64 bits, not {self.key_bits}")
         merge_delta(self.delta)
         if self.delta != 1 and self.protocol != "paper":
-            raise InputError("delta belongs to the protocol 'paper'; 'fast' opens no comparison as it is")
+            raise InputError("delta applies to the protocol 'paper' only; leave it out")
         check_size(sum(self.sizes))
 
     def to_json(self) -> str:

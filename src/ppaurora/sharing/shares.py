@@ -142,7 +142,11 @@ class RingShare(Share):
         return to_words(value) * np.uint64(self.holder.unit)
 
     def _components_of(self, other: Self | Public) -> Words:
-        return other.values if isinstance(other, RingShare) else self._public(other)
+        if not isinstance(other, RingShare):
+            return self._public(other)
+        if type(other) is not type(self) or other.holder is not self.holder:
+            raise MisuseError(f"{self!r} and {other!r} are not parts of the same kind")
+        return other.values
 
     def __add__(self, other: Self | Public) -> Self:
         return self._with(self.values + self._components_of(other))

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.channel.base import Buffer
-from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.channel.base import NO_SESSION, Buffer
+from ppaurora.channel.frames import HEADER_BYTES, Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.meter import Cost
 from ppaurora.local.threads import run_in_threads
@@ -66,9 +66,10 @@ class _WatchedTransport(MemoryTransport):
 
     def put(self, to: Role, buffers: Sequence[Buffer]) -> None:
         raw = b"".join(buffers)
+        if Header.unpack(raw[:HEADER_BYTES], self.role).session != NO_SESSION:
+            self._log.append(Message(self.role, to, raw[HEADER_BYTES:]))
         if self._tamper is not None:
             raw = self._tamper(self.role, to, raw)
-        self._log.append(Message(self.role, to, raw[HEADER_BYTES:]))
         super().put(to, [raw])
 
 
@@ -114,10 +115,7 @@ class World:
 
         outcomes = run_in_threads(party, transports)
         results, contexts, messages, sent, rounds = zip(*outcomes, strict=True)
-        handshake = 6
-        return WorldRun(
-            list(results), list(contexts), log[handshake:], Cost(sum(messages), sum(sent), max(rounds))
-        )
+        return WorldRun(list(results), list(contexts), log, Cost(sum(messages), sum(sent), max(rounds)))
 
 
 def share_input(value: Any) -> list[Any]:
