@@ -122,13 +122,35 @@ def test_scale_prints_and_saves(tmp_path: Path) -> None:
     first = CliRunner().invoke(cli, options)
     assert first.exit_code == 0, first.output
     assert "memory" in first.output
-    again = CliRunner().invoke(cli, [*options, "--append"])
+    again = CliRunner().invoke(cli, options)
     assert again.exit_code == 0
-    document = json.loads(saved.read_text())
-    assert [row["owners"] for row in document["measurements"]] == [2, 3, 2, 3]
-    assert document["environment"]["cores"] >= 1
+    runs = json.loads(saved.read_text())["runs"]
+    assert [[row["owners"] for row in run["measurements"]] for run in runs] == [[2, 3], [2, 3]]
+    assert all(run["environment"]["cores"] >= 1 for run in runs)
     table = CliRunner().invoke(cli, ["bench", "table", str(saved)])
-    assert table.output.strip() == scale.markdown_table(document["measurements"])
+    assert table.output.strip() == scale.markdown_table([row for run in runs for row in run["measurements"]])
+
+
+def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
+    row = scale.to_rows([scale.measure(scale.Setting(60, 3, "memory"), None, no_progress)])
+    saved, page = tmp_path / "saved.json", tmp_path / "page.md"
+    saved.write_text(json.dumps({"runs": [{"measurements": row}]}))
+    begin, end = (f"<!-- from {saved.as_posix()}: {word} -->" for word in ("begin", "end"))
+    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
+    assert CliRunner().invoke(cli, ["bench", "table", str(saved), "--into", str(page)]).exit_code == 0
+    assert page.read_text() == f"before\n{begin}\n{scale.markdown_table(row)}\n{end}\nafter\n"
+    page.write_text("no markers")
+    refused = CliRunner().invoke(cli, ["bench", "table", str(saved), "--into", str(page)])
+    assert isinstance(refused.exception, InputError)
+    assert page.read_text() == "no markers"
+
+
+def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> None:
+    precious = tmp_path / "precious.json"
+    precious.write_text("{}")
+    result = CliRunner().invoke(cli, ["bench", "scale", "--sizes", "60", "--save", str(precious)])
+    assert isinstance(result.exception, InputError)
+    assert precious.read_text() == "{}"
 
 
 @pytest.mark.parametrize(

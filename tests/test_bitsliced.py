@@ -231,6 +231,19 @@ def test_declared_costs_are_what_the_meter_sees(count: int, monkeypatch: pytest.
         assert exchanged == costs.exchange(key_bits, -(-count // 64))
 
 
+@pytest.mark.parametrize("lengths", [[1], [64, 65], [700, 3, 64], [5, 5, 5, 5, 5]])
+def test_declared_costs_over_lists(lengths: list[int]) -> None:
+    lists = [[1] * length for length in lengths]
+    bare = unsorted_planes(lambda suite, records: None, *lists, key_bits=1).cost
+    assert bare == costs.inputs(1, lengths)
+    folded = unsorted_planes(
+        lambda suite, records: suite.all_of([r.keys for r in records]), *lists, key_bits=1
+    )
+    assert folded.cost == bare + costs.all_of(lengths)
+    opened = unsorted_planes(lambda suite, records: suite.open(records[0].keys, "test"), *lists, key_bits=1)
+    assert opened.cost == bare + costs.open_to_servers(lengths[0])
+
+
 def test_an_exchange_stays_below_its_bytes() -> None:
     """What the traffic of the whole merge rests on: 7 rounds and 69.4 bytes for a pair of records."""
     words_each = 512

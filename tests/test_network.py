@@ -165,6 +165,28 @@ def test_planes_are_merged_like_arrays(first: int, second: int) -> None:
         assert merged_on_planes(one, other) == sorted(one + other, reverse=True)
 
 
+def lanes_compared(first: int, second: int) -> list[set[tuple[int, int]]]:
+    """Per layer of the planes' wires, which records meet; they are numbered from 1, by where they start."""
+    wires = lanes_of(list(range(1, first + 1))).wires(lanes_of(list(range(first + 1, first + second + 1))))
+    pads = {0, (1 << 10) - 1}
+    met = []
+    for stride in wires.strides():
+        left, right = wires.pairs(stride)
+        pairs = zip(numbers_of(left), numbers_of(right), strict=True)
+        met.append({pair for pair in pairs if not pads & set(pair)})
+        wires.put(stride, left, right)
+    assert numbers_of(wires.merged()) == list(range(1, first + second + 1)), "a record was lost or moved"
+    return met
+
+
+@pytest.mark.parametrize("first", [*range(1, 65, 7), 64, 65, 129, 200])
+def test_planes_compare_what_arrays_compare(first: int) -> None:
+    """So what is proved for arrays holds for planes."""
+    for second in (1, 2, 7, 31, 32, 33, 63, 64, 65, 130, 191):
+        expected = [{(int(j) + 1, int(j) + 1 + s) for j in upper} for upper, s in layers(first, second)]
+        assert lanes_compared(first, second) == expected
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 1023), max_size=150), st.lists(st.integers(0, 1023), max_size=150))
 def test_planes_of_any_lengths_are_merged(one: list[int], other: list[int]) -> None:

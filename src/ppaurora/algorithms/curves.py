@@ -21,39 +21,33 @@ _MOST_SAMPLES = (1 << 25) - 1
 
 
 @dataclass(frozen=True)
-class Fraction:
-    """A secret quotient, 0 <= numerator <= denominator."""
+class SecretFraction:
+    """0 <= numerator <= denominator."""
 
     numerator: RingShare
     denominator: RingShare
 
 
 class Curve:
-    """What the metrics need of the merged list, each computed once."""
+    """What the metrics need of the merged list, each computed once.
 
-    def __init__(self, suite: Suite, records: Records) -> None:
+    `at_ends` names what they need at the previous end of a tie group; one scan finds it all.
+    """
+
+    def __init__(self, suite: Suite, records: Records, at_ends: Sequence[str]) -> None:
         self.suite = suite
-        self.positions = np.arange(1, len(records) + 1, dtype=np.uint64)
+        self.size = len(records)
+        self.positions = np.arange(1, self.size + 1, dtype=np.uint64)
         self.labels = suite.to_ring(records.labels)
         self.tp = self.labels.cumsum()
         self.fp = self.positions - self.tp
         self.positives = self.labels.sum()
-        self.class_product = suite.mul(self.positives, len(records) - self.positives)
-        self._keys = records.keys
-        self._ends: RingShare | None = None
+        self.class_product = suite.mul(self.positives, self.size - self.positives)
         self._precision: RingShare | None = None
-        self._previous: dict[str, RingShare] = {}
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    @property
-    def ends(self) -> RingShare:
-        """1 at the last record of every group of equal keys."""
-        if self._ends is None:
-            with self.suite.step("ties"):
-                self._ends = ends_of_tie_groups(self.suite, self._keys)
-        return self._ends
+        if at_ends:
+            with suite.step("ties"):
+                self.ends = ends_of_tie_groups(suite, records.keys)
+            self.previous = self._previous(at_ends)
 
     @property
     def precision(self) -> RingShare:
@@ -63,8 +57,8 @@ class Curve:
                 self._precision = self.suite.div_public(self.tp, self.positions, PRECISION_BITS)
         return self._precision
 
-    def find_previous(self, *names: str) -> None:
-        """Find these quantities at the previous end of a tie group, all in one scan."""
+    def _previous(self, names: Sequence[str]) -> dict[str, RingShare]:
+        """These quantities at the previous end of a tie group; before the first, at the curve's start."""
         at_start = {"tp": 0, "fp": 0, "precision": 1 << PRECISION_BITS}
         previous = previous_flagged(
             self.suite,
@@ -72,15 +66,12 @@ class Curve:
             stack([getattr(self, name) for name in names]),
             stack([self.suite.constant(at_start[name]) for name in names]),
         )
-        self._previous = dict(zip(names, previous.rows(), strict=True))
-
-    def previous(self, name: str) -> RingShare:
-        return self._previous[name]
+        return dict(zip(names, previous.rows(), strict=True))
 
     def trapezoids(self, x: str, y: str) -> RingShare:
         """Twice the area under y over x: the sum over ends of (x - x_prev)·(y + y_prev)."""
-        width = getattr(self, x) - self.previous(x)
-        return self.suite.dot(self.suite.mul(self.ends, width), getattr(self, y) + self.previous(y))
+        width = getattr(self, x) - self.previous[x]
+        return self.suite.dot(self.suite.mul(self.ends, width), getattr(self, y) + self.previous[y])
 
 
 def ends_of_tie_groups(suite: Suite, keys: Keys) -> RingShare:
@@ -90,31 +81,31 @@ def ends_of_tie_groups(suite: Suite, keys: Keys) -> RingShare:
     return concat([suite.to_ring(suite.differ(keys[:-1], keys[1:])), suite.constant(1)])
 
 
-def auroc_no_ties(curve: Curve) -> Fraction:
+def auroc_no_ties(curve: Curve) -> SecretFraction:
     """Algorithm 1: the sum of TP[j]·(FP[j] - FP[j-1]), over P·N."""
-    return Fraction(curve.suite.dot(curve.tp, 1 - curve.labels), curve.class_product)
+    return SecretFraction(curve.suite.dot(curve.tp, 1 - curve.labels), curve.class_product)
 
 
-def auroc(curve: Curve) -> Fraction:
+def auroc(curve: Curve) -> SecretFraction:
     """Algorithm 2: trapezoids of TP over FP, over 2·P·N."""
-    return Fraction(curve.trapezoids("fp", "tp"), curve.class_product * 2)
+    return SecretFraction(curve.trapezoids("fp", "tp"), curve.class_product * 2)
 
 
-def aupr(curve: Curve) -> Fraction:
+def aupr(curve: Curve) -> SecretFraction:
     """Algorithm 4, with recall's numerator TP as x axis: trapezoids of precision over TP, over 2·P."""
-    return Fraction(curve.trapezoids("tp", "precision"), curve.positives * (2 << PRECISION_BITS))
+    return SecretFraction(curve.trapezoids("tp", "precision"), curve.positives * (2 << PRECISION_BITS))
 
 
-def ap(curve: Curve) -> Fraction:
+def ap(curve: Curve) -> SecretFraction:
     """Average precision: the sum over ends of precision·(TP - TP_prev), over P."""
-    added = curve.suite.mul(curve.ends, curve.tp - curve.previous("tp"))
-    return Fraction(curve.suite.dot(added, curve.precision), curve.positives * (1 << PRECISION_BITS))
+    added = curve.suite.mul(curve.ends, curve.tp - curve.previous["tp"])
+    return SecretFraction(curve.suite.dot(added, curve.precision), curve.positives * (1 << PRECISION_BITS))
 
 
 @dataclass(frozen=True)
 class Metric:
-    fraction: Callable[[Curve], Fraction]
-    previous: tuple[str, ...]  # what it needs of the previous end of a tie group
+    fraction: Callable[[Curve], SecretFraction]
+    at_ends: tuple[str, ...]  # what it needs of the previous end of a tie group
 
 
 METRICS = {
@@ -143,10 +134,7 @@ def areas(suite: Suite, records: Records, metrics: Sequence[str], in_order: Flag
     zero. Those flags, if given, follow as columns (flag, 0).
     """
     with suite.step("curve"):
-        curve = Curve(suite, records)
-        needed = sorted({name for metric in metrics for name in METRICS[metric].previous})
-        if needed:
-            curve.find_previous(*needed)
+        curve = Curve(suite, records, sorted({name for m in metrics for name in METRICS[m].at_ends}))
         fractions = [METRICS[metric].fraction(curve) for metric in metrics]
         defined = suite.is_positive(curve.class_product)
         if in_order is not None:

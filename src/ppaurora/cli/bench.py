@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 from rich import box
@@ -42,8 +43,15 @@ def bench_group() -> None:
     "--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Numbers of samples in all."
 )
 @click.option("--owners", default=",".join(map(str, OWNERS)), show_default=True, help="Numbers of owners.")
-@click.option("--transports", default=",".join(TRANSPORTS), show_default=True)
-@click.option("--key-bits", type=click.Choice(["32", "64"]), default="64", show_default=True)
+@click.option(
+    "--transports",
+    default=",".join(TRANSPORTS),
+    show_default=True,
+    help="Three threads, three processes, or both.",
+)
+@click.option(
+    "--key-bits", type=click.Choice(["32", "64"]), default="64", show_default=True, help="Width of the keys."
+)
 @click.option("--large", is_flag=True, help=f"Also {LARGE:,} samples; takes minutes and some gigabytes.")
 @click.option("--rtt", help="Round-trip time of a slower network, for instance 10ms.")
 @click.option("--bandwidth", help="Bandwidth of a slower network, for instance 100mbit.")
@@ -59,8 +67,7 @@ def scale_command(
     large: bool,
     rtt: str | None,
     bandwidth: str | None,
-    save: Path | None,
-    append: bool,
+    save: Path,
 ) -> None:
     """Time, traffic, rounds and memory against samples and owners, checked against scikit-learn."""
     shape = Network.parse(rtt, bandwidth)
@@ -70,7 +77,7 @@ def scale_command(
         _names(transports),
         int(key_bits),
     )
-    rows = json.loads(save.read_text())["measurements"] if save and append and save.exists() else []
+    earlier = _runs(save) if save.exists() else []
     done: list[Measurement] = []
     with progress_bar() as progress:
 
@@ -79,9 +86,10 @@ def scale_command(
 
         for measurement in run_scale(chosen, shape, progress_for):
             done.append(measurement)
-            if save:
-                # After every run, so that an interrupted evening is not lost.
-                _save(save, rows + to_rows(done))
+            # After every run, so that an interrupted evening is not lost.
+            _save(
+                save, [*earlier, {"environment": environment(), "seed": SEED, "measurements": to_rows(done)}]
+            )
     _print(done)
 
 
@@ -94,7 +102,7 @@ def scale_command(
 )
 def table_command(saved: Path, into: Path | None) -> None:
     """SAVED measurements as a Markdown table."""
-    table = markdown_table(json.loads(saved.read_text())["measurements"])
+    table = markdown_table([row for run in _runs(saved) for row in run["measurements"]])
     if into is None:
         click.echo(table)
         return
@@ -106,10 +114,18 @@ def table_command(saved: Path, into: Path | None) -> None:
     into.write_text(f"{head}{begin}\n{table}\n{end}{rest.split(end)[1]}")
 
 
-def _save(path: Path, rows: list[dict[str, object]]) -> None:
+def _runs(path: Path) -> list[dict[str, Any]]:
+    """What earlier runs of the command saved, each with the machine and versions it ran on."""
+    try:
+        runs: list[dict[str, Any]] = json.loads(path.read_text())["runs"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: holds no saved measurements; name another file") from None
+    return runs
+
+
+def _save(path: Path, runs: list[dict[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    document = {"environment": environment(), "seed": SEED, "measurements": rows}
-    path.write_text(json.dumps(document, indent=2) + "\n")
+    path.write_text(json.dumps({"runs": runs}, indent=2) + "\n")
 
 
 def _numbers(text: str, option: str) -> list[int]:

@@ -8,12 +8,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ppaurora.algorithms.curves import METRICS
 from ppaurora.cli.progress import progress_bar
 from ppaurora.evaluation import DEFAULT_METRICS, TRANSPORTS, evaluate_samples
 from ppaurora.owner import KEY_WIDTHS, read_table
 from ppaurora.party.job import PROTOCOLS
 from ppaurora.report import Report
+
+_METRICS_HELP = "Any of auroc, aupr (trapezoids), ap (average precision), auroc_no_ties (no equal scores)."
 
 
 @click.command("evaluate")
@@ -21,10 +22,14 @@ from ppaurora.report import Report
 @click.option("--score", default="score", show_default=True, help="Column with the model's scores.")
 @click.option("--label", default="label", show_default=True, help="Column with the true labels.")
 @click.option("--pos-label", default=None, help="The positive label, if labels are not 0/1 or true/false.")
+@click.option("--metrics", default=",".join(DEFAULT_METRICS), show_default=True, help=_METRICS_HELP)
 @click.option(
-    "--metrics", default=",".join(DEFAULT_METRICS), show_default=True, help=f"Any of {', '.join(METRICS)}."
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    default="fast",
+    show_default=True,
+    help="'paper' is ppAURORA as printed: slower, scores in [0, 1], and it leaks more to the servers.",
 )
-@click.option("--protocol", type=click.Choice(PROTOCOLS), default="fast", show_default=True)
 @click.option(
     "--delta",
     type=int,
@@ -37,11 +42,24 @@ from ppaurora.report import Report
     type=click.Choice([str(width) for width in KEY_WIDTHS]),
     help="For 'fast': width of the keys; 32 serves float32 scores. By default what the scores need.",
 )
-@click.option("--transport", type=click.Choice(TRANSPORTS), default="tls", show_default=True)
+@click.option(
+    "--transport",
+    type=click.Choice(TRANSPORTS),
+    default="tls",
+    show_default=True,
+    help="Three threads in memory, or three processes over TLS.",
+)
 @click.option(
     "--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for a silent server."
 )
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="A table for people, or JSON alone on standard output.",
+)
 def evaluate_command(
     files: tuple[Path, ...],
     score: str,

@@ -7,6 +7,8 @@ a dot product of any length 24 bytes in all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
 from ppaurora.sharing.planes import word_count
@@ -61,6 +63,26 @@ def _equal(bits: int, words: int) -> Cost:
         cost += gate(bits // 2 * words)
         bits = bits // 2 + bits % 2
     return cost
+
+
+def inputs(key_bits: int, sizes: Sequence[int]) -> Cost:
+    """The proxies exchange all lists' planes under masks."""
+    return _message((key_bits + 1) * sum(word_count(size) for size in sizes), 2, rounds=1)
+
+
+def all_of(lengths: Sequence[int]) -> Cost:
+    """Groups are folded word by word, all in the same rounds, then six times lane by lane."""
+    words = [max(word_count(length), 1) for length in lengths]
+    cost = Cost()
+    while max(words) > 1:
+        cost += gate(sum(count // 2 for count in words))
+        words = [count // 2 + count % 2 for count in words]
+    return cost + gate(len(lengths)) * 6
+
+
+def open_to_servers(count: int) -> Cost:
+    """The proxies exchange their parts of the mask, then proxy 0 tells the helper."""
+    return _message(word_count(count), 2, rounds=1) + _message(word_count(count), 1, rounds=1)
 
 
 def compare(key_bits: int, count: int) -> Cost:

@@ -6,8 +6,9 @@ A single bit has e = not(a xor b) and v = a, at no cost, and two neighbouring st
 
     e = e_high·e_low          v = v_high xor e_high·(v_high xor v_low)
 
-So a comparison of K-bit keys takes 2(K - 1) ANDs in log2 K rounds: no gate on single bits, and e of
-the least significant stretch is never needed. If the keys are equal, v is the last bit of a.
+So a comparison of K-bit keys, K a power of two, takes 2(K - 1) - log2 K ANDs in log2 K rounds: no gate
+on single bits, and e of the least significant stretch is never needed. If the keys are equal, v is
+the last bit of a.
 """
 
 from __future__ import annotations
