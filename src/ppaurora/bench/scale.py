@@ -115,7 +115,7 @@ def plain(owners: Sequence[tuple[NDArray[np.bool_], NDArray[np.float64]]]) -> tu
     return values, time.perf_counter() - start
 
 
-def measure(setting: Setting, shape: Network | None, progress: Progress) -> Measurement:
+def measure(setting: Setting, network: Network | None, progress: Progress) -> Measurement:
     owners = make_owners(setting)
     expected, plain_seconds = plain(owners)
     report = evaluate(
@@ -123,7 +123,7 @@ def measure(setting: Setting, shape: Network | None, progress: Progress) -> Meas
         metrics=METRICS,
         key_bits=setting.key_bits,
         transport=setting.transport,
-        network=shape,
+        network=network,
         progress=progress,
         timeout=600.0,
     )
@@ -132,7 +132,7 @@ def measure(setting: Setting, shape: Network | None, progress: Progress) -> Meas
         raise WrongResultError(f"{setting}: differs from the pooled value by {difference:.1e}")
     return Measurement(
         **asdict(setting),
-        network="loopback" if shape is None else str(shape),
+        network="loopback" if network is None else str(network),
         seconds=report.cost.seconds,
         plain_seconds=plain_seconds,
         bytes=report.cost.bytes,
@@ -143,10 +143,10 @@ def measure(setting: Setting, shape: Network | None, progress: Progress) -> Meas
 
 
 def run_scale(
-    chosen: Sequence[Setting], shape: Network | None, progress_for: Callable[[Setting], Progress]
+    chosen: Sequence[Setting], network: Network | None, progress_for: Callable[[Setting], Progress]
 ) -> Iterator[Measurement]:
     for setting in chosen:
-        yield measure(setting, shape, progress_for(setting))
+        yield measure(setting, network, progress_for(setting))
 
 
 def to_rows(measurements: Sequence[Measurement]) -> list[dict[str, Any]]:

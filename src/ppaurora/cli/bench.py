@@ -56,9 +56,12 @@ def bench_group() -> None:
 @click.option("--rtt", help="Round-trip time of a slower network, for instance 10ms.")
 @click.option("--bandwidth", help="Bandwidth of a slower network, for instance 100mbit.")
 @click.option(
-    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Save the measurements as JSON."
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="bench-scale.json",
+    show_default=True,
+    help="JSON file that the measurements are added to.",
 )
-@click.option("--append", is_flag=True, help="Add to what the file to save to holds already.")
 def scale_command(
     sizes: str,
     owners: str,
@@ -70,7 +73,7 @@ def scale_command(
     save: Path,
 ) -> None:
     """Time, traffic, rounds and memory against samples and owners, checked against scikit-learn."""
-    shape = Network.parse(rtt, bandwidth)
+    network = Network.parse(rtt, bandwidth)
     chosen = settings(
         _numbers(sizes, "sizes") + ([LARGE] if large else []),
         _numbers(owners, "owners"),
@@ -84,12 +87,11 @@ def scale_command(
         def progress_for(setting: Setting) -> Progress:
             return lambda step, part, total: progress(f"{setting}: {step}", part, total)
 
-        for measurement in run_scale(chosen, shape, progress_for):
+        for measurement in run_scale(chosen, network, progress_for):
             done.append(measurement)
             # After every run, so that an interrupted evening is not lost.
-            _save(
-                save, [*earlier, {"environment": environment(), "seed": SEED, "measurements": to_rows(done)}]
-            )
+            run = {"environment": environment(), "seed": SEED, "measurements": to_rows(done)}
+            _save(save, [*earlier, run])
     _print(done)
 
 
