@@ -156,5 +156,8 @@ def to_rows(measurements: Sequence[Measurement]) -> list[dict[str, Any]]:
 def markdown_table(rows: Sequence[dict[str, Any]]) -> str:
     """The measurements as the README shows them."""
     lines = ["| " + " | ".join(HEADINGS) + " |", "|--:|--:|---|---|--:|--:|--:|--:|--:|"]
-    lines += ["| " + " | ".join(Measurement(**row).cells()) + " |" for row in rows]
+    measurements = sorted(
+        (Measurement(**row) for row in rows), key=lambda m: (m.network != "loopback", m.samples, m.owners)
+    )
+    lines += ["| " + " | ".join(measurement.cells()) + " |" for measurement in measurements]
     return "\n".join(lines)
