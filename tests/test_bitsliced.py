@@ -246,7 +246,7 @@ def test_declared_costs_over_lists(lengths: list[int]) -> None:
 
 def test_an_exchange_stays_below_its_bytes() -> None:
     """What the traffic of the whole merge rests on: 7 rounds and 69.4 bytes for a pair of records."""
-    words_each = 512
+    words_each = 2048
     cost = costs.exchange(64, words_each)
     assert cost.rounds == 7
     assert cost.bytes / (64 * words_each) < 69.5

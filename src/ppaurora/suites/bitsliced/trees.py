@@ -20,7 +20,7 @@ import numpy as np
 from ppaurora.sharing.shares import Words
 from ppaurora.suites.bitsliced.gates import Gates, Steps, run_together
 
-CHUNK_WORDS = 512
+CHUNK_WORDS = 2048
 
 
 def greater_steps(gates: Gates, a: Words, b: Words, *, exact: bool) -> Steps[Words]:
