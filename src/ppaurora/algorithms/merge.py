@@ -8,11 +8,11 @@ the same time, and answers all their requests of a kind with one call of the sui
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any
 
+from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Records, Suite, concat_records
 
 
@@ -99,8 +99,9 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
             concat_records([request.left for request in exchanges.values()]),
             concat_records([request.right for request in exchanges.values()]),
         )
-        for number, span in _spans((n, len(request.left)) for n, request in exchanges.items()):
-            answers[number] = high[span], low[span]
+        places = spans(len(request.left) for request in exchanges.values())
+        for number, place in zip(exchanges, places, strict=True):
+            answers[number] = high[place], low[place]
     comparisons = {number: r for number, r in requests.items() if isinstance(r, OpenCompare)}
     if comparisons:
         left_wins = suite.open(
@@ -112,11 +113,3 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
         )
         answers.update(zip(comparisons, (bool(bit) for bit in left_wins), strict=True))
     return answers
-
-
-def _spans(lengths: Iterable[tuple[int, int]]) -> list[tuple[int, slice]]:
-    """Where each numbered part lies in the whole."""
-    numbers, sizes = zip(*lengths, strict=True)
-    return [
-        (n, slice(a, b)) for n, (a, b) in zip(numbers, pairwise(accumulate(sizes, initial=0)), strict=True)
-    ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 
+from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Flags, Records, Suite, concat_records
 
 
@@ -18,5 +18,5 @@ def sorted_flags(suite: Suite, lists: Sequence[Records]) -> Flags:
             concat_records([records[:-1] for records in lists]).keys,
             concat_records([records[1:] for records in lists]).keys,
         )
-        ends = accumulate((max(len(records) - 1, 0) for records in lists), initial=0)
-        return suite.all_of([neighbours[start:stop] for start, stop in pairwise(ends)])
+        places = spans(max(len(records) - 1, 0) for records in lists)
+        return suite.all_of([neighbours[place] for place in places])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat
+from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.network import comparators, half_for, strides
 
@@ -50,10 +51,9 @@ class ArraySuite(Suite):
                 concat([flags[:half] for flags, half in zip(lists, halves, strict=True)]),
                 concat([flags[half : 2 * half] for flags, half in zip(lists, halves, strict=True)]),
             )
-            ends = np.cumsum(halves).tolist()
             lists = [
-                concat([products[end - half : end], flags[2 * half :]])
-                for flags, half, end in zip(lists, halves, ends, strict=True)
+                concat([products[place], flags[2 * half :]])
+                for flags, half, place in zip(lists, halves, spans(halves), strict=True)
             ]
         return concat(lists)
 

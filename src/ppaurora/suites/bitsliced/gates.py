@@ -15,6 +15,7 @@ many can be under way; several gates share a frame. The helper waits for nobody.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ import numpy as np
 from ppaurora.party.context import Context
 from ppaurora.role import Role
 from ppaurora.sharing.shares import Words
+from ppaurora.sharing.spans import spans
 
 T = TypeVar("T")
 Operands = Sequence[tuple[Words, Words]]
@@ -77,23 +79,23 @@ class Gates:
     def begin_and(self, operands: Operands) -> Finish:
         """AND of every pair; shapes behind the component axis broadcast."""
         shapes = [np.broadcast_shapes(x.shape[1:], y.shape[1:]) for x, y in operands]
-        spans = _spans(shapes)
-        total = spans[-1][1]
+        places = spans(math.prod(shape) for shape in shapes)
+        total = places[-1].stop
         out = np.empty((self.components, total), dtype=np.uint64)
         self.fresh_mask(out[-1])
 
         def helper_products() -> Words:
             g = np.empty(total, dtype=np.uint64)
-            for (x, y), shape, (start, stop) in zip(operands, shapes, spans, strict=True):
-                np.bitwise_and(x[0], y[0], out=g[start:stop].reshape(shape))
+            for (x, y), shape, place in zip(operands, shapes, places, strict=True):
+                np.bitwise_and(x[0], y[0], out=g[place].reshape(shape))
             return g
 
         g = self.deal_bits((total,), helper_products)
         if self.role.is_helper:
-            return lambda: _split(out, shapes, spans)
+            return lambda: _split(out, shapes, places)
         t = g ^ out[1]
-        for (x, y), shape, (start, stop) in zip(operands, shapes, spans, strict=True):
-            part = t[start:stop].reshape(shape)
+        for (x, y), shape, place in zip(operands, shapes, places, strict=True):
+            part = t[place].reshape(shape)
             # [i = 1]·mx·my - mx·ry_i is mx·(my - ry_i) at proxy 1.
             term = (y[0] ^ y[1]) if self.role is Role.PROXY_1 else y[1]
             part ^= x[0] & term
@@ -102,7 +104,7 @@ class Gates:
 
         def finish() -> list[Words]:
             np.bitwise_xor(t, self._receive(self.role.other_proxy, (total,)), out=out[0])
-            return _split(out, shapes, spans)
+            return _split(out, shapes, places)
 
         return finish
 
@@ -165,15 +167,8 @@ class Gates:
         return np.frombuffer(payload, dtype="<u8").reshape(shape)
 
 
-def _spans(shapes: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes]).tolist()
-    return list(zip([0, *ends[:-1]], ends, strict=True))
-
-
-def _split(out: Words, shapes: Sequence[tuple[int, ...]], spans: Sequence[tuple[int, int]]) -> list[Words]:
-    return [
-        out[:, start:stop].reshape(-1, *shape) for shape, (start, stop) in zip(shapes, spans, strict=True)
-    ]
+def _split(out: Words, shapes: Sequence[tuple[int, ...]], places: Sequence[slice]) -> list[Words]:
+    return [out[:, place].reshape(len(out), *shape) for shape, place in zip(shapes, places, strict=True)]
 
 
 def run_together(steps: Sequence[Steps[T]]) -> list[T]:

@@ -19,6 +19,7 @@ from ppaurora.sharing.planes import (
     word_count,
 )
 from ppaurora.sharing.shares import Holder, MaskedShare, Public, RingShare, Words
+from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import division, trees
 from ppaurora.suites.bitsliced.gates import Gates, Steps, run_together
@@ -57,17 +58,16 @@ class BitslicedSuite(Suite):
 
         The helper has no shares.
         """
-        ends = np.cumsum([word_count(size) for size in sizes]).tolist()
-        mask = np.empty((self.key_bits + 1, ends[-1]), dtype=np.uint64)
+        places = spans(word_count(size) for size in sizes)
+        mask = np.empty((self.key_bits + 1, places[-1].stop), dtype=np.uint64)
         self._gates.fresh_mask(mask)
         if self._is_helper:
             data = mask[np.newaxis]
         else:
             data = np.stack([self._gates.swap_masked_bits(np.concatenate(shares, axis=1) ^ mask), mask])
-        lists = np.split(data, ends[:-1], axis=-1)
         return [
-            PlaneRecords(Planes(self.holder, keep_lanes(planes, size), size))
-            for planes, size in zip(lists, sizes, strict=True)
+            PlaneRecords(Planes(self.holder, keep_lanes(data[..., place], size), size))
+            for place, size in zip(places, sizes, strict=True)
         ]
 
     def mask(self, x: RingShare) -> MaskedShare:
@@ -130,22 +130,12 @@ class BitslicedSuite(Suite):
         folded = [_padded_with_ones(group) for group in groups]
         while any(words.shape[-1] > 1 for words in folded):
             halves = [words.shape[-1] // 2 for words in folded]
-            (products,) = self._gates.begin_and(
-                [
-                    (
-                        np.concatenate(
-                            [w[..., :half] for w, half in zip(folded, halves, strict=True)], axis=-1
-                        ),
-                        np.concatenate(
-                            [w[..., half : 2 * half] for w, half in zip(folded, halves, strict=True)], axis=-1
-                        ),
-                    )
-                ]
+            products = self._gates.begin_and(
+                [(w[..., :half], w[..., half : 2 * half]) for w, half in zip(folded, halves, strict=True)]
             )()
-            ends = np.cumsum(halves).tolist()
             folded = [
-                np.concatenate([products[..., end - half : end], w[..., 2 * half :]], axis=-1)
-                for w, half, end in zip(folded, halves, ends, strict=True)
+                np.concatenate([product, w[..., 2 * half :]], axis=-1)
+                for product, w, half in zip(products, folded, halves, strict=True)
             ]
         lanes = np.concatenate(folded, axis=-1)
         shift = LANES // 2
