@@ -71,11 +71,6 @@ class FrameDecoder:
         self._buffer = np.empty(size, dtype=np.uint8).data
         self._filled = 0
 
-    @property
-    def midway(self) -> bool:
-        """True if a frame has begun and not ended."""
-        return self._header is not None or self._filled > 0
-
     def space(self) -> memoryview:
         return self._buffer[self._filled :]
 

@@ -183,7 +183,9 @@ class _Parties:
     def _failure(self, role: Role, event: dict[str, Any] | None) -> PpauroraError:
         if event is None:
             how = self._end_of(self._processes[role])
-            return PartyFailedError(f"{role.title} {how} before it was done; the run was stopped")
+            return PartyFailedError(
+                f"{role.title} {how} before it was done; the run was stopped (see more with PPAURORA_DEBUG=1)"
+            )
         kind = getattr(errors, event["kind"])
         peer, message = event.get("peer"), event["message"]
         error: PpauroraError = (
