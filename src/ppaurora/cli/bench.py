@@ -81,6 +81,7 @@ def scale_command(
         int(key_bits),
     )
     earlier = _runs(save) if save.exists() else []
+    where = environment()
     done: list[Measurement] = []
     with progress_bar() as progress:
 
@@ -90,7 +91,7 @@ def scale_command(
         for measurement in run_scale(chosen, network, progress_for):
             done.append(measurement)
             # After every run, so that an interrupted evening is not lost.
-            run = {"environment": environment(), "seed": SEED, "measurements": to_rows(done)}
+            run = {"environment": where, "seed": SEED, "measurements": to_rows(done)}
             _save(save, [*earlier, run])
     _print(done)
 

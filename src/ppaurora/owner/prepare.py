@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.errors import DataError
 from ppaurora.owner.samples import Samples
 from ppaurora.randomness.streams import Stream
 from ppaurora.sharing.algebra import BITS, RING
@@ -35,13 +34,8 @@ def encode_unit_interval(samples: Samples) -> Words:
     """
     outside = np.flatnonzero((samples.scores < 0) | (samples.scores > 1))
     if len(outside):
-        raise DataError(
-            "the score is outside [0, 1]",
-            source=samples.source,
-            row=samples.row_of(int(outside[0])),
-            column=samples.score_column,
-            hint="the protocol 'paper' takes scores from 0 to 1, such as probabilities",
-        )
+        hint = "the protocol 'paper' takes scores from 0 to 1, such as probabilities"
+        raise samples.bad_score(int(outside[0]), "the score is outside [0, 1]", hint)
     return (samples.scores + 0.0).view(np.uint64)
 
 
@@ -57,13 +51,8 @@ def encode_floats(samples: Samples, key_bits: int) -> Words:
     else:
         inexact = np.flatnonzero(~fits_float32(samples.scores))
         if len(inexact):
-            raise DataError(
-                "the score is not a float32, as keys of 32 bits need",
-                source=samples.source,
-                row=samples.row_of(int(inexact[0])),
-                column=samples.score_column,
-                hint="use keys of 64 bits",
-            )
+            problem = "the score is not a float32, as keys of 32 bits need"
+            raise samples.bad_score(int(inexact[0]), problem, "use keys of 64 bits")
         patterns = (samples.scores + 0.0).astype(np.float32).view(np.uint32).astype(np.uint64)
     sign = np.uint64(1 << (key_bits - 1))
     all_bits = np.uint64((1 << key_bits) - 1)

@@ -36,6 +36,12 @@ class Samples:
     def row_of(self, index: int) -> int:
         return index + 1 if self.rows is None else int(self.rows[index])
 
+    def bad_score(self, index: int, problem: str, hint: str) -> DataError:
+        """What to raise about one score: it says where the score is, not what it is."""
+        return DataError(
+            problem, source=self.source, row=self.row_of(index), column=self.score_column, hint=hint
+        )
+
 
 def check_samples(
     source: str, y_true: ArrayLike, y_score: ArrayLike, pos_label: object | None = None
@@ -126,13 +132,7 @@ def check_finite(samples: Samples) -> None:
     if len(bad):
         index = int(bad[0])
         what = "is missing (NaN)" if np.isnan(samples.scores[index]) else "is infinite"
-        raise DataError(
-            f"the score {what}",
-            source=samples.source,
-            row=samples.row_of(index),
-            column=samples.score_column,
-            hint="every score must be a finite number",
-        )
+        raise samples.bad_score(index, f"the score {what}", "every score must be a finite number")
 
 
 def labels_from(

@@ -6,6 +6,7 @@ opened once for a key, and a stream hands out every byte once: no mask is ever u
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -58,7 +59,7 @@ class Stream:
 
     def words(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         """Uniform elements of Z_2^64."""
-        count = _size(shape)
+        count = math.prod(shape)
         if 8 * count < _BLOCK:
             return np.frombuffer(self.bytes(8 * count), dtype="<u8").reshape(shape)
         out = np.empty(shape, dtype=np.uint64)
@@ -67,7 +68,7 @@ class Stream:
 
     def bits(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
         """Uniform bits, one to a byte."""
-        count = _size(shape)
+        count = math.prod(shape)
         packed = self.bytes(-(-count // 8))
         return np.unpackbits(packed, count=count, bitorder="little").reshape(shape)
 
@@ -113,10 +114,3 @@ class StreamFamily:
 
     def __repr__(self) -> str:
         return f"<StreamFamily {self._name}, {len(self._opened)} opened>"
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    size = 1
-    for length in shape:
-        size *= length
-    return size

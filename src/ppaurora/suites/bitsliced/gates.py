@@ -23,6 +23,7 @@ import numpy as np
 
 from ppaurora.party.context import Context
 from ppaurora.role import Role
+from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.shares import Words
 from ppaurora.sharing.spans import spans
 
@@ -144,9 +145,7 @@ class Gates:
         return finish
 
     def swap_masked_bits(self, part: Words) -> Words:
-        """Both proxies' parts of bits under a mask, put together. At the helper, nothing to see."""
-        if self.role.is_helper:
-            return part
+        """Both proxies' parts of bits under a mask, put together. Not for the helper."""
         self._send(self.role.other_proxy, part)
         combined: Words = part ^ self._receive(self.role.other_proxy, part.shape)
         return combined
@@ -160,11 +159,10 @@ class Gates:
         return value
 
     def _send(self, to: Role, words: Words) -> None:
-        self._channel.send(to, np.ascontiguousarray(words, dtype="<u8").reshape(-1).view(np.uint8).data)
+        self._channel.send(to, RING.to_wire(words))
 
     def _receive(self, sender: Role, shape: tuple[int, ...]) -> Words:
-        payload = self._channel.receive(sender, 8 * int(np.prod(shape, dtype=np.int64)))
-        return np.frombuffer(payload, dtype="<u8").reshape(shape)
+        return RING.from_wire(self._channel.receive(sender, RING.wire_bytes(math.prod(shape))), shape)
 
 
 def _split(out: Words, shapes: Sequence[tuple[int, ...]], places: Sequence[slice]) -> list[Words]:

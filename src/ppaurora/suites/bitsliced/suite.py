@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from ppaurora.sharing.shares import Holder, MaskedShare, Public, RingShare, Word
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import division, trees
-from ppaurora.suites.bitsliced.gates import Gates, Steps, run_together
+from ppaurora.suites.bitsliced.gates import Gates, Steps
 from ppaurora.suites.bitsliced.records import PlaneRecords
 
 _ONE = np.uint64(1)
@@ -84,39 +85,21 @@ class BitslicedSuite(Suite):
 
     def compare(self, x: Planes, y: Planes) -> Planes:
         """not (y > x)."""
-        return ~self._planes(
-            [
-                trees.greater_steps(self._gates, y.data[..., chunk], x.data[..., chunk], exact=True)
-                for chunk in trees.in_chunks(x.data.shape[-1])
-            ],
-            len(x),
-        )
+        return ~self._one_plane(partial(trees.greater_steps, self._gates, exact=True), y, x)
 
     def differ(self, x: Planes, y: Planes) -> Planes:
-        return ~self._planes(
-            [
-                trees.equal_steps(self._gates, x.data[..., chunk], y.data[..., chunk])
-                for chunk in trees.in_chunks(x.data.shape[-1])
-            ],
-            len(x),
-        )
+        return ~self._one_plane(partial(trees.equal_steps, self._gates), x, y)
 
-    def _planes(self, steps: Sequence[Steps[Words]], count: int) -> Planes:
-        if not steps:
-            return Planes.zeros(self.holder, 1, count)
-        return Planes(self.holder, keep_lanes(trees.chunked(steps), count), count)
+    def _one_plane(self, steps: Callable[[Words, Words], Steps[Words]], x: Planes, y: Planes) -> Planes:
+        if not len(x):
+            return Planes.zeros(self.holder, 1, 0)
+        result = np.concatenate(trees.run_in_chunks(steps, x.data, y.data), axis=-1)
+        return Planes(self.holder, keep_lanes(result, len(x)), len(x))
 
     def exchange(self, left: PlaneRecords, right: PlaneRecords) -> tuple[PlaneRecords, PlaneRecords]:
         """One AND per bit of a record, both outputs from one product."""
-        chunks = trees.in_chunks(left.bits.data.shape[-1])
-        results = run_together(
-            [
-                trees.exchange_steps(
-                    self._gates, left.bits.data[..., chunk], right.bits.data[..., chunk], self.key_bits
-                )
-                for chunk in chunks
-            ]
-        )
+        steps = partial(trees.exchange_steps, self._gates, key_bits=self.key_bits)
+        results = trees.run_in_chunks(steps, left.bits.data, right.bits.data)
         count = len(left)
         high, low = (
             PlaneRecords(Planes(self.holder, keep_lanes(np.concatenate(parts, axis=-1), count), count))
@@ -183,12 +166,8 @@ class BitslicedSuite(Suite):
         """[r > m], as one plane. A last bit, 0 for r and 1 for m, keeps them from being equal."""
         last = Planes.zeros(self.holder, 1, r.shape[-1] * LANES)
         r, m = np.concatenate([r, last.data], axis=1), np.concatenate([m, (~last).data], axis=1)
-        return trees.chunked(
-            [
-                trees.greater_steps(self._gates, r[..., chunk], m[..., chunk], exact=False)
-                for chunk in trees.in_chunks(r.shape[-1])
-            ]
-        )
+        steps = partial(trees.greater_steps, self._gates, exact=False)
+        return np.concatenate(trees.run_in_chunks(steps, r, m), axis=-1)
 
     def is_positive(self, x: RingShare) -> MaskedShare:
         return self.to_ring(self.negative(0 - x))

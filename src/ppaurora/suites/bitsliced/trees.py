@@ -13,12 +13,12 @@ the last bit of a.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from ppaurora.sharing.shares import Words
-from ppaurora.suites.bitsliced.gates import Gates, Steps, run_together
+from ppaurora.suites.bitsliced.gates import Gates, Steps, T, run_together
 
 CHUNK_WORDS = 2048
 
@@ -84,10 +84,10 @@ def invert(gates: Gates, planes: Words) -> Words:
 
 
 def in_chunks(words: int) -> list[slice]:
-    """Stretches of words that fit a cache, run side by side."""
+    """Stretches of words, so that one can compute while another waits for the peer."""
     return [slice(start, start + CHUNK_WORDS) for start in range(0, words, CHUNK_WORDS)]
 
 
-def chunked(steps: Sequence[Steps[Words]]) -> Words:
-    """The results of chunks, in order, as one."""
-    return np.concatenate(run_together(steps), axis=-1)
+def run_in_chunks(steps: Callable[[Words, Words], Steps[T]], a: Words, b: Words) -> list[T]:
+    """The steps on every chunk of both operands, side by side; the results in order."""
+    return run_together([steps(a[..., chunk], b[..., chunk]) for chunk in in_chunks(a.shape[-1])])

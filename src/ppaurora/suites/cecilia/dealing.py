@@ -13,6 +13,7 @@ Whatever `reveal` and `to_helper` show must be uniform or masked, or be an openi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -106,7 +107,7 @@ class Dealing:
         self._channel.send(to, *(algebra.to_wire(values) for algebra, values in parts))
 
     def receive(self, sender: Role, kinds: Kinds) -> list[Array]:
-        lengths = [algebra.wire_bytes(_count(shape)) for algebra, shape in kinds]
+        lengths = [algebra.wire_bytes(math.prod(shape)) for algebra, shape in kinds]
         payload = self._channel.receive(sender, sum(lengths))
         values: list[Any] = []
         start = 0
@@ -118,9 +119,5 @@ class Dealing:
 
 def message_cost(kinds: Kinds, messages: int, rounds: int = 1) -> Cost:
     """What it costs to send these values as one frame, `messages` times."""
-    payload = sum(algebra.wire_bytes(_count(shape)) for algebra, shape in kinds)
+    payload = sum(algebra.wire_bytes(math.prod(shape)) for algebra, shape in kinds)
     return Cost(messages, messages * (HEADER_BYTES + payload), rounds)
-
-
-def _count(shape: Shape) -> int:
-    return int(np.prod(shape, dtype=np.int64))
