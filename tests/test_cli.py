@@ -423,4 +423,4 @@ def test_interrupted(command: CommandLine, files: list[Path], monkeypatch: pytes
     monkeypatch.setattr("ppaurora.cli.evaluate.evaluate_samples", interrupt)
     finished = command("evaluate", *files)
     assert (finished.code, finished.out) == (130, "")
-    assert finished.err.strip() == "ppaurora: interrupted; nothing was kept"
+    assert finished.err.strip() == "ppaurora: interrupted"

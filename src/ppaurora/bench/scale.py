@@ -6,27 +6,19 @@ says more than seconds on somebody's machine.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ppaurora.bench.plain import checked_difference, pooled
+from ppaurora.bench.synthetic import Owner, synthetic_owners
 from ppaurora.channel.shaped import Network
-from ppaurora.errors import InputError, PpauroraError
 from ppaurora.evaluation import evaluate
 from ppaurora.party.context import Progress
 
 METRICS = ("auroc", "aupr")
-TOLERANCE = 1e-9
 SEED = 2023
 HEADINGS = ("samples", "owners", "via", "network", "seconds", "x plain", "MB sent", "rounds", "peak MB")
-
-
-class WrongResultError(PpauroraError):
-    """A measured run gave another number than scikit-learn on the pooled data."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +46,7 @@ class Measurement:
     seconds: float
     plain_seconds: float
     bytes: int
+    bytes_by_party: dict[str, int]
     rounds: int
     peak_bytes: dict[str, int]
     difference: float
@@ -90,34 +83,15 @@ def settings(
     ]
 
 
-def make_owners(setting: Setting) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
-    """Equal parts of data whose labels follow the scores; one score in a hundred is tied."""
-    random = np.random.default_rng(SEED)
-    scores = random.random(setting.samples)
-    tied = random.random(setting.samples) < 0.01
-    scores[tied] = np.round(scores[tied], 2)
-    if setting.key_bits == 32:
-        scores = scores.astype(np.float32).astype(np.float64)
-    labels = random.random(setting.samples) < scores
-    return [(labels[part], scores[part]) for part in np.split(np.arange(setting.samples), setting.owners)]
-
-
-def plain(owners: Sequence[tuple[NDArray[np.bool_], NDArray[np.float64]]]) -> tuple[dict[str, float], float]:
-    """The same metrics by scikit-learn on the pooled data, and the seconds they took."""
-    try:
-        from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
-    except ImportError:
-        raise InputError("benchmarks compare with scikit-learn: pip install 'ppaurora[demo]'") from None
-    labels, scores = (np.concatenate(column) for column in zip(*owners, strict=True))
-    start = time.perf_counter()
-    precision, recall, _ = precision_recall_curve(labels, scores)
-    values = {"auroc": float(roc_auc_score(labels, scores)), "aupr": float(auc(recall, precision))}
-    return values, time.perf_counter() - start
+def make_owners(setting: Setting) -> list[Owner]:
+    """Equal parts; one score in a hundred is tied."""
+    sizes = [setting.samples // setting.owners] * setting.owners
+    return synthetic_owners(sizes, SEED, ties=True, single_precision=setting.key_bits == 32)
 
 
 def measure(setting: Setting, network: Network | None, progress: Progress) -> Measurement:
     owners = make_owners(setting)
-    expected, plain_seconds = plain(owners)
+    expected, plain_seconds = pooled(owners, METRICS)
     report = evaluate(
         owners,
         metrics=METRICS,
@@ -127,15 +101,14 @@ def measure(setting: Setting, network: Network | None, progress: Progress) -> Me
         progress=progress,
         timeout=600.0,
     )
-    difference = max(abs(report.metrics[name] - expected[name]) for name in METRICS)
-    if difference > TOLERANCE:
-        raise WrongResultError(f"{setting}: differs from the pooled value by {difference:.1e}")
+    difference = checked_difference(str(setting), report.metrics, expected)
     return Measurement(
         **asdict(setting),
         network="loopback" if network is None else str(network),
         seconds=report.cost.seconds,
         plain_seconds=plain_seconds,
         bytes=report.cost.bytes,
+        bytes_by_party=report.cost.bytes_by_party,
         rounds=report.cost.rounds,
         peak_bytes=report.cost.peak_bytes_by_party,
         difference=difference,
@@ -147,10 +120,6 @@ def run_scale(
 ) -> Iterator[Measurement]:
     for setting in chosen:
         yield measure(setting, network, progress_for(setting))
-
-
-def to_rows(measurements: Sequence[Measurement]) -> list[dict[str, Any]]:
-    return [asdict(measurement) for measurement in measurements]
 
 
 def markdown_table(rows: Sequence[dict[str, Any]]) -> str:

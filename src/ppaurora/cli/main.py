@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"ppaurora: {error}", err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
-        click.echo("ppaurora: interrupted; nothing was kept", err=True)
+        click.echo("ppaurora: interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()

@@ -1,26 +1,23 @@
-"""`ppaurora bench`: measurements, printed and saved."""
+"""`ppaurora bench scale`."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ppaurora.bench.environment import environment
+from ppaurora.bench.results import Results
 from ppaurora.bench.scale import (
     HEADINGS,
     SEED,
     Measurement,
     Setting,
-    markdown_table,
     run_scale,
     settings,
-    to_rows,
 )
 from ppaurora.channel.shaped import Network
 from ppaurora.cli.progress import progress_bar
@@ -33,12 +30,7 @@ LARGE = 10_000_000
 OWNERS = (2, 8, 32)
 
 
-@click.group("bench")
-def bench_group() -> None:
-    """Measure what a run costs."""
-
-
-@bench_group.command("scale")
+@click.command("scale")
 @click.option(
     "--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Numbers of samples in all."
 )
@@ -80,8 +72,7 @@ def scale_command(
         _names(transports),
         int(key_bits),
     )
-    earlier = _runs(save) if save.exists() else []
-    where = environment()
+    results = Results(save, SEED)
     done: list[Measurement] = []
     with progress_bar() as progress:
 
@@ -90,45 +81,8 @@ def scale_command(
 
         for measurement in run_scale(chosen, network, progress_for):
             done.append(measurement)
-            # After every run, so that an interrupted evening is not lost.
-            run = {"environment": where, "seed": SEED, "measurements": to_rows(done)}
-            _save(save, [*earlier, run])
+            results.add(asdict(measurement))
     _print(done)
-
-
-@bench_group.command("table")
-@click.argument("saved", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option(
-    "--into",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Replace the table between this file's markers for SAVED instead of printing.",
-)
-def table_command(saved: Path, into: Path | None) -> None:
-    """SAVED measurements as a Markdown table."""
-    table = markdown_table([row for run in _runs(saved) for row in run["measurements"]])
-    if into is None:
-        click.echo(table)
-        return
-    begin, end = (f"<!-- from {saved.as_posix()}: {word} -->" for word in ("begin", "end"))
-    text = into.read_text()
-    if text.count(begin) != 1 or text.count(end) != 1:
-        raise InputError(f"{into}: needs the lines '{begin}' and '{end}' once each")
-    head, rest = text.split(begin)
-    into.write_text(f"{head}{begin}\n{table}\n{end}{rest.split(end)[1]}")
-
-
-def _runs(path: Path) -> list[dict[str, Any]]:
-    """What earlier runs of the command saved, each with the machine and versions it ran on."""
-    try:
-        runs: list[dict[str, Any]] = json.loads(path.read_text())["runs"]
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: holds no saved measurements; name another file") from None
-    return runs
-
-
-def _save(path: Path, runs: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"runs": runs}, indent=2) + "\n")
 
 
 def _numbers(text: str, option: str) -> list[int]:

@@ -1,0 +1,119 @@
+"""Tables of the reproduction: the printed figures, and what was measured beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ppaurora.bench.paper.experiments import NETWORKS, PROTOCOLS, Experiment, Measured
+from ppaurora.bench.paper.printed import METRICS, OWNERS, PRINTED, SETTINGS, Setting
+
+MEGABYTE = 1e6
+LARGEST = OWNERS[-1]
+
+
+class Measurements:
+    """What was measured, by experiment; the latest of several."""
+
+    def __init__(self, measured: Iterable[Measured]) -> None:
+        self._found = {one.experiment: one for one in measured}
+
+    def get(self, setting: Setting, metric: str, network: str, protocol: str) -> Measured | None:
+        asked = setting if protocol == "paper" else Setting(setting.sizes)
+        return self._found.get(Experiment(asked, metric, network, protocol))
+
+    def any_network(self, setting: Setting, metric: str, protocol: str) -> Measured | None:
+        """Traffic and rounds are the same on every network."""
+        found = (self.get(setting, metric, network, protocol) for network in NETWORKS)
+        return next((one for one in found if one is not None), None)
+
+
+def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """A table whose first `left` columns are text, the others numbers."""
+    rule = ["---"] * left + ["--:"] * (len(headings) - left)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (headings, rule, *rows))
+
+
+def cost_table(measurements: Measurements, metric: str) -> str:
+    """Traffic in all, rounds and seconds, for every setting of the paper."""
+    headings = ["owners x samples", "delta", "printed MB", "printed s"]
+    for protocol in PROTOCOLS:
+        headings += [f"{protocol} MB", "rounds", *(f"{network} s" for network in NETWORKS)]
+    headings += ["printed / fast MB", "printed / fast s (WAN)"]
+    rows = []
+    for setting in SETTINGS:
+        printed = PRINTED[metric, setting]
+        cells = [setting.owners, str(setting.delta), f"{printed.total:,.2f}", f"{printed.seconds:,.2f}"]
+        for protocol in PROTOCOLS:
+            found = measurements.any_network(setting, metric, protocol)
+            cells += ["", ""] if found is None else [f"{found.bytes / MEGABYTE:,.2f}", f"{found.rounds:,}"]
+            for network in NETWORKS:
+                on = measurements.get(setting, metric, network, protocol)
+                cells.append("" if on is None else f"{on.seconds:,.2f}")
+        fast = measurements.any_network(setting, metric, "fast")
+        slow = measurements.get(setting, metric, "WAN", "fast")
+        cells.append("" if fast is None else f"{printed.total * MEGABYTE / fast.bytes:,.0f}")
+        cells.append("" if slow is None else f"{printed.seconds / slow.seconds:,.0f}")
+        rows.append(cells)
+    return markdown(headings, rows)
+
+
+def party_table(measurements: Measurements, metric: str) -> str:
+    """Megabytes that each party sends."""
+    parties = ("proxy 0", "proxy 1", "helper")
+    headings = ["owners x samples", "delta"]
+    headings += [f"{source} {party}" for source in ("printed", *PROTOCOLS) for party in parties]
+    rows = []
+    for setting in SETTINGS:
+        printed = PRINTED[metric, setting]
+        cells = [setting.owners, str(setting.delta)]
+        cells += [f"{part:,.2f}" for part in (printed.proxy_0, printed.proxy_1, printed.helper)]
+        for protocol in PROTOCOLS:
+            found = measurements.any_network(setting, metric, protocol)
+            cells += (
+                [""] * 3 if found is None else [f"{part / MEGABYTE:,.2f}" for part in found.bytes_by_party]
+            )
+        rows.append(cells)
+    return markdown(headings, rows)
+
+
+def headline_table(measurements: Measurements) -> str:
+    """The largest setting without openings: 8 x 1,000 samples, delta 1."""
+    headings = ["8 x 1,000 samples", "printed MB", "fast MB", "1 /", "printed s", "fast s, WAN", "1 /"]
+    headings += ["paper s, LAN", "fast s, LAN", "1 /"]
+    rows = []
+    for metric, title in METRICS.items():
+        printed = PRINTED[metric, LARGEST]
+        wan, lan, paper = (
+            measurements.get(LARGEST, metric, network, protocol)
+            for network, protocol in (("WAN", "fast"), ("LAN", "fast"), ("LAN", "paper"))
+        )
+        cells = [title, f"{printed.total:,.2f}"]
+        cells += ["", ""] if wan is None else _beside(printed.total, wan.bytes / MEGABYTE)
+        cells += [f"{printed.seconds:,.2f}"]
+        cells += ["", ""] if wan is None else _beside(printed.seconds, wan.seconds)
+        cells += ["" if paper is None else f"{paper.seconds:,.2f}"]
+        cells += ["", ""] if lan is None or paper is None else _beside(paper.seconds, lan.seconds)
+        rows.append(cells)
+    return markdown(headings, rows)
+
+
+def _beside(theirs: float, ours: float) -> list[str]:
+    """Ours, and how many times as much theirs is."""
+    return [f"{ours:,.2f}", f"{theirs / ours:,.0f}"]
+
+
+def report(measured: Iterable[Measured]) -> str:
+    """All tables, as `ppaurora bench paper` writes them."""
+    measurements = Measurements(measured)
+    lines = [
+        "# The paper's evaluation, run again",
+        "",
+        "LAN is 0.18 ms round trip, WAN 10 ms. MB are millions of bytes that all parties send together; the",
+        "printed figures are the paper's, whose times fit its WAN.",
+        "",
+        headline_table(measurements),
+    ]
+    for metric, title in METRICS.items():
+        lines += ["", f"## {title}", "", cost_table(measurements, metric)]
+        lines += ["", "MB sent by each party:", "", party_table(measurements, metric)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,61 @@
+"""Where measurements are kept: JSON, each run with the machine and versions it ran on.
+
+    {"runs": [{"environment": {...}, "seed": 2023, "measurements": [{...}, ...]}, ...]}
+
+Files in `benchmarks/results/` are committed; documents are written from them, see `bench.documents`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ppaurora.bench.environment import environment
+from ppaurora.errors import InputError
+
+Row = dict[str, Any]
+
+
+class Results:
+    """A file of measurements. New ones join it one by one, so that an interrupted evening is not lost."""
+
+    def __init__(self, path: Path, seed: int | None = None) -> None:
+        self._path = path
+        self._earlier = load_runs(path) if path.exists() else []
+        self._run: dict[str, Any] = {"environment": environment(), "seed": seed, "measurements": []}
+
+    def rows(self) -> list[Row]:
+        """Of all runs, oldest first."""
+        return rows_of([*self._earlier, self._run])
+
+    def add(self, row: Row) -> None:
+        self._run["measurements"].append(row)
+        save_json(self._path, {"runs": [*self._earlier, self._run]})
+
+
+def load_runs(path: Path) -> list[dict[str, Any]]:
+    try:
+        runs = json.loads(path.read_text())["runs"]
+        rows_of(runs)
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: holds no saved measurements; name another file") from None
+    return list(runs)
+
+
+def rows_of(runs: list[dict[str, Any]]) -> list[Row]:
+    return [row for run in runs for row in run["measurements"]]
+
+
+def load_rows(path: Path) -> list[Row]:
+    return rows_of(load_runs(path))
+
+
+def save_json(path: Path, content: Mapping[str, Any]) -> None:
+    """All of it or nothing, also if the machine stops in between."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(json.dumps(content, indent=1) + "\n")
+    os.replace(beside, path)

@@ -1,0 +1,94 @@
+"""`ppaurora bench paper`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ppaurora.bench.paper.experiments import (
+    NETWORKS,
+    PROTOCOLS,
+    SEED,
+    Estimate,
+    Experiment,
+    Measured,
+    all_experiments,
+    measure,
+    quick_experiments,
+)
+from ppaurora.bench.paper.figures import draw_all
+from ppaurora.bench.paper.tables import report
+from ppaurora.bench.results import Results
+from ppaurora.cli.progress import progress_bar
+from ppaurora.party.context import Progress
+
+
+@click.command("paper")
+@click.option("--quick", is_flag=True, help="A few minutes instead of an evening: small settings only.")
+@click.option("--network", type=click.Choice([*NETWORKS]), help="Only this one of the two networks.")
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="Only this one of the two protocols.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="bench-paper",
+    show_default=True,
+    help="Folder for paper.json, paper.md and the figures.",
+)
+def paper_command(quick: bool, network: str | None, protocol: str | None, out: Path) -> None:
+    """The paper's evaluation: both protocols beside the paper's printed traffic and time.
+
+    What is in --out already is not measured again: an interrupted run goes on where it stopped.
+    """
+    results = Results(out / "paper.json", SEED)
+    chosen = [
+        experiment
+        for experiment in (quick_experiments() if quick else all_experiments())
+        if network in (None, experiment.network) and protocol in (None, experiment.protocol)
+    ]
+    try:
+        _measure(chosen, results)
+    finally:
+        measured = [Measured.of_row(row) for row in results.rows()]
+        if measured:
+            text = report(measured)
+            (out / "paper.md").write_text(text)
+            figures = draw_all(measured, out)
+            click.echo(text)
+            click.echo(
+                f"saved: {', '.join(str(path) for path in [out / 'paper.json', out / 'paper.md', *figures])}"
+            )
+
+
+def _measure(chosen: Sequence[Experiment], results: Results) -> None:
+    """What is missing, with one line per run."""
+    done = {Measured.of_row(row).experiment for row in results.rows()}
+    missing = [experiment for experiment in chosen if experiment not in done]
+    estimate = Estimate()
+    click.echo(
+        f"{len(missing)} runs, {len(chosen) - len(missing)} measured before; {_left(estimate, missing)}",
+        err=True,
+    )
+    for number, experiment in enumerate(missing, start=1):
+        start = time.monotonic()
+        with progress_bar() as progress:
+            measured = measure(experiment, _named(experiment, progress))
+        results.add(asdict(measured))
+        estimate.learn(experiment, time.monotonic() - start)
+        click.echo(
+            f"[{number}/{len(missing)}] {experiment}: {measured.seconds:.2f} s, "
+            f"{measured.bytes / 1e6:.1f} MB, {measured.rounds} rounds; {_left(estimate, missing[number:])}",
+            err=True,
+        )
+
+
+def _named(experiment: Experiment, progress: Progress) -> Progress:
+    return lambda step, done, total: progress(f"{experiment}: {step}", done, total)
+
+
+def _left(estimate: Estimate, experiments: Sequence[Experiment]) -> str:
+    minutes, seconds = divmod(round(estimate.seconds(experiments)), 60)
+    return f"about {minutes} min {seconds:02} s left"
