@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,8 +11,6 @@ from pathlib import Path
 import click
 
 from ppaurora.bench.paper.experiments import (
-    NETWORKS,
-    PROTOCOLS,
     SEED,
     Estimate,
     Experiment,
@@ -24,13 +23,15 @@ from ppaurora.bench.paper.figures import draw_all
 from ppaurora.bench.paper.tables import report
 from ppaurora.bench.results import Results
 from ppaurora.cli.progress import progress_bar
+from ppaurora.errors import InputError
 from ppaurora.party.context import Progress
 
 
 @click.command("paper")
 @click.option("--quick", is_flag=True, help="A few minutes instead of an evening: small settings only.")
-@click.option("--network", type=click.Choice([*NETWORKS]), help="Only this one of the two networks.")
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="Only this one of the two protocols.")
+@click.option(
+    "--only", metavar="REGEX", default="", help="Only runs whose name fits, for instance 'fast, WAN'."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -38,17 +39,20 @@ from ppaurora.party.context import Progress
     show_default=True,
     help="Folder for paper.json, paper.md and the figures.",
 )
-def paper_command(quick: bool, network: str | None, protocol: str | None, out: Path) -> None:
+def paper_command(quick: bool, only: str, out: Path) -> None:
     """The paper's evaluation: both protocols beside the paper's printed traffic and time.
 
     What is in --out already is not measured again: an interrupted run goes on where it stopped.
     """
     results = Results(out / "paper.json", SEED)
-    chosen = [
-        experiment
-        for experiment in (quick_experiments() if quick else all_experiments())
-        if network in (None, experiment.network) and protocol in (None, experiment.protocol)
-    ]
+    try:
+        wanted = re.compile(only)
+    except re.error as error:
+        raise InputError(f"--only '{only}' is not a regular expression: {error}") from None
+    experiments = quick_experiments() if quick else all_experiments()
+    chosen = [experiment for experiment in experiments if wanted.search(str(experiment))]
+    if not chosen:
+        raise InputError(f"no run's name fits --only '{only}'; a name is for instance '{experiments[0]}'")
     try:
         _measure(chosen, results)
     finally:

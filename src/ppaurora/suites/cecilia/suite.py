@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.party.context import Context
-from ppaurora.role import Role
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
 from ppaurora.sharing.shares import BitShare, RingShare, Words
 from ppaurora.suites.arrays import ArrayRecords, ArraySuite
@@ -57,17 +56,16 @@ class CeciliaSuite(ArraySuite):
         self._context.progress(step, done, total)
 
     def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
-        """OPENING. The proxies reveal x to each other, and proxy 0 tells the helper.
+        """OPENING. The proxies reveal x to each other and, in fresh parts, to the helper.
 
         It has to know because it runs the same algorithm, whose course depends on x.
         """
         self._context.openings[name] += x.values.size
         if self._role.is_helper:
-            (opened,) = self._dealing.receive(Role.PROXY_0, [(RING, x.shape)])
-            return opened
-        (opened,) = self._dealing.reveal([(RING, x.values)])()
-        if self._role is Role.PROXY_0:
-            self._dealing.send(Role.HELPER, [(RING, opened)])
+            return self._dealing.at_helper(RING, x.shape)
+        sums = self._dealing.reveal([(RING, x.values)])
+        self._dealing.to_helper(RING, x.values + self._dealing.zero(RING, x.shape))
+        (opened,) = sums()
         return opened
 
     def mul(self, x: RingShare, y: RingShare) -> RingShare:
