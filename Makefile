@@ -1,8 +1,9 @@
 # `make demo` and `make test` set up everything they need in .venv.
 PYTHON ?= python3
+PEERS_PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint format lock clean
+.PHONY: demo test lint format peers lock clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
@@ -26,10 +27,20 @@ format: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Needs uv; rewrites requirements.lock from pyproject.toml for every supported Python.
+# Other systems to compare with: ppaurora bench peers.
+peers: .venv-peers/ready
+
+.venv-peers/ready: requirements-peers.lock
+	@$(PEERS_PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "the peers need Python 3.11; name it with: make PEERS_PYTHON=... peers")'
+	$(PEERS_PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-peers.lock
+	@touch $@
+
+# Needs uv; rewrites requirements.lock from pyproject.toml for every supported Python, and that of the peers.
 lock:
 	uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev \
 		--no-emit-package ppaurora --no-header pyproject.toml -o requirements.lock
+	uv pip compile --quiet --generate-hashes --python-version 3.11 --group peers --no-header -o requirements-peers.lock
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

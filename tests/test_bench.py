@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from ppaurora.bench import scale
+from ppaurora.bench.plain import WrongResultError
 from ppaurora.channel import Channel, memory_transports
 from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.cli.main import cli
@@ -88,11 +89,13 @@ def test_shapes_are_parsed() -> None:
 
 
 def test_a_wrong_result_stops_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = scale.plain
+    honest = scale.pooled
     monkeypatch.setattr(
-        scale, "plain", lambda owners: ({name: v + 2e-9 for name, v in honest(owners)[0].items()}, 1.0)
+        scale,
+        "pooled",
+        lambda owners, metrics: ({name: v + 2e-9 for name, v in honest(owners, metrics)[0].items()}, 1.0),
     )
-    with pytest.raises(scale.WrongResultError, match="differs"):
+    with pytest.raises(WrongResultError, match="differs"):
         scale.measure(scale.Setting(60, 3, "memory"), None, no_progress)
 
 
@@ -127,22 +130,6 @@ def test_scale_prints_and_saves(tmp_path: Path) -> None:
     runs = json.loads(saved.read_text())["runs"]
     assert [[row["owners"] for row in run["measurements"]] for run in runs] == [[2, 3], [2, 3]]
     assert all(run["environment"]["cores"] >= 1 for run in runs)
-    table = CliRunner().invoke(cli, ["bench", "table", str(saved)])
-    assert table.output.strip() == scale.markdown_table([row for run in runs for row in run["measurements"]])
-
-
-def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
-    row = scale.to_rows([scale.measure(scale.Setting(60, 3, "memory"), None, no_progress)])
-    saved, page = tmp_path / "saved.json", tmp_path / "page.md"
-    saved.write_text(json.dumps({"runs": [{"measurements": row}]}))
-    begin, end = (f"<!-- from {saved.as_posix()}: {word} -->" for word in ("begin", "end"))
-    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
-    assert CliRunner().invoke(cli, ["bench", "table", str(saved), "--into", str(page)]).exit_code == 0
-    assert page.read_text() == f"before\n{begin}\n{scale.markdown_table(row)}\n{end}\nafter\n"
-    page.write_text("no markers")
-    refused = CliRunner().invoke(cli, ["bench", "table", str(saved), "--into", str(page)])
-    assert isinstance(refused.exception, InputError)
-    assert page.read_text() == "no markers"
 
 
 def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from ppaurora.algorithms.curves import areas
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
-from ppaurora.algorithms.order import sorted_flags
+from ppaurora.algorithms.order import count_ascents
 from ppaurora.randomness import Stream
 from ppaurora.role import Role
 from ppaurora.sharing import RingShare
+from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.division import bits_per_step
 from ppaurora.suites.bitsliced.records import PlaneRecords
@@ -127,14 +128,14 @@ def test_exchange_moves_labels_with_keys_at_every_width(key_bits: int) -> None:
         assert planes[-1].tolist() == [key & 1 for key in keys]
 
 
-def test_all_of() -> None:
-    groups = [[1] * 200, [1] * 63 + [0], [0], [1], [], [1] * 64 + [0] + [1] * 300]
+def test_count_ones() -> None:
+    flags = [1] * 200 + [1] * 63 + [0, 0, 1] + [1] * 64 + [0] + [1] * 300
+    lengths = [200, 64, 1, 1, 0, 365]
 
     def algorithm(suite: BitslicedSuite, lists: list[PlaneRecords]) -> Any:
-        return suite.all_of([records.keys for records in lists])
+        return suite.count_ones(lists[0].keys, spans(lengths))
 
-    run = unsorted_planes(algorithm, *groups, key_bits=1)
-    assert run.value[0].tolist() == [1, 0, 0, 1, 1, 0]
+    assert unsorted_planes(algorithm, flags, key_bits=1).value.tolist() == [200, 63, 0, 1, 0, 364]
 
 
 quotients = st.integers(1, 2**40).flatmap(lambda d: st.tuples(st.integers(0, d), st.just(d)))
@@ -236,10 +237,11 @@ def test_declared_costs_over_lists(lengths: list[int]) -> None:
     lists = [[1] * length for length in lengths]
     bare = unsorted_planes(lambda suite, records: None, *lists, key_bits=1).cost
     assert bare == costs.inputs(1, lengths)
-    folded = unsorted_planes(
-        lambda suite, records: suite.all_of([r.keys for r in records]), *lists, key_bits=1
+    halves = [slice(0, lengths[0] // 2), slice(lengths[0] // 2, None)]
+    counted = unsorted_planes(
+        lambda suite, records: suite.count_ones(records[0].keys, halves), *lists, key_bits=1
     )
-    assert folded.cost == bare + costs.all_of(lengths)
+    assert counted.cost == bare + costs.count_ones(lengths[0], 2)
     opened = unsorted_planes(lambda suite, records: suite.open(records[0].keys, "test"), *lists, key_bits=1)
     assert opened.cost == bare + costs.open_to_servers(lengths[0])
 
@@ -253,8 +255,8 @@ def test_an_exchange_stays_below_its_bytes() -> None:
 
 
 def fast(suite: BitslicedSuite, lists: list[PlaneRecords]) -> RingShare:
-    in_order = sorted_flags(suite, lists)
-    return areas(suite, merge_all(suite, lists, merge_network), METRICS, in_order)
+    ascents = count_ascents(suite, lists)
+    return areas(suite, merge_all(suite, lists, merge_network), METRICS, ascents)
 
 
 @settings(max_examples=25, deadline=None)
@@ -280,8 +282,8 @@ def test_an_unsorted_list_is_noticed_wherever_it_is() -> None:
     for place in (0, 62, 63, 64, 98):
         bad = good.copy()
         bad[place], bad[place + 1] = bad[place + 1], bad[place]
-        run = unsorted_planes(sorted_flags, good, bad, [5], good[:2], key_bits=32)
-        assert run.value[0].tolist() == [1, 0, 1, 1]
+        run = unsorted_planes(count_ascents, good, bad, [5], good[:2], key_bits=32)
+        assert run.value.tolist() == [0, 1, 0, 0]
 
 
 def test_an_unsorted_list_leaves_nothing_but_its_flag() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from ppaurora.bench.scale import markdown_table
+from ppaurora.bench.documents import stale_documents, stale_figures
+from ppaurora.cli.main import cli
+from ppaurora.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -32,12 +35,47 @@ def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -
     assert sent > rounds > 0
 
 
-def test_the_readmes_cost_table_is_the_measured_one() -> None:
-    runs = json.loads((ROOT / "benchmarks/results/scale.json").read_text())["runs"]
-    rows = [row for run in runs for row in run["measurements"]]
-    marker = "<!-- from benchmarks/results/scale.json: {} -->"
-    table = README.split(marker.format("begin"))[1].split(marker.format("end"))[0].strip()
-    assert table == markdown_table(rows)
+def test_tables_and_figures_are_what_was_measured() -> None:
+    assert stale_documents(ROOT) == {}
+    assert stale_figures(ROOT) == []
+
+
+def copy_of_the_documents(folder: Path) -> Path:
+    for name in ("README.md", "docs", "benchmarks"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    return folder
+
+
+def test_other_measurements_make_documents_and_figures_stale(tmp_path: Path) -> None:
+    root = copy_of_the_documents(tmp_path)
+    for file in (root / "benchmarks/results").glob("*.json"):
+        file.write_text(re.sub(r"(\"seconds\": |\"median\": )", r"\g<1>1", file.read_text()))
+    check = CliRunner().invoke(cli, ["bench", "docs", "--check", "--root", str(root)])
+    assert isinstance(check.exception, InputError)
+    for name in (
+        "README.md",
+        "docs/performance.md",
+        "docs/figures/paper-samples.svg",
+        "docs/figures/stability.svg",
+    ):
+        assert name in str(check.exception)
+    assert CliRunner().invoke(cli, ["bench", "docs", "--root", str(root)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["bench", "docs", "--check", "--root", str(root)]).exit_code == 0
+
+
+def test_a_block_of_unknown_name_is_refused(tmp_path: Path) -> None:
+    root = copy_of_the_documents(tmp_path)
+    (root / "README.md").write_text("<!-- generated: nonsense -->\n<!-- end of generated -->\n")
+    with pytest.raises(InputError, match="nonsense"):
+        stale_documents(root)
+
+
+def test_missing_results_are_named(tmp_path: Path) -> None:
+    root = copy_of_the_documents(tmp_path)
+    (root / "benchmarks/results/scale.json").unlink()
+    with pytest.raises(InputError, match=r"scale\.json is missing"):
+        stale_documents(root)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -48,9 +86,10 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 
 def openings_in_the_code() -> set[str]:
-    """The names that calls of `suite.open` carry, anywhere in the package."""
+    """The names that calls of `suite.open` carry, anywhere but in measurements, whose data is made up."""
     names = set()
-    for source in (ROOT / "src/ppaurora").rglob("*.py"):
+    package = ROOT / "src/ppaurora"
+    for source in set(package.rglob("*.py")) - set((package / "bench").rglob("*.py")):
         for node in ast.walk(ast.parse(source.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("suite.open", "self.open", "s.open"):
                 names |= {

@@ -14,7 +14,7 @@ import numpy as np
 from ppaurora.algorithms.scan import previous_flagged
 from ppaurora.errors import InputError
 from ppaurora.sharing.shares import RingShare, concat, stack
-from ppaurora.suites.base import Flags, Keys, Records, Suite
+from ppaurora.suites.base import Keys, Records, Suite
 
 PRECISION_BITS = 33
 _MOST_SAMPLES = (1 << 25) - 1
@@ -127,19 +127,24 @@ def denominator_bound(samples: int) -> int:
     return max(samples * samples // 2, samples * (2 << PRECISION_BITS), 1)
 
 
-def areas(suite: Suite, records: Records, metrics: Sequence[str], in_order: Flags | None = None) -> RingShare:
+def areas(
+    suite: Suite, records: Records, metrics: Sequence[str], ascents: RingShare | None = None
+) -> RingShare:
     """Rows (mantissa, exponent), one column per metric, after a column (1, 0).
 
-    All is zero if the list has one class only, whichever class it is, or if a flag of `in_order` is
-    zero. Those flags, if given, follow as columns (flag, 0).
+    All is zero if the list has one class only, whichever class it is, or if the owners' lists, of
+    which `ascents` counts the places out of order, were not all sorted. Given those, columns
+    (flag, 0) follow, 1 for every list that was.
     """
     with suite.step("curve"):
         curve = Curve(suite, records, sorted({name for m in metrics for name in METRICS[m].at_ends}))
         fractions = [METRICS[metric].fraction(curve) for metric in metrics]
-        defined = suite.is_positive(curve.class_product)
-        if in_order is not None:
-            flags = suite.to_ring(in_order)
-            defined = suite.mul(defined, suite.to_ring(suite.all_of([in_order])))
+        if ascents is None:
+            defined = suite.is_positive(curve.class_product)
+        else:
+            positive = suite.is_positive(concat([curve.class_product, ascents.sum(), ascents]))
+            defined = suite.mul(positive[:1], 1 - positive[1:2])
+            in_order = 1 - positive[2:]
     with suite.step("division"):
         quotients = suite.rounded_quotient(
             concat([fraction.numerator for fraction in fractions]),
@@ -149,6 +154,6 @@ def areas(suite: Suite, records: Records, metrics: Sequence[str], in_order: Flag
         )
         first_column = stack([suite.constant(1), suite.constant(0)])
         released = suite.mul(defined, concat([first_column, quotients]))
-        if in_order is not None:
-            released = concat([released, stack([flags, flags * 0])])
+        if ascents is not None:
+            released = concat([released, stack([in_order, in_order * 0])])
         return released

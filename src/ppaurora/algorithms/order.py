@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from ppaurora.sharing.shares import RingShare
 from ppaurora.sharing.spans import spans
-from ppaurora.suites.base import Flags, Records, Suite, concat_records
+from ppaurora.suites.base import Records, Suite, concat_records
 
 
-def sorted_flags(suite: Suite, lists: Sequence[Records]) -> Flags:
-    """One secret flag per list: 1 where no key is larger than the one before it.
+def count_ascents(suite: Suite, lists: Sequence[Records]) -> RingShare:
+    """Per list, how many keys are larger than the one before them: 0 if it is sorted.
 
     Not opened: a server that deviates could make an opened bit depend on a score of its choice.
     """
     with suite.step("order check"):
-        neighbours = suite.compare(
+        descends = suite.compare(
             concat_records([records[:-1] for records in lists]).keys,
             concat_records([records[1:] for records in lists]).keys,
         )
-        places = spans(max(len(records) - 1, 0) for records in lists)
-        return suite.all_of([neighbours[place] for place in places])
+        neighbours = [max(len(records) - 1, 0) for records in lists]
+        return np.array(neighbours, dtype=np.uint64) - suite.count_ones(descends, spans(neighbours))

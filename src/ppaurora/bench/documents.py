@@ -1,4 +1,4 @@
-"""Tables and figures of speech in documents that are written from saved measurements.
+"""Tables and figures in documents that are made from saved measurements.
 
 A document marks the place; what stands between the marks is generated:
 
@@ -11,42 +11,94 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ppaurora.bench import scale
-from ppaurora.bench.results import load_rows
+from ppaurora.bench import correctness, growth, scale
+from ppaurora.bench.drawing import shows
+from ppaurora.bench.paper import figures
+from ppaurora.bench.paper.experiments import Measured
+from ppaurora.bench.paper.printed import METRICS
+from ppaurora.bench.paper.tables import Measurements, cost_table, headline_table, party_table
+from ppaurora.bench.results import Row, load_rows
 from ppaurora.errors import InputError
 
 DOCUMENTS = ("README.md", "docs/performance.md")
+FIGURES = "docs/figures"
 RESULTS = "benchmarks/results"
-
-Block = Callable[[Path], str]  # from the folder of results
-
-BLOCKS: Mapping[str, Block] = {
-    "scale": lambda results: scale.markdown_table(load_rows(results / "scale.json")),
-}
 
 _MARKED = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end of generated -->)", re.DOTALL)
 
 
-def regenerated(text: str, results: Path) -> str:
+class Saved:
+    """What benchmarks/results holds."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / RESULTS
+
+    def rows(self, name: str) -> list[Row]:
+        path = self._folder / f"{name}.json"
+        if not path.exists():
+            raise InputError(f"{path} is missing; measure it with 'ppaurora bench', see docs/performance.md")
+        return load_rows(path)
+
+    @property
+    def paper(self) -> Measurements:
+        return Measurements(Measured.of_row(row) for row in self.rows("paper"))
+
+
+def _paper_block(metric: str, saved: Saved) -> str:
+    return cost_table(saved.paper, metric)
+
+
+BLOCKS: Mapping[str, Callable[[Saved], str]] = {
+    "scale": lambda saved: scale.markdown_table(saved.rows("scale")),
+    "headline": lambda saved: headline_table(saved.paper),
+    **{f"paper-{metric}": partial(_paper_block, metric) for metric in METRICS},
+    "paper-parties": lambda saved: party_table(saved.paper, "auroc"),
+    "correctness": lambda saved: correctness.correctness_table(saved.rows("correctness")),
+    "exponents": lambda saved: growth.exponents_table(saved.rows("paper"), saved.rows("scale")),
+    "memory": lambda saved: growth.memory_sentence(saved.rows("scale")),
+    "projection": lambda saved: growth.projection_table(saved.rows("scale")),
+}
+
+
+def regenerated(text: str, saved: Saved) -> str:
     """The document with every marked block written anew."""
 
     def block(match: re.Match[str]) -> str:
         if match[2] not in BLOCKS:
             raise InputError(f"unknown block '{match[2]}' in a document; there are: {', '.join(BLOCKS)}")
-        return f"{match[1]}{BLOCKS[match[2]](results)}\n{match[4]}"
+        return f"{match[1]}{BLOCKS[match[2]](saved)}\n{match[4]}"
 
     return _MARKED.sub(block, text)
 
 
 def stale_documents(root: Path) -> dict[Path, str]:
     """What each document that is not what the results say should be instead."""
-    stale = {}
-    for name in DOCUMENTS:
-        path = root / name
-        text = path.read_text()
-        fresh = regenerated(text, root / RESULTS)
-        if fresh != text:
-            stale[path] = fresh
-    return stale
+    saved = Saved(root)
+    texts = {root / name: (root / name).read_text() for name in DOCUMENTS}
+    fresh = {path: regenerated(text, saved) for path, text in texts.items()}
+    return {path: fresh[path] for path in texts if fresh[path] != texts[path]}
+
+
+def stale_figures(root: Path) -> list[Path]:
+    """Figures that were drawn from other data than the results."""
+    return [path for path, shown in _shown(root).items() if not shows(path, shown)]
+
+
+def draw_figures(root: Path) -> None:
+    saved = Saved(root)
+    figures.draw_all(saved.paper, root / FIGURES)
+    correctness.draw_stability(saved.rows("stability"), root / FIGURES / "stability.svg")
+
+
+def _shown(root: Path) -> dict[Path, Any]:
+    """The data behind every figure."""
+    saved = Saved(root)
+    folder = root / FIGURES
+    return {
+        **{folder / one.file: figures.shown(one, saved.paper) for one in figures.FIGURES},
+        folder / "stability.svg": saved.rows("stability"),
+    }

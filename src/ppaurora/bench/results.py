@@ -22,9 +22,10 @@ Row = dict[str, Any]
 class Results:
     """A file of measurements. New ones join it one by one, so that an interrupted evening is not lost."""
 
-    def __init__(self, path: Path, seed: int | None = None) -> None:
+    def __init__(self, path: Path, seed: int | None = None, *, keep_earlier: bool = True) -> None:
+        earlier = load_runs(path) if path.exists() else []
         self._path = path
-        self._earlier = load_runs(path) if path.exists() else []
+        self._earlier = earlier if keep_earlier else []
         self._run: dict[str, Any] = {"environment": environment(), "seed": seed, "measurements": []}
 
     def rows(self) -> list[Row]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ppaurora.bench.markdown import markdown
 from ppaurora.bench.plain import checked_difference, pooled
 from ppaurora.bench.synthetic import Owner, synthetic_owners
 from ppaurora.channel.shaped import Network
@@ -124,9 +125,7 @@ def run_scale(
 
 def markdown_table(rows: Sequence[dict[str, Any]]) -> str:
     """The measurements as the README shows them."""
-    lines = ["| " + " | ".join(HEADINGS) + " |", "|--:|--:|---|---|--:|--:|--:|--:|--:|"]
     measurements = sorted(
         (Measurement(**row) for row in rows), key=lambda m: (m.network != "loopback", m.samples, m.owners)
     )
-    lines += ["| " + " | ".join(measurement.cells()) + " |" for measurement in measurements]
-    return "\n".join(lines)
+    return markdown(HEADINGS, [measurement.cells() for measurement in measurements], left=0)

@@ -38,7 +38,7 @@ _SECONDS_TO_START = 30.0
 _SECONDS_FOR_LAST_WORDS = 2.0
 # Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
 # back to the kernel each time. Elsewhere these variables mean nothing.
-_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
+ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
 
 
 def run_in_processes(
@@ -100,7 +100,7 @@ class _Parties:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=None if debugging else subprocess.DEVNULL,
-                env={**_ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={**ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             self._processes[role] = process
             self._last_heard[role] = time.monotonic()

@@ -12,7 +12,7 @@ from ppaurora.algorithms.curves import METRICS, areas, check_size
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
-from ppaurora.algorithms.order import sorted_flags
+from ppaurora.algorithms.order import count_ascents
 from ppaurora.errors import InputError
 from ppaurora.party.context import Context
 from ppaurora.sharing.shares import BitShare, RingShare
@@ -109,8 +109,8 @@ def run_fast(context: Context, job: Job, inputs: Sequence[PlanesShare]) -> Resul
     suite = BitslicedSuite(context, job.key_bits)
     with context.step("input"):
         lists = suite.inputs([share.planes for share in inputs], job.sizes)
-    in_order = sorted_flags(suite, lists)
+    ascents = count_ascents(suite, lists)
     with context.step("merge"):
         merged = merge_all(suite, lists, merge_network)
-    result = areas(suite, merged, job.metrics, in_order)
+    result = areas(suite, merged, job.metrics, ascents)
     return None if context.role.is_helper else ResultShare(suite.result_part(result))

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat
-from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.network import comparators, half_for, strides
 
@@ -42,20 +41,9 @@ class ArrayRecords:
 class ArraySuite(Suite):
     """What follows from the other functionalities where keys and flags are ring elements."""
 
-    def all_of(self, groups: Sequence[RingShare]) -> RingShare:
-        """By products: every group folded in half, all groups in the same rounds."""
-        lists = [group if len(group) else self.constant(1) for group in groups]
-        while any(len(flags) > 1 for flags in lists):
-            halves = [len(flags) // 2 for flags in lists]
-            products = self.mul(
-                concat([flags[:half] for flags, half in zip(lists, halves, strict=True)]),
-                concat([flags[half : 2 * half] for flags, half in zip(lists, halves, strict=True)]),
-            )
-            lists = [
-                concat([products[place], flags[2 * half :]])
-                for flags, half, place in zip(lists, halves, spans(halves), strict=True)
-            ]
-        return concat(lists)
+    def count_ones(self, flags: RingShare | BitShare, places: Sequence[slice]) -> RingShare:
+        ones = self.to_ring(flags)
+        return concat([ones[place].sum() for place in places])
 
     def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
         """As the paper does it: the divisors are public, and yet divided by in secret."""

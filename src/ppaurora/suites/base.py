@@ -97,8 +97,8 @@ class Suite(ABC):
         """Per pair, the record with the larger key to the left. Records of equal keys may trade places."""
 
     @abstractmethod
-    def all_of(self, groups: Sequence[Flags]) -> Flags:
-        """One flag per group: 1 where all of its flags are 1; an empty group gives 1."""
+    def count_ones(self, flags: Flags, places: Sequence[slice]) -> RingShare:
+        """How many flags are 1, for every stretch of them."""
 
     @abstractmethod
     def to_ring(self, flags: Flags | Labels) -> RingShare:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ppaurora.bench.drawing import COLOURS, new_figure, save_figure
-from ppaurora.bench.paper.experiments import NETWORKS, PROTOCOLS, Measured
+from ppaurora.bench.paper.experiments import NETWORKS, PROTOCOLS
 from ppaurora.bench.paper.printed import DELTAS, METRICS, OWNERS, PRINTED, SAMPLES, Setting
 from ppaurora.bench.paper.tables import Measurements
 
@@ -22,6 +22,10 @@ class Figure:
     label: str
     position: Callable[[Setting], int]
 
+    @property
+    def file(self) -> str:
+        return f"paper-{self.name}.svg"
+
 
 FIGURES = (
     Figure("samples", SAMPLES, "samples of each of 3 owners", lambda setting: setting.sizes[0]),
@@ -30,9 +34,13 @@ FIGURES = (
 )
 
 
-def draw_all(measured: Iterable[Measured], folder: Path) -> list[Path]:
-    measurements = Measurements(measured)
-    return [draw(figure, measurements, folder / f"paper-{figure.name}.svg") for figure in FIGURES]
+def draw_all(measurements: Measurements, folder: Path) -> list[Path]:
+    return [draw(figure, measurements, folder / figure.file) for figure in FIGURES]
+
+
+def shown(figure: Figure, measurements: Measurements) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """What the figure shows: curves by metric."""
+    return {metric: curves(figure, measurements, metric) for metric in METRICS}
 
 
 def curves(figure: Figure, measurements: Measurements, metric: str) -> dict[str, list[tuple[int, float]]]:
@@ -51,7 +59,7 @@ def curves(figure: Figure, measurements: Measurements, metric: str) -> dict[str,
 
 def draw(figure: Figure, measurements: Measurements, path: Path) -> Path:
     """One panel per metric, both axes logarithmic."""
-    drawn = {metric: curves(figure, measurements, metric) for metric in METRICS}
+    drawn = shown(figure, measurements)
     canvas = new_figure(width=10.0, height=3.6)
     panels = canvas.subplots(1, len(METRICS), sharey=True)
     for panel, (metric, title) in zip(panels, METRICS.items(), strict=True):

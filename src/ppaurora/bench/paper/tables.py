@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from ppaurora.bench.markdown import markdown
 from ppaurora.bench.paper.experiments import NETWORKS, PROTOCOLS, Experiment, Measured
 from ppaurora.bench.paper.printed import METRICS, OWNERS, PRINTED, SETTINGS, Setting
 
@@ -17,6 +18,9 @@ class Measurements:
     def __init__(self, measured: Iterable[Measured]) -> None:
         self._found = {one.experiment: one for one in measured}
 
+    def __contains__(self, experiment: Experiment) -> bool:
+        return experiment in self._found
+
     def get(self, setting: Setting, metric: str, network: str, protocol: str) -> Measured | None:
         asked = setting if protocol == "paper" else Setting(setting.sizes)
         return self._found.get(Experiment(asked, metric, network, protocol))
@@ -25,12 +29,6 @@ class Measurements:
         """Traffic and rounds are the same on every network."""
         found = (self.get(setting, metric, network, protocol) for network in NETWORKS)
         return next((one for one in found if one is not None), None)
-
-
-def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """A table whose first `left` columns are text, the others numbers."""
-    rule = ["---"] * left + ["--:"] * (len(headings) - left)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (headings, rule, *rows))
 
 
 def cost_table(measurements: Measurements, metric: str) -> str:
@@ -102,9 +100,8 @@ def _beside(theirs: float, ours: float) -> list[str]:
     return [f"{ours:,.2f}", f"{theirs / ours:,.0f}"]
 
 
-def report(measured: Iterable[Measured]) -> str:
+def report(measurements: Measurements) -> str:
     """All tables, as `ppaurora bench paper` writes them."""
-    measurements = Measurements(measured)
     lines = [
         "# The paper's evaluation, run again",
         "",

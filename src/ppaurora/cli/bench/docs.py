@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ppaurora.bench.documents import stale_documents
+from ppaurora.bench.documents import draw_figures, stale_documents, stale_figures
 from ppaurora.errors import InputError
 
 
@@ -19,11 +19,14 @@ from ppaurora.errors import InputError
     help="The checkout; by default the folder at hand.",
 )
 def docs_command(check: bool, root: Path) -> None:
-    """Write the tables in README.md and docs/performance.md from benchmarks/results."""
-    stale = stale_documents(root)
+    """Write the tables and draw the figures of README.md and docs/performance.md from benchmarks/results."""
+    documents, figures = stale_documents(root), stale_figures(root)
+    stale = [str(path.relative_to(root)) for path in (*documents, *figures)]
     if check and stale:
-        names = ", ".join(str(path.relative_to(root)) for path in stale)
-        raise InputError(f"{names}: not what benchmarks/results says; run 'ppaurora bench docs'")
-    for path, text in stale.items():
+        raise InputError(f"not what benchmarks/results says: {', '.join(stale)}; run 'ppaurora bench docs'")
+    for path, text in documents.items():
         path.write_text(text)
-        click.echo(f"written: {path.relative_to(root)}")
+    if figures:
+        draw_figures(root)
+    for name in stale:
+        click.echo(f"made anew: {name}")

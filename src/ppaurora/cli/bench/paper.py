@@ -20,7 +20,7 @@ from ppaurora.bench.paper.experiments import (
     quick_experiments,
 )
 from ppaurora.bench.paper.figures import draw_all
-from ppaurora.bench.paper.tables import report
+from ppaurora.bench.paper.tables import Measurements, report
 from ppaurora.bench.results import Results
 from ppaurora.cli.progress import progress_bar
 from ppaurora.errors import InputError
@@ -56,20 +56,18 @@ def paper_command(quick: bool, only: str, out: Path) -> None:
     try:
         _measure(chosen, results)
     finally:
-        measured = [Measured.of_row(row) for row in results.rows()]
-        if measured:
-            text = report(measured)
+        if results.rows():
+            measurements = Measurements(Measured.of_row(row) for row in results.rows())
+            text = report(measurements)
             (out / "paper.md").write_text(text)
-            figures = draw_all(measured, out)
+            draw_all(measurements, out)
             click.echo(text)
-            click.echo(
-                f"saved: {', '.join(str(path) for path in [out / 'paper.json', out / 'paper.md', *figures])}"
-            )
+            click.echo(f"paper.json, paper.md and the figures are in {out}", err=True)
 
 
 def _measure(chosen: Sequence[Experiment], results: Results) -> None:
     """What is missing, with one line per run."""
-    done = {Measured.of_row(row).experiment for row in results.rows()}
+    done = Measurements(Measured.of_row(row) for row in results.rows())
     missing = [experiment for experiment in chosen if experiment not in done]
     estimate = Estimate()
     click.echo(

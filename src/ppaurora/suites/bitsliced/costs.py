@@ -70,16 +70,6 @@ def inputs(key_bits: int, sizes: Sequence[int]) -> Cost:
     return _message((key_bits + 1) * sum(word_count(size) for size in sizes), 2, rounds=1)
 
 
-def all_of(lengths: Sequence[int]) -> Cost:
-    """Groups are folded word by word, all in the same rounds, then six times lane by lane."""
-    words = [max(word_count(length), 1) for length in lengths]
-    cost = Cost()
-    while max(words) > 1:
-        cost += gate(sum(count // 2 for count in words))
-        words = [count // 2 + count % 2 for count in words]
-    return cost + gate(len(lengths)) * 6
-
-
 def open_to_servers(count: int) -> Cost:
     """The proxies exchange their parts of the mask, then proxy 0 tells the helper."""
     return _message(word_count(count), 2, rounds=1) + _message(word_count(count), 1, rounds=1)
@@ -109,6 +99,10 @@ def dot() -> Cost:
 
 def to_ring(count: int) -> Cost:
     return _deal(count) + _remask(count)
+
+
+def count_ones(count: int, groups: int) -> Cost:
+    return _deal(count) + _remask(groups)
 
 
 def _borrow(bits: int, words: int) -> Cost:

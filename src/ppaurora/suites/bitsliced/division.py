@@ -13,7 +13,7 @@ from ppaurora.sharing.shares import Bytes, MaskedShare, RingShare, Words, stack
 if TYPE_CHECKING:
     from ppaurora.suites.bitsliced.suite import BitslicedSuite
 
-MOST_BITS_PER_STEP = 8
+MOST_BITS_PER_STEP = 10
 SIGNIFICAND_BITS = 53
 
 

@@ -13,13 +13,12 @@ from ppaurora.party.context import Context
 from ppaurora.sharing.planes import (
     LANES,
     Planes,
-    concat_planes,
     keep_lanes,
     slice_numbers,
     unpack_lanes,
     word_count,
 )
-from ppaurora.sharing.shares import Holder, MaskedShare, Public, RingShare, Words
+from ppaurora.sharing.shares import MaskedShare, Public, RingShare, Words
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import division, trees
@@ -107,38 +106,23 @@ class BitslicedSuite(Suite):
         )
         return high, low
 
-    def all_of(self, groups: Sequence[Planes]) -> Planes:
-        """Every group is folded in half, word by word and then lane by lane, all in the same rounds."""
-        # Lanes beyond the end count as 1.
-        folded = [_padded_with_ones(group) for group in groups]
-        while any(words.shape[-1] > 1 for words in folded):
-            halves = [words.shape[-1] // 2 for words in folded]
-            products = self._gates.begin_and(
-                [(w[..., :half], w[..., half : 2 * half]) for w, half in zip(folded, halves, strict=True)]
-            )()
-            folded = [
-                np.concatenate([product, w[..., 2 * half :]], axis=-1)
-                for product, w, half in zip(products, folded, halves, strict=True)
-            ]
-        lanes = np.concatenate(folded, axis=-1)
-        shift = LANES // 2
-        while shift:
-            (lanes,) = self._gates.begin_and([(lanes, lanes >> np.uint64(shift))])()
-            shift //= 2
-        return concat_planes(
-            [Planes(self.holder, lanes[..., [group]] & _ONE, 1) for group in range(len(groups))]
-        )
-
     def to_ring(self, flags: Planes) -> MaskedShare:
-        """From masked bits to the ring.
+        return self._remask(self._ring_part(flags))
+
+    def count_ones(self, flags: Planes, places: Sequence[slice]) -> MaskedShare:
+        """As `to_ring`, but summed up before anything is sent."""
+        part = self._ring_part(flags)
+        return self._remask(np.array([part[place].sum(dtype=np.uint64) for place in places]))
+
+    def _ring_part(self, flags: Planes) -> Words:
+        """From masked bits to additive parts in the ring.
 
         1. the helper deals <r> in the ring
-        2. x = m xor r = m + (1 - 2m)<r>, then shown under a ring mask
+        2. x = m xor r = m + (1 - 2m)<r>
         """
         bits = unpack_lanes(flags.data[:, 0], len(flags)).astype(np.uint64)
         mask = self._gates.deal_ring((len(flags),), lambda: bits[0])
-        part = mask if self._is_helper else self._unit * bits[0] + (_ONE - bits[0] - bits[0]) * mask
-        return self._remask(part)
+        return mask if self._is_helper else self._unit * bits[0] + (_ONE - bits[0] - bits[0]) * mask
 
     def negative(self, x: RingShare) -> Planes:
         """The sign bit of x = m - r, one plane over all elements of x.
@@ -244,13 +228,3 @@ def _aligned(x: RingShare, y: RingShare) -> tuple[Words, Words]:
     return tuple(  # type: ignore[return-value]
         s.values.reshape(s.values.shape[0], *(1,) * (dimensions - len(s.shape)), *s.shape) for s in (x, y)
     )
-
-
-def _padded_with_ones(flags: Planes) -> Words:
-    words = flags.data if len(flags) else np.zeros((flags.data.shape[0], 1, 1), dtype=np.uint64)
-    excess = len(flags) % LANES
-    if flags.holder is Holder.HELPER or (len(flags) and not excess):
-        return words
-    words = words.copy()
-    words[0, 0, -1] |= ~np.uint64((1 << excess) - 1)
-    return words
