@@ -11,7 +11,6 @@ Whoever connects is a stranger until its certificate says otherwise.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import select
 import selectors
 import socket
@@ -21,8 +20,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Protocol, Self
 
+from ppaurora.certificates import pin_of
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError
@@ -37,33 +37,73 @@ _MOST_GUESTS = 64
 
 @dataclass(frozen=True)
 class Identity:
-    """A party's own certificate and key, the authority it trusts, and its peers' pinned certificates."""
+    """A party's own certificate and key, the authorities it trusts (PEM), and its peers' pinned keys."""
 
     certificate: Path
     key: Path
-    authority: Path
+    authorities: str
     pins: dict[Role, str]
 
     def context(self, purpose: ssl.Purpose) -> ssl.SSLContext:
-        context = ssl.create_default_context(purpose, cafile=str(self.authority))
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.verify_mode = ssl.CERT_REQUIRED
-        # The pin below says more than a name could: this very certificate, for this very role.
-        context.check_hostname = False
-        context.load_cert_chain(self.certificate, self.key)
-        if purpose is ssl.Purpose.CLIENT_AUTH:
-            context.num_tickets = 0  # nobody resumes these sessions
-        return context
+        return tls_context(purpose, self.certificate, self.key, self.authorities)
 
     def check(self, peer: Role, sock: ssl.SSLSocket) -> None:
-        if fingerprint(sock.getpeercert(binary_form=True) or b"") != self.pins[peer]:
+        if peer_pin(sock) != self.pins[peer]:
             raise PeerMisbehavedError(
-                peer.title, "presented a certificate that is not the one pinned for its role"
+                peer.title, "presented a certificate whose key is not the one pinned for its role"
             )
 
 
-def fingerprint(certificate_der: bytes) -> str:
-    return hashlib.sha256(certificate_der).hexdigest()
+def tls_context(purpose: ssl.Purpose, certificate: Path, key: Path, authorities: str) -> ssl.SSLContext:
+    """TLS 1.3 only, both sides with certificates. Whose they are is for pins to say, not for names."""
+    context = ssl.create_default_context(purpose, cadata=authorities or None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.verify_mode = ssl.CERT_REQUIRED
+    # An authority may be a participant's own certificate.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.check_hostname = False
+    context.load_cert_chain(certificate, key)
+    if purpose is ssl.Purpose.CLIENT_AUTH:
+        context.num_tickets = 0  # nobody resumes these sessions
+    return context
+
+
+def peer_pin(sock: ssl.SSLSocket | ssl.SSLObject) -> str:
+    return pin_of(sock.getpeercert(binary_form=True) or b"")
+
+
+class Listener(Protocol):
+    """Where connections arrive: a listening socket, or another process that accepts for this one."""
+
+    def fileno(self) -> int: ...
+
+    def setblocking(self, flag: bool, /) -> None: ...
+
+    def accept(self) -> tuple[socket.socket, Any]: ...
+
+
+class PassedSockets:
+    """Connections that another process accepted and passed on through a pair of local sockets."""
+
+    def __init__(self, pipe: socket.socket) -> None:
+        self._pipe = pipe
+
+    def fileno(self) -> int:
+        return self._pipe.fileno()
+
+    def setblocking(self, flag: bool, /) -> None:
+        self._pipe.setblocking(flag)
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        _, descriptors, _, _ = socket.recv_fds(self._pipe, 1, 1)
+        if not descriptors:
+            raise ConnectionAbortedError("the process that accepts connections is gone")
+        return socket.socket(fileno=descriptors[0]), None
+
+
+def pass_socket(pipe: socket.socket, connection: socket.socket) -> None:
+    """The other end of `PassedSockets`."""
+    socket.send_fds(pipe, [b"."], [connection.fileno()])
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -73,17 +113,21 @@ def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
 def connect_parties(
     role: Role,
     identity: Identity,
-    listener: socket.socket,
+    listener: Listener,
     addresses: dict[Role, tuple[str, int]],
     timeout: float,
+    server_name: str = "ppaurora",
 ) -> TlsTransport:
-    """Connect to the parties of lower number, accept those of higher number, verify both."""
+    """Connect to the parties of lower number, accept those of higher number, verify both.
+
+    Where several computations share a port, the server's name (SNI) tells which one is meant.
+    """
     deadline = time.monotonic() + timeout
     links: dict[Role, ssl.SSLSocket] = {}
     try:
         for peer in role.peers:
             if peer < role:
-                links[peer] = _connect(peer, identity, addresses[peer], deadline)
+                links[peer] = _connect(peer, identity, addresses[peer], deadline, server_name)
         awaited = [peer for peer in role.peers if peer > role]
         with _Entrance(identity, listener) as entrance:
             while awaited:
@@ -101,7 +145,9 @@ def _remaining(deadline: float) -> float:
     return max(deadline - time.monotonic(), 0.001)
 
 
-def _connect(peer: Role, identity: Identity, address: tuple[str, int], deadline: float) -> ssl.SSLSocket:
+def _connect(
+    peer: Role, identity: Identity, address: tuple[str, int], deadline: float, server_name: str
+) -> ssl.SSLSocket:
     context = identity.context(ssl.Purpose.SERVER_AUTH)
     where = f"{address[0]}:{address[1]}"
     try:
@@ -109,7 +155,7 @@ def _connect(peer: Role, identity: Identity, address: tuple[str, int], deadline:
     except OSError as error:
         raise PeerLostError(peer.title, f"cannot be reached at {where}: {error.strerror or error}") from error
     try:
-        sock = context.wrap_socket(raw, server_hostname=peer.title.replace(" ", "-"))
+        sock = context.wrap_socket(raw, server_hostname=server_name)
     except TimeoutError as error:
         raise PeerTimeoutError(peer.title, f"at {where} did not answer the TLS handshake in time") from error
     except OSError as error:
@@ -131,7 +177,7 @@ class _Entrance:
     that came first has to go: a peer needs but a moment.
     """
 
-    def __init__(self, identity: Identity, listener: socket.socket) -> None:
+    def __init__(self, identity: Identity, listener: Listener) -> None:
         self._identity = identity
         self._context = identity.context(ssl.Purpose.CLIENT_AUTH)
         self._listener = listener
@@ -159,7 +205,7 @@ class _Entrance:
                 if guest is None or not self._shake_hands(guest):
                     continue
                 self._release(guest)
-                shown = fingerprint(guest.getpeercert(binary_form=True) or b"")
+                shown = peer_pin(guest)
                 for peer in awaited:
                     if self._identity.pins[peer] == shown:
                         return peer, guest

@@ -22,13 +22,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from ppaurora import errors
 from ppaurora.channel.shaped import Network
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
 from ppaurora.party.context import Progress
+from ppaurora.party.driven import ALLOCATOR, told_error
 from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome
 from ppaurora.role import Role
@@ -36,9 +36,6 @@ from ppaurora.sharing.stages import InputShare, ResultShare
 
 _SECONDS_TO_START = 30.0
 _SECONDS_FOR_LAST_WORDS = 2.0
-# Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
-# back to the kernel each time. Elsewhere these variables mean nothing.
-ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
 
 
 def run_in_processes(
@@ -75,7 +72,7 @@ def _order(
         "job": job.to_json(),
         "certificate": str(identity.certificate),
         "key": str(identity.key),
-        "authority": str(identity.authority),
+        "authorities": identity.authorities,
         "pins": identity.pins,
         "addresses": addresses,
         "timeout": timeout,
@@ -163,7 +160,7 @@ class _Parties:
                 words = event["result"]
                 result = None if words is None else ResultShare(np.array(words, dtype=np.uint64))
                 outcomes[role] = Outcome(
-                    result, event["seconds"], event["meter"], event["openings"], event["peak_bytes"]
+                    result, (), event["seconds"], event["meter"], event["openings"], event["peak_bytes"]
                 )
         return [outcomes[role] for role in Role]
 
@@ -186,12 +183,7 @@ class _Parties:
             return PartyFailedError(
                 f"{role.title} {how} before it was done; the run was stopped (see more with PPAURORA_DEBUG=1)"
             )
-        kind = getattr(errors, event["kind"])
-        peer, message = event.get("peer"), event["message"]
-        error: PpauroraError = (
-            kind(peer, message.removeprefix(f"{peer} ")) if peer else kind(f"{role.title}: {message}")
-        )
-        return error
+        return told_error(event, role.title)
 
     @staticmethod
     def _end_of(process: subprocess.Popen[bytes]) -> str:

@@ -64,8 +64,11 @@ class Job:
         fields["sizes"], fields["metrics"] = tuple(fields["sizes"]), tuple(fields["metrics"])
         return cls(**fields)
 
-    def hash(self) -> bytes:
-        return hashlib.sha256(b"ppaurora job\0" + self.to_json().encode()).digest()
+    def hash(self, study: bytes = b"") -> bytes:
+        """Also of the study that the job belongs to: its manifest and what was submitted to it."""
+        return hashlib.sha256(
+            b"ppaurora job\0" + hashlib.sha256(study).digest() + self.to_json().encode()
+        ).digest()
 
     @property
     def checks_order(self) -> bool:

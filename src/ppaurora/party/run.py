@@ -11,8 +11,9 @@ from typing import Any
 
 from ppaurora.channel.base import Transport
 from ppaurora.channel.shaped import Network, ShapedTransport
-from ppaurora.party.context import Progress, no_progress, open_session
+from ppaurora.party.context import Context, Progress, no_progress, open_session
 from ppaurora.party.job import Job, run_job
+from ppaurora.role import Role
 from ppaurora.sharing.stages import InputShare, ResultShare
 
 _SECONDS_BETWEEN_REPORTS = 0.1
@@ -23,6 +24,7 @@ class Outcome:
     """A party's share of the result and what the run cost it."""
 
     result: ResultShare | None
+    releases: tuple[ResultShare, ...]  # the result again, in fresh parts for every recipient
     seconds: float
     meter: dict[str, Any]
     openings: dict[str, int]
@@ -35,15 +37,38 @@ def take_part(
     inputs: Sequence[InputShare],
     progress: Progress = no_progress,
     network: Network | None = None,
+    *,
+    study: bytes = b"",
+    attempt: int = 1,
+    recipients: int = 0,
 ) -> Outcome:
-    """Open a session and run the job in it, over a slower network if one is given."""
+    """Open a session and run the job in it, over a slower network if one is given.
+
+    The session's keys are bound to the job, to the attempt, and to the `study` that both belong to.
+    """
     if network is not None:
         transport = ShapedTransport(transport, network)
-    context = open_session(transport, job.hash(), progress=throttled(progress))
+    context = open_session(transport, job.hash(study), attempt, throttled(progress))
     start = time.perf_counter()
     result = run_job(context, job, inputs)
     seconds = time.perf_counter() - start
-    return Outcome(result, seconds, context.meter.to_dict(), dict(context.openings), peak_memory())
+    releases = () if result is None else reshare(context, result, recipients)
+    return Outcome(result, releases, seconds, context.meter.to_dict(), dict(context.openings), peak_memory())
+
+
+def reshare(context: Context, result: ResultShare, recipients: int) -> tuple[ResultShare, ...]:
+    """A proxy's part of the same result for every recipient, made fresh with common randomness.
+
+    So what one recipient gets from one proxy does not fit what another gets from the other.
+    """
+    pads = context.stream(context.role.other_proxy, "release")
+    releases = []
+    for _ in range(recipients):
+        pad = pads.words(result.words.shape)
+        releases.append(
+            ResultShare(result.words + pad if context.role is Role.PROXY_0 else result.words - pad)
+        )
+    return tuple(releases)
 
 
 def peak_memory() -> int:

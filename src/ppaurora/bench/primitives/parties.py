@@ -17,8 +17,8 @@ from typing import Any, Self, TypeVar
 
 from ppaurora.errors import PartyFailedError
 from ppaurora.local.certificates import make_identities
-from ppaurora.local.processes import ALLOCATOR
 from ppaurora.local.threads import root_cause
+from ppaurora.party.driven import ALLOCATOR
 from ppaurora.role import Role
 
 T = TypeVar("T")

@@ -1,0 +1,105 @@
+"""A server process that another process drives: it hears orders on standard input and answers in JSON lines.
+
+When the driver is gone, so is the server. What it says of an unforeseen error is its type and place:
+the text might quote data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ppaurora import errors
+from ppaurora.errors import PpauroraError
+from ppaurora.party.run import Outcome
+
+# Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
+# back to the kernel each time. Elsewhere these variables mean nothing.
+ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
+
+
+class Driver:
+    """The process that started this one."""
+
+    def __init__(self) -> None:
+        self.commands = sys.stdin.buffer
+        self._speaking = threading.Lock()
+
+    def say(self, **event: Any) -> None:
+        line = memoryview(json.dumps(event).encode() + b"\n")
+        with self._speaking:
+            while line:
+                line = line[os.write(sys.stdout.fileno(), line) :]
+
+    def progress(self, step: str, done: int, total: int) -> None:
+        self.say(event="progress", step=step, done=done, total=total)
+
+    def tell_outcome(self, outcome: Outcome, **more: Any) -> None:
+        self.say(
+            event="outcome",
+            seconds=outcome.seconds,
+            meter=outcome.meter,
+            openings=outcome.openings,
+            peak_bytes=outcome.peak_bytes,
+            **more,
+        )
+
+    def stay_in_touch(self, seconds: float) -> None:
+        """From now on, give a sign of life now and then, and leave when the driver is gone."""
+        threading.Thread(target=self._stay_in_touch, args=(seconds,), daemon=True).start()
+
+    def _stay_in_touch(self, seconds: float) -> None:
+        # On bare descriptors: a daemon thread that holds the lock of a buffered stream makes the
+        # interpreter abort when it shuts down.
+        descriptor = self.commands.fileno()
+        with contextlib.suppress(BrokenPipeError):
+            while not select.select([descriptor], [], [], seconds)[0] or os.read(descriptor, 1):
+                self.say(event="alive")
+        os._exit(75)
+
+
+def run_driven(serve: Callable[[Driver], None]) -> int:
+    """Serve one order, and tell the driver of any error. Returns the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what Ctrl-C means
+    driver = Driver()
+    try:
+        serve(driver)
+    except PpauroraError as error:
+        peer = getattr(error, "peer", None)
+        driver.say(event="error", kind=type(error).__name__, message=str(error), peer=peer)
+        return error.exit_code
+    except Exception as error:
+        driver.say(
+            event="error",
+            kind="MisuseError",
+            message=f"internal error: {type(error).__name__} {_place(error)}",
+        )
+        if os.environ.get("PPAURORA_DEBUG"):
+            raise
+        return 70
+    return 0
+
+
+def told_error(event: dict[str, Any], reporter: str) -> PpauroraError:
+    """The error that a server told its driver of."""
+    kind = getattr(errors, event["kind"])
+    peer, message = event.get("peer"), event["message"]
+    error: PpauroraError = (
+        kind(peer, message.removeprefix(f"{peer} ")) if peer else kind(f"{reporter}: {message}")
+    )
+    return error
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""

@@ -1,0 +1,190 @@
+"""Start-up kits: one folder per participant, with all that it needs.
+
+    certificate.pem   who it is
+    key.pem           its private key, mode 0600
+    authority.pem     who signed the certificates of the study that it was made for
+    node.toml         a node's own settings, or
+    owner.toml        an owner's
+    studies/          manifests: an owner's studies; of a node, those proposed to its operator
+
+A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ppaurora.certificates import pin_of_pem, read_pem
+from ppaurora.channel.tls import Identity, tls_context
+from ppaurora.errors import InputError
+from ppaurora.role import Role
+from ppaurora.study.manifest import Address, Manifest, Name, kit_name
+from ppaurora.study.plan import read_toml
+
+STUDIES = "studies"
+
+
+class NodeSettings(BaseModel):
+    """`node.toml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    role: str
+    listen_nodes: Address
+    listen_owners: Address | None = None
+    listen_admin: Address = "127.0.0.1:9464"  # health and metrics, without TLS: keep it local
+    data: str = "data"
+    jobs: int = Field(2, ge=1, le=64)  # attempts at the same time
+    silence_seconds: float = Field(60.0, gt=0, le=86400)
+
+
+class OwnerSettings(BaseModel):
+    """`owner.toml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: Name
+    authority: str | None = None  # further authorities to trust, for instance of an organisation's proxy
+
+
+@dataclass(frozen=True)
+class _Kit:
+    folder: Path
+
+    @property
+    def certificate(self) -> Path:
+        return self.folder / "certificate.pem"
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "key.pem"
+
+    @property
+    def pin(self) -> str:
+        return pin_of_pem(read_pem(self.certificate))
+
+    def check_key(self) -> None:
+        """Present, for this certificate, and for nobody else to read."""
+        try:
+            mode = self.key.stat().st_mode
+        except OSError as error:
+            raise InputError(f"{self.key}: cannot be read: {error.strerror}") from None
+        if stat.S_IMODE(mode) & 0o077:
+            raise InputError(f"{self.key}: others on this machine can read it; run: chmod 600 {self.key}")
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self.certificate, self.key)
+        except (ssl.SSLError, OSError):
+            raise InputError(f"{self.key}: is not the key of {self.certificate}") from None
+
+    def manifests(self) -> list[Manifest]:
+        """Those in the kit, by name of the study."""
+        return [Manifest.read(path) for path in sorted((self.folder / STUDIES).glob("*.json"))]
+
+    def add(self, manifest: Manifest) -> Path:
+        """Keep a manifest in the kit; whole or not at all."""
+        folder = self.folder / STUDIES
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{manifest.study}.json"
+        if path.exists() and path.read_text() != manifest.text():
+            raise InputError(f"{path}: is another manifest of the same name; give the new study its own name")
+        beside = path.with_suffix(".new")
+        beside.write_text(manifest.text())
+        os.replace(beside, path)
+        return path
+
+
+@dataclass(frozen=True)
+class NodeKit(_Kit):
+    settings: NodeSettings
+
+    @classmethod
+    def read(cls, folder: Path) -> NodeKit:
+        kit = cls(folder, read_toml(NodeSettings, folder / "node.toml"))
+        kit.role  # noqa: B018 (says if there is no such role)
+        if not kit.role.is_helper and kit.settings.listen_owners is None:
+            raise InputError(f"{folder / 'node.toml'}: listen_owners is missing; a proxy needs it")
+        return kit
+
+    @property
+    def role(self) -> Role:
+        for role in Role:
+            if kit_name(role) == self.settings.role:
+                return role
+        names = ", ".join(kit_name(role) for role in Role)
+        raise InputError(
+            f"{self.folder / 'node.toml'}: role: there is no '{self.settings.role}'; write {names}"
+        )
+
+    @property
+    def data(self) -> Path:
+        return self.folder / self.settings.data
+
+    def identity(self, manifest: Manifest) -> Identity:
+        """To meet the other two nodes of a study."""
+        pins = {peer: manifest.node(peer).pin for peer in self.role.peers}
+        return Identity(self.certificate, self.key, manifest.authorities, pins)
+
+    def check_own(self, manifest: Manifest) -> None:
+        """Is this node the one that the manifest means?"""
+        if manifest.node(self.role).pin != self.pin:
+            raise InputError(
+                f"study {manifest.study}: the manifest names another key for {self.role.title}; "
+                "provision it with this node's certificate"
+            )
+
+
+@dataclass(frozen=True)
+class OwnerKit(_Kit):
+    settings: OwnerSettings
+
+    @classmethod
+    def read(cls, folder: Path) -> OwnerKit:
+        return cls(folder, read_toml(OwnerSettings, folder / "owner.toml"))
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    def manifest(self, study: str | None = None) -> Manifest:
+        """The study of this name, or the only one."""
+        found = self.manifests()
+        if study is not None:
+            for manifest in found:
+                if manifest.study == study:
+                    return manifest
+            raise InputError(f"{self.folder}: there is no study '{study}'; there are: {_names(found)}")
+        if len(found) != 1:
+            raise InputError(f"{self.folder}: name one of its studies with --study: {_names(found)}")
+        return found[0]
+
+    def check_own(self, manifest: Manifest) -> None:
+        """Is this owner the one that the manifest means?"""
+        if manifest.owner_of(self.pin) != self.name:
+            raise InputError(
+                f"study {manifest.study}: the manifest does not name this owner's key as '{self.name}'"
+            )
+
+    def client_context(self, manifest: Manifest) -> ssl.SSLContext:
+        context = tls_context(ssl.Purpose.SERVER_AUTH, self.certificate, self.key, manifest.authorities)
+        if self.settings.authority is not None:
+            context.load_verify_locations(cadata=read_pem(self.folder / self.settings.authority).decode())
+        return context
+
+
+def _names(manifests: list[Manifest]) -> str:
+    return ", ".join(manifest.study for manifest in manifests) or "none"
+
+
+def read_kit(folder: Path) -> NodeKit | OwnerKit:
+    """Whose kit it is, its settings tell."""
+    if (folder / "node.toml").exists():
+        return NodeKit.read(folder)
+    if (folder / "owner.toml").exists():
+        return OwnerKit.read(folder)
+    raise InputError(f"{folder}: is no start-up kit; it holds neither node.toml nor owner.toml")

@@ -1,0 +1,197 @@
+"""The manifest: everything that the participants of a study agree on, in one canonical text.
+
+Its hash names the study. Submissions, sessions, keys and results are bound to that hash, so two
+participants who mean different manifests cannot compute together by mistake.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from ppaurora.errors import InputError
+from ppaurora.party.job import Job
+from ppaurora.role import Role
+from ppaurora.study.checking import checked
+
+PROTOCOL_VERSION = 1
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+Pin = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _address(text: str) -> str:
+    try:
+        host, port = _split(text)
+    except ValueError:
+        host, port = "", 0
+    if not host or not 0 < port < 1 << 16:
+        raise ValueError("an address is a host and a port, such as proxy.example.org:8443")
+    return text
+
+
+Address = Annotated[str, AfterValidator(_address)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Node(_Part):
+    """A server: where it is, and the key it is known by. Owners do not talk to the helper."""
+
+    nodes_address: Address
+    owners_address: Address | None = None
+    pin: Pin
+
+
+class Owner(_Part):
+    name: Name
+    pin: Pin
+
+
+class Limits(_Part):
+    """What the servers take on."""
+
+    samples_per_owner: int = Field(1_000_000, ge=1)
+    attempts: int = Field(5, ge=1, le=1000)
+
+
+class Release(_Part):
+    """When there is a result, and how long it and the shares are kept."""
+
+    minimum_samples: int = Field(2, ge=2)
+    minimum_samples_per_owner: int = Field(1, ge=1)
+    retention_days: int = Field(30, ge=1)
+
+
+class Manifest(_Part):
+    version: Literal[1] = 1
+    study: Name
+    metrics: tuple[str, ...]
+    protocol: Literal["fast", "paper"] = "fast"
+    delta: int = 1
+    key_bits: Literal[32, 64] = 64
+    nodes: dict[Literal["proxy-0", "proxy-1", "helper"], Node]
+    owners: tuple[Owner, ...]
+    authorities: str  # PEM; whom certificates must be signed by
+    limits: Limits = Limits()
+    release: Release = Release()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        missing = {kit_name(role) for role in Role} - set(self.nodes)
+        if missing:
+            raise ValueError(f"nodes: {', '.join(sorted(missing))} is missing")
+        for role in (Role.PROXY_0, Role.PROXY_1):
+            if self.node(role).owners_address is None:
+                raise ValueError(f"nodes.{kit_name(role)}: owners_address is missing")
+        pins = [node.pin for node in self.nodes.values()] + [owner.pin for owner in self.owners]
+        if len(set(pins)) != len(pins):
+            raise ValueError("two participants have the same key; each needs its own")
+        names = [owner.name for owner in self.owners]
+        if len(set(names)) != len(names):
+            raise ValueError("two owners have the same name")
+        self.job([1] * len(self.owners))
+        return self
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        try:
+            text = path.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, source: str) -> Manifest:
+        """Only the canonical text is taken: what people read is what is hashed."""
+        try:
+            content = json.loads(text)
+        except ValueError:
+            raise InputError(f"{source}: is not a manifest (no JSON)") from None
+        manifest = checked(cls, content, source)
+        if manifest.text() != text:
+            raise InputError(f"{source}: is not in canonical form; take the file that 'provision' wrote")
+        return manifest
+
+    def text(self) -> str:
+        """Sorted, indented, every field written out."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
+
+    @property
+    def hash(self) -> str:
+        return hashlib.sha256(b"ppaurora manifest\0" + self.text().encode()).hexdigest()
+
+    def node(self, role: Role) -> Node:
+        return self.nodes[kit_name(role)]
+
+    def role_of(self, pin: str) -> Role | None:
+        return next((role for role in Role if self.node(role).pin == pin), None)
+
+    def owner_of(self, pin: str) -> str | None:
+        return next((owner.name for owner in self.owners if owner.pin == pin), None)
+
+    @property
+    def owner_names(self) -> list[str]:
+        return [owner.name for owner in self.owners]
+
+    def job(self, sizes: list[int]) -> Job:
+        return Job(tuple(sizes), self.metrics, self.protocol, self.key_bits, self.delta)
+
+    def addresses(self) -> dict[Role, tuple[str, int]]:
+        """Where the nodes find each other."""
+        return {role: split_address(self.node(role).nodes_address) for role in Role}
+
+    def owners_address(self, role: Role) -> tuple[str, int]:
+        address = self.node(role).owners_address
+        assert address is not None  # noqa: S101 (checked when it was read)
+        return split_address(address)
+
+    def describe(self) -> list[tuple[str, str]]:
+        """What a person agrees to, line by line."""
+        opened = "comparisons of merged scores (delta above 1)" if self.delta > 1 else "nothing"
+        delta = f", delta {self.delta}" if self.delta > 1 else ""
+        limits, release = self.limits, self.release
+        lines = [
+            ("study", self.study),
+            ("hash", self.hash),
+            ("metrics", ", ".join(self.metrics)),
+            ("protocol", f"{self.protocol}, {self.key_bits}-bit keys{delta}"),
+            ("opened to servers", opened),
+        ]
+        lines += [
+            (role.title, f"{self.node(role).nodes_address}, key {self.node(role).pin[:16]}") for role in Role
+        ]
+        lines += [(f"owner {owner.name}", f"key {owner.pin[:16]}") for owner in self.owners]
+        lines += [
+            (
+                "at most",
+                f"{limits.samples_per_owner:,} samples of an owner, {limits.attempts} attempts",
+            ),
+            (
+                "release",
+                f"from {release.minimum_samples:,} samples in all and "
+                f"{release.minimum_samples_per_owner:,} of every owner",
+            ),
+            ("kept", f"{release.retention_days} days; shares until the release"),
+        ]
+        return lines
+
+
+def kit_name(role: Role) -> Any:
+    """A role as a name of a folder or a section."""
+    return role.title.replace(" ", "-")
+
+
+def split_address(address: str) -> tuple[str, int]:
+    return _split(address)

@@ -1,0 +1,117 @@
+"""The plan of a study, as a person writes it: `study.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from ppaurora.errors import InputError
+from ppaurora.study.checking import checked
+from ppaurora.study.manifest import Address, Limits, Name, Release
+
+SAMPLE = """\
+# A study: who evaluates what with whom.
+#
+#   ppaurora provision study.toml --out kits/
+#
+# writes the manifest that everybody agrees on, and a start-up kit for every node and owner.
+
+name = "sepsis-2026"
+
+# Any of: auroc, aupr (trapezoids), ap (average precision), auroc_no_ties.
+metrics = ["auroc", "aupr"]
+
+# "fast" (default), or "paper": ppAURORA as printed, slower, with scores from 0 to 1.
+protocol = "fast"
+
+# 64 serves any scores; 32 is cheaper and serves scores that are float32.
+key_bits = 64
+
+# Three servers, run by three organisations that do not collude.
+# owners_address: where owners submit (HTTPS). nodes_address: where the other two nodes connect (TLS).
+[nodes.proxy-0]
+owners_address = "proxy0.example.org:8443"
+nodes_address = "proxy0.example.org:8444"
+
+[nodes.proxy-1]
+owners_address = "proxy1.example.net:8443"
+nodes_address = "proxy1.example.net:8444"
+
+[nodes.helper]
+nodes_address = "helper.example.com:8444"
+
+# The data owners, at least two. Names are of small letters, digits and hyphens.
+[owners.hospital-a]
+
+[owners.hospital-b]
+
+[owners.hospital-c]
+# An organisation's own certificate, instead of one that 'provision' makes. Its key stays at home.
+# certificate = "hospital-c.pem"
+# Who signed it, if that is not itself.
+# authority = "hospital-c-ca.pem"
+
+[limits]
+samples_per_owner = 1_000_000
+# How often the servers try again by themselves when a computation is cut off.
+attempts = 5
+
+[release]
+# No result below these numbers of samples.
+minimum_samples = 100
+minimum_samples_per_owner = 10
+# Results, and shares that were never evaluated, are deleted after so many days.
+retention_days = 30
+"""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Certified(_Section):
+    """Who brings a certificate of their own."""
+
+    certificate: str | None = None
+    authority: str | None = None
+
+
+class PlannedNode(Certified):
+    nodes_address: Address
+    owners_address: Address | None = None
+
+
+class PlannedOwner(Certified):
+    pass
+
+
+class Plan(_Section):
+    name: Name
+    metrics: tuple[str, ...]
+    protocol: Literal["fast", "paper"] = "fast"
+    delta: int = 1
+    key_bits: Literal[32, 64] = 64
+    nodes: dict[Literal["proxy-0", "proxy-1", "helper"], PlannedNode]
+    owners: dict[Name, PlannedOwner]
+    limits: Limits = Limits()
+    release: Release = Release()
+
+
+def read_plan(path: Path) -> Plan:
+    return read_toml(Plan, path)
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def read_toml(model: type[T], path: Path) -> T:
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: is not TOML: {error}") from None
+    return checked(model, content, str(path))

@@ -1,0 +1,168 @@
+"""From a plan to a manifest and one start-up kit per participant."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from ppaurora.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem, write_secret
+from ppaurora.errors import InputError
+from ppaurora.role import Role
+from ppaurora.study.checking import checked
+from ppaurora.study.kit import STUDIES
+from ppaurora.study.manifest import Manifest, Node, Owner, kit_name, split_address
+from ppaurora.study.plan import Certified, Plan, PlannedNode, read_plan
+
+LIFETIME = datetime.timedelta(days=3 * 365)
+AUTHORITY = "authority"
+
+
+@dataclass(frozen=True)
+class _Credentials:
+    """A participant's certificate, who signed it, and the key if it was made here."""
+
+    certificate: bytes
+    authority: bytes
+    key: bytes | None = None
+
+
+def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest:
+    """Write the kits to a folder that does not exist yet.
+
+    With `reuse`, participants whose kit is there keep the certificate that they have, and get a
+    folder with the new manifest alone: their key is theirs.
+    """
+    plan = read_plan(plan_path)
+    if out.exists():
+        raise InputError(f"{out}: exists; name a new folder, so that no kit is overwritten")
+    authority = _authority(plan, reuse)
+    names: dict[str, Certified] = {str(name): node for name, node in plan.nodes.items()}
+    names.update(plan.owners)
+    if AUTHORITY in names or len(names) != len(plan.nodes) + len(plan.owners):
+        raise InputError(f"{plan_path}: an owner may not be called like a node, nor '{AUTHORITY}'")
+    credentials = {
+        name: _credentials(name, participant, plan_path.parent, reuse, authority)
+        for name, participant in names.items()
+    }
+    manifest = _manifest(plan, credentials, str(plan_path))
+    building = out.with_name(out.name + ".new")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    for name in names:
+        _write_kit(building / name, name, plan, credentials[name], manifest)
+    _write_authority(building / AUTHORITY, authority, reuse)
+    (building / f"{plan.name}.json").write_text(manifest.text())
+    building.rename(out)
+    return manifest
+
+
+def _authority(plan: Plan, reuse: Path | None) -> Authority:
+    if reuse is None:
+        return Authority.make(f"ppaurora {plan.name}", LIFETIME)
+    return Authority.load(reuse / AUTHORITY / "certificate.pem", reuse / AUTHORITY / "key.pem")
+
+
+def _credentials(
+    name: str, participant: Certified, beside: Path, reuse: Path | None, authority: Authority
+) -> _Credentials:
+    if participant.certificate is not None:
+        certificate = read_pem(beside / participant.certificate)
+        signer = participant.authority or participant.certificate
+        return _Credentials(certificate, read_pem(beside / signer))
+    if participant.authority is not None:
+        raise InputError(
+            f"{name}: an authority without a certificate; add the certificate, or leave both out"
+        )
+    if reuse is not None and (reuse / name / "certificate.pem").exists():
+        certificate = read_pem(reuse / name / "certificate.pem")
+        return _Credentials(certificate, read_pem(reuse / name / "authority.pem"))
+    issued = authority.issue(name, LIFETIME)
+    return _Credentials(issued.certificate, authority.certificate, issued.key)
+
+
+def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str) -> Manifest:
+    pins = {name: pin_of_pem(held.certificate) for name, held in credentials.items()}
+    for name, held in credentials.items():
+        if days_left(held.certificate) <= 0:
+            raise InputError(f"{name}: its certificate has expired; renew it first")
+    authorities = sorted({held.authority.decode().strip() for held in credentials.values()})
+    content = {
+        "study": plan.name,
+        "metrics": plan.metrics,
+        "protocol": plan.protocol,
+        "delta": plan.delta,
+        "key_bits": plan.key_bits,
+        "nodes": {
+            name: Node(
+                nodes_address=node.nodes_address, owners_address=node.owners_address, pin=pins[name]
+            ).model_dump()
+            for name, node in plan.nodes.items()
+        },
+        "owners": [Owner(name=name, pin=pins[name]).model_dump() for name in plan.owners],
+        "authorities": "\n".join(authorities) + "\n",
+        "limits": plan.limits.model_dump(),
+        "release": plan.release.model_dump(),
+    }
+    return checked(Manifest, content, source)
+
+
+def _write_kit(folder: Path, name: str, plan: Plan, held: _Credentials, manifest: Manifest) -> None:
+    folder.mkdir()
+    (folder / STUDIES).mkdir()
+    (folder / STUDIES / f"{plan.name}.json").write_text(manifest.text())
+    (folder / "certificate.pem").write_bytes(held.certificate)
+    (folder / "authority.pem").write_bytes(held.authority)
+    if held.key is not None:
+        write_secret(folder / "key.pem", held.key)
+    if name in plan.nodes:
+        (folder / "node.toml").write_text(_node_toml(name, plan.nodes[name]))
+    else:
+        (folder / "owner.toml").write_text(f'name = "{name}"\n')
+
+
+def _node_toml(name: str, node: PlannedNode) -> str:
+    """A node listens on all its addresses, at the ports that the plan names."""
+    lines = [
+        f'role = "{name}"',
+        "",
+        "# Where this node listens; the study's plan says how others reach it.",
+        f'listen_nodes = "0.0.0.0:{split_address(node.nodes_address)[1]}"',
+    ]
+    if node.owners_address is not None and name != kit_name(Role.HELPER):
+        lines.append(f'listen_owners = "0.0.0.0:{split_address(node.owners_address)[1]}"')
+    lines += [
+        "",
+        "# /healthz and /metrics, without TLS: keep it local.",
+        'listen_admin = "127.0.0.1:9464"',
+        "",
+        "# Submissions, attempts and results. Back it up as one folder while the node is stopped.",
+        'data = "data"',
+        "",
+        "# Attempts at the same time, and the silence after which another node is given up.",
+        "jobs = 2",
+        "silence_seconds = 60.0",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _write_authority(folder: Path, authority: Authority, reuse: Path | None) -> None:
+    """For renewals and for the next study. Whoever provisions keeps it to themselves."""
+    folder.mkdir(mode=0o700)
+    (folder / "certificate.pem").write_bytes(authority.certificate)
+    write_secret(folder / "key.pem", authority.key)
+    if reuse is not None:
+        (folder / "README").write_text(f"The same authority as in {reuse.name}.\n")
+
+
+def renew(kits: Path, name: str) -> Path:
+    """A new certificate for the key that a participant has; its pin, and so its studies, stay valid.
+
+    Needs the authority of the kits; the participant's old certificate is enough.
+    """
+    authority = Authority.load(kits / AUTHORITY / "certificate.pem", kits / AUTHORITY / "key.pem")
+    path = kits / name / "certificate.pem"
+    path.write_bytes(authority.certify(name, public_key_of(path), LIFETIME))
+    return path
