@@ -5,6 +5,8 @@
     │   ├── DataError              ... and it is in the data: owner, row, column
     │   └── UnsortedListError      ... found inside the computation, owner named
     ├── UndefinedResultError       the metric does not exist for this data      exit code 2
+    ├── RefusedError               a server does not take what it was sent      exit code 2
+    ├── NotReleasedError           there is no result yet                       exit code 4
     ├── ProtocolError              the computation could not be finished        exit code 3
     │   ├── PeerError              ... and it is a peer's doing, named
     │   │   ├── PeerLostError      it vanished
@@ -75,6 +77,23 @@ class UndefinedResultError(PpauroraError):
     """The pooled data has no such metric."""
 
     exit_code = 2
+
+
+class RefusedError(PpauroraError):
+    """A server refused a request; `code` is stable and explained in docs/deploying.md."""
+
+    exit_code = 2
+
+    def __init__(self, server: str, code: str, message: str) -> None:
+        self.server = server
+        self.code = code
+        super().__init__(f"{server} refused ({code}): {message}")
+
+
+class NotReleasedError(PpauroraError):
+    """The study has no result yet, or will have none before a person looks at it."""
+
+    exit_code = 4
 
 
 class ProtocolError(PpauroraError):

@@ -52,19 +52,10 @@ class RunCost:
         )
 
 
-@dataclass(frozen=True)
-class Report:
-    """The metrics on everyone's samples together, and what they cost."""
+class MetricValues:
+    """Metrics by name, also as attributes."""
 
     metrics: dict[str, float]
-    owners: int
-    samples: int
-    protocol: str
-    delta: int
-    key_bits: int
-    transport: str
-    cost: RunCost
-    openings: dict[str, int]
 
     def _metric(self, name: str) -> float:
         if name not in self.metrics:
@@ -86,6 +77,21 @@ class Report:
     @property
     def ap(self) -> float:
         return self._metric("ap")
+
+
+@dataclass(frozen=True)
+class Report(MetricValues):
+    """The metrics on everyone's samples together, and what they cost."""
+
+    metrics: dict[str, float]
+    owners: int
+    samples: int
+    protocol: str
+    delta: int
+    key_bits: int
+    transport: str
+    cost: RunCost
+    openings: dict[str, int]
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.metrics.items())

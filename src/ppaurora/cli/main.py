@@ -11,6 +11,9 @@ import click
 import ppaurora
 from ppaurora.cli.bench import bench_group
 from ppaurora.cli.evaluate import evaluate_command
+from ppaurora.cli.node import retry_command, serve_command
+from ppaurora.cli.owner import preflight_command, result_command, status_command, submit_command
+from ppaurora.cli.study import accept_command, provision_command, renew_command
 from ppaurora.errors import MisuseError, PpauroraError
 
 EXIT_INTERRUPTED = 130
@@ -21,13 +24,25 @@ EXIT_INTERRUPTED = 130
 def cli() -> None:
     """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
 
-    Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed, 70 a bug in
-    ppaurora, 130 interrupted.
+    Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed or a server
+    cannot be reached, 4 there is no result yet, 70 a bug in ppaurora, 130 interrupted.
     """
 
 
-cli.add_command(evaluate_command)
-cli.add_command(bench_group)
+for command in (
+    evaluate_command,
+    provision_command,
+    accept_command,
+    renew_command,
+    serve_command,
+    retry_command,
+    preflight_command,
+    submit_command,
+    status_command,
+    result_command,
+    bench_group,
+):
+    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

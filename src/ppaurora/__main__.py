@@ -1,0 +1,5 @@
+"""`python -m ppaurora` is `ppaurora`."""
+
+from ppaurora.cli import main
+
+main()

@@ -1,0 +1,141 @@
+"""`ppaurora preflight`, `submit`, `status` and `result`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ppaurora.cli.study import FILE, FOLDER, show
+from ppaurora.errors import InputError
+from ppaurora.owner import read_table
+from ppaurora.owner.study import Study, StudyReport
+from ppaurora.study.kit import NodeKit, read_kit
+from ppaurora.study.preflight import Check, check_node, check_owner
+
+_STUDY = click.option("--study", help="Which of the kit's studies, if it has several.")
+_FORMAT = click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people, or JSON alone on standard output.",
+)
+
+
+@click.command("preflight")
+@click.argument("kit", type=FOLDER)
+@_STUDY
+@_FORMAT
+def preflight_command(kit: Path, study: str | None, output: str) -> None:
+    """Check KIT before it is needed: files, certificate, clock, the way to the servers, versions."""
+    found = read_kit(kit)
+    checks: list[Check] = []
+    for check in check_node(found) if isinstance(found, NodeKit) else check_owner(found, study):
+        checks.append(check)
+        if output == "text":
+            click.echo(f"{'ok ' if check.ok else 'BAD'}  {check.name}: {check.detail}")
+            if check.fix:
+                click.echo(f"     -> {check.fix}")
+    if output == "json":
+        click.echo(json.dumps([asdict(check) for check in checks], indent=2))
+    failed = sum(not check.ok for check in checks)
+    if failed:
+        raise InputError(f"{failed} of {len(checks)} checks failed")
+
+
+@click.command("submit")
+@click.argument("kit", type=FOLDER)
+@click.argument("data", type=FILE)
+@_STUDY
+@click.option("--score", default="score", show_default=True, help="Column with the model's scores.")
+@click.option("--label", default="label", show_default=True, help="Column with the true labels.")
+@click.option("--pos-label", default=None, help="The positive label, if labels are not 0/1 or true/false.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--wait", is_flag=True, help="Wait for the result, and write it as 'ppaurora result' does.")
+def submit_command(
+    kit: Path,
+    data: Path,
+    study: str | None,
+    score: str,
+    label: str,
+    pos_label: str | None,
+    yes: bool,
+    wait: bool,
+) -> None:
+    """Split DATA, a CSV file, into two shares and send one to each proxy. Run it again after a cut."""
+    own = Study(kit, study)
+    samples = read_table(data, score, label, pos_label)
+    if own.submitted is None:
+        show(own.manifest)
+        if not yes and not click.confirm(f"Submit {len(samples)} samples to this study?"):
+            raise InputError("not submitted; nothing was sent")
+    submission = own.submit(samples)
+    click.echo(f"submitted {submission.samples} samples; both proxies have acknowledged", err=True)
+    if wait:
+        _deliver(own, own.wait(lambda said: click.echo(said, err=True)), None, "text")
+
+
+@click.command("status")
+@click.argument("kit", type=FOLDER)
+@_STUDY
+@_FORMAT
+def status_command(kit: Path, study: str | None, output: str) -> None:
+    """How far a study is, as both proxies see it."""
+    own = Study(kit, study)
+    answers = own.status()
+    submission = own.submitted
+    if output == "json":
+        mine = (
+            None if submission is None else {"complete": submission.complete, "samples": submission.samples}
+        )
+        click.echo(json.dumps({"submitted": mine, "proxies": answers}, indent=2))
+        return
+    table = Table(title=f"{own.manifest.study} ({own.manifest.hash[:16]})", title_justify="left")
+    for heading in ("", "state", "missing", "note"):
+        table.add_column(heading)
+    for title, answer in answers.items():
+        note = answer.get("progress") or answer.get("note") or ""
+        table.add_row(title, answer["state"], ", ".join(answer.get("missing", [])), note)
+    Console().print(table)
+    sent = (
+        "nothing" if submission is None else "everything" if submission.complete else "a part; submit again"
+    )
+    click.echo(f"sent from this kit: {sent}")
+
+
+@click.command("result")
+@click.argument("kit", type=FOLDER)
+@_STUDY
+@click.option("--out", type=FILE, help="For result and receipt; by default KIT/results/STUDY.json.")
+@_FORMAT
+def result_command(kit: Path, study: str | None, out: Path | None, output: str) -> None:
+    """Fetch both parts of the result, add them, and file it with a receipt."""
+    own = Study(kit, study)
+    _deliver(own, own.result(), out, output)
+
+
+def _deliver(own: Study, report: StudyReport, out: Path | None, output: str) -> None:
+    path = out or own.kit.folder / "results" / f"{own.manifest.study}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    report.save(path)
+    if output == "json":
+        click.echo(report.to_json())
+        return
+    table = Table(title=_title(report.receipt.samples), title_justify="left")
+    table.add_column("metric")
+    table.add_column("value", justify="right")
+    for name, value in report.metrics.items():
+        table.add_row(name, f"{value:.12f}")
+    Console().print(table)
+    click.echo(f"result and receipt: {path}")
+
+
+def _title(samples: dict[str, Any]) -> str:
+    return f"{sum(samples.values())} samples of {len(samples)} owners"

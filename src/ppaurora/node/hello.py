@@ -1,0 +1,92 @@
+"""Which name a TLS client asks for (SNI), read from its first message without taking it from the socket.
+
+All computations of a node share one port. The name tells which process a connection is for, before
+anybody has spoken TLS with it. It is routing only: who the client is, its certificate says later.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+
+_HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST_NAME = 22, 1, 0, 0
+_RECORD_HEADER = 5
+_MOST_BYTES = _RECORD_HEADER + (1 << 14)
+
+
+class NotTlsError(Exception):
+    """What arrived is not the beginning of a TLS connection."""
+
+
+def peek_server_name(connection: socket.socket, seconds: float) -> str | None:
+    """Waits for the first record, and leaves it where it is."""
+    deadline = time.monotonic() + seconds
+    while True:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0 or not select.select([connection], [], [], remaining)[0]:
+            raise TimeoutError("no complete TLS hello in time")
+        seen = connection.recv(_MOST_BYTES, socket.MSG_PEEK)
+        if not seen:
+            raise NotTlsError("closed before it said anything")
+        if seen[0] != _HANDSHAKE:
+            raise NotTlsError("does not speak TLS")
+        if len(seen) >= _RECORD_HEADER:
+            length = int.from_bytes(seen[3:5], "big")
+            if length > 1 << 14:
+                raise NotTlsError("sent an oversized first record")
+            if len(seen) >= _RECORD_HEADER + length:
+                return server_name(seen[_RECORD_HEADER : _RECORD_HEADER + length])
+        time.sleep(0.005)  # a part is here already, so select would not wait
+
+
+def server_name(hello: bytes) -> str | None:
+    """From a ClientHello message, RFC 8446 section 4.1.2 and RFC 6066 section 3."""
+    try:
+        return _server_name(_Reader(hello))
+    except IndexError:
+        raise NotTlsError("sent a hello that ends too early") from None
+
+
+def _server_name(message: _Reader) -> str | None:
+    if message.number(1) != _CLIENT_HELLO:
+        raise NotTlsError("began with something else than a hello")
+    body = _Reader(message.vector(3))
+    body.take(2 + 32)  # version and random
+    body.vector(1)  # session
+    body.vector(2)  # ciphers
+    body.vector(1)  # compression
+    extensions = _Reader(body.vector(2))
+    while extensions.left:
+        kind, content = extensions.number(2), _Reader(extensions.vector(2))
+        if kind == _SERVER_NAME:
+            names = _Reader(content.vector(2))
+            while names.left:
+                if names.number(1) == _HOST_NAME:
+                    return names.vector(2).decode("ascii", "replace")
+                names.vector(2)
+    return None
+
+
+class _Reader:
+    """Numbers and length-prefixed vectors, one after the other."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self._content) - self._at
+
+    def take(self, count: int) -> bytes:
+        if count > self.left:
+            raise IndexError
+        self._at += count
+        return self._content[self._at - count : self._at]
+
+    def number(self, count: int) -> int:
+        return int.from_bytes(self.take(count), "big")
+
+    def vector(self, prefix: int) -> bytes:
+        return self.take(self.number(prefix))

@@ -1,0 +1,38 @@
+"""What an administrator watches, for Prometheus. Numbers of things, never what they hold."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from ppaurora.node.store import Study, StudyState
+
+
+class Metrics:
+    """One node's."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        registry = self._registry
+        self._studies = Gauge("ppaurora_studies", "Studies by state.", ["state"], registry=registry)
+        self.submissions = Counter("ppaurora_submissions", "Submissions stored.", registry=registry)
+        self.refused = Counter("ppaurora_refused", "Requests refused, by code.", ["code"], registry=registry)
+        self.running = Gauge("ppaurora_attempts_running", "Attempts under way.", registry=registry)
+        self.failed = Counter("ppaurora_attempts_failed", "Attempts that failed.", registry=registry)
+        self.released = Counter("ppaurora_releases", "Results released.", registry=registry)
+        self.attempt_seconds = Histogram(
+            "ppaurora_attempt_seconds",
+            "How long attempts took.",
+            buckets=(0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200),
+            registry=registry,
+        )
+
+    def studies(self, studies: Sequence[Study]) -> None:
+        tally = Tally(study.state for study in studies)
+        for state in StudyState:
+            self._studies.labels(state.value).set(tally[state])
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)

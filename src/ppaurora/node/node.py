@@ -1,0 +1,428 @@
+"""The life of studies at one node.
+
+Proxy 0 leads. When all owners have submitted to it, it asks the other two whether they are ready,
+begins an attempt, and has them begin it too; every node writes the number down before its first
+message. When both proxies have their parts of the result on disk, proxy 0 releases it and
+tells proxy 1, as often as it takes. Whatever is cut off in between ends as a failed attempt, and the
+next one starts from the stored shares with fresh keys.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ppaurora.errors import PeerError, PpauroraError
+from ppaurora.node.attempts import Attempt, Order, fresh_token
+from ppaurora.node.gate import Gate, ask
+from ppaurora.node.metrics import Metrics
+from ppaurora.node.store import (
+    AttemptState,
+    StaleAttemptError,
+    Store,
+    Study,
+    StudyState,
+    Submission,
+)
+from ppaurora.role import Role
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest, split_address
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_TO_ANSWER = 15.0
+_LONGEST_PAUSE = 60.0
+_SECONDS_PER_DAY = 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+class NotReadyError(PpauroraError):
+    """Another node cannot begin yet. No attempt was made, so none has failed."""
+
+
+class Node:
+    """Everything that a node does by itself; owners reach it through `service`."""
+
+    def __init__(self, kit: NodeKit, metrics: Metrics) -> None:
+        self.kit = kit
+        self.role = kit.role
+        self.store = Store(kit.data)
+        self.metrics = metrics
+        self.accepted: set[str] = set()
+        self._attempts: dict[str, Attempt] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._news = threading.Event()
+        self._busy: set[str] = set()
+        self._pauses: dict[
+            str, tuple[float, float]
+        ] = {}  # by study: not before, and how long the last one was
+        self.store.fail_interrupted()
+        strays = self.store.remove_strays()
+        if strays:
+            log.info("files of unfinished uploads were deleted", extra={"files": strays})
+        self.gate = Gate(kit, split_address(kit.settings.listen_nodes), self.answer)
+        self._leaders = ThreadPoolExecutor(kit.settings.jobs, thread_name_prefix="leader")
+        self._watcher = threading.Thread(target=self._watch, name="watch", daemon=True)
+        self._watcher.start()
+
+    def close(self) -> None:
+        """Stop what runs; a study goes on when the node is back."""
+        self._stopping.set()
+        self._news.set()
+        self.gate.close()
+        with self._lock:
+            attempts = list(self._attempts.values())
+        for attempt in attempts:
+            attempt.abort("the node was stopped")
+        self._watcher.join()
+        self._leaders.shutdown(wait=True)
+        while True:
+            with self._lock:
+                if not self._attempts:
+                    break
+            time.sleep(0.05)
+        self.store.close()
+
+    def notice(self) -> None:
+        """Something was submitted or accepted."""
+        self._news.set()
+
+    def progress(self, study: str) -> str:
+        """How far a running attempt is, for people."""
+        with self._lock:
+            attempt = self._attempts.get(study)
+        return "" if attempt is None else f"attempt {attempt.number}: {attempt.progress or 'starting'}"
+
+    # What happens by itself
+
+    def _watch(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._look()
+            except Exception as error:
+                _log_unforeseen("looking after the studies failed", error)
+            self._news.wait(_SECONDS_BETWEEN_LOOKS)
+            self._news.clear()
+
+    def _look(self) -> None:
+        now = time.time()
+        for study in self.store.studies():
+            if study.hash not in self.accepted:
+                self.gate.trust(study.manifest)
+                self.accepted.add(study.hash)
+                log.info("study accepted", extra=_about(study))
+            self._retain(study, now)
+            if self.role is Role.PROXY_0 and self._needs_leading(study):
+                with self._lock:
+                    free = study.hash not in self._busy and len(self._busy) < self.kit.settings.jobs
+                    if free:
+                        self._busy.add(study.hash)
+                if free:
+                    self._leaders.submit(self._lead, study.hash)
+        self.metrics.studies(self.store.studies())
+
+    def _retain(self, study: Study, now: float) -> None:
+        """Delete what the manifest says is not kept any longer."""
+        kept_seconds = study.manifest.release.retention_days * _SECONDS_PER_DAY
+        if study.state is StudyState.EXPIRED:
+            return
+        submissions = self.store.submissions(study)
+        last = max([study.accepted_at, *(submission.received_at for submission in submissions)])
+        if now < (study.ended_at or last) + kept_seconds:
+            return
+        files = self.store.forget_shares(study.hash)
+        self.store.forget_results(study.hash)
+        self.store.set_state(study.hash, StudyState.EXPIRED, "its time is over; everything was deleted")
+        log.info("study expired; shares and results were deleted", extra={**_about(study), "files": files})
+
+    def _forget_shares(self, study: Study) -> None:
+        files = self.store.forget_shares(study.hash)
+        log.info("shares were deleted after the release", extra={**_about(study), "files": files})
+
+    # Leading: proxy 0
+
+    def _needs_leading(self, study: Study) -> bool:
+        if study.state is StudyState.RELEASED:
+            waiting = not study.told_peer
+        elif study.state is StudyState.RUNNING:
+            waiting = True
+        else:
+            complete = len(self.store.submissions(study)) == len(study.manifest.owners)
+            waiting = study.state is StudyState.COLLECTING and complete
+        return waiting and time.monotonic() >= self._pauses.get(study.hash, (0.0, 0.0))[0]
+
+    def _lead(self, hash_: str) -> None:
+        try:
+            study = self.store.study(hash_)
+            if study is not None and not self._stopping.is_set():
+                self._lead_on(study)
+        except NotReadyError as error:
+            self._pause(hash_, str(error))
+        except PeerError as error:
+            self._pause(hash_, str(error))
+        except Exception as error:
+            _log_unforeseen("leading an attempt failed", error)
+            self._pause(hash_, f"internal error: {type(error).__name__}")
+        finally:
+            with self._lock:
+                self._busy.discard(hash_)
+            self._news.set()
+
+    def _lead_on(self, study: Study) -> None:
+        """One step further: try, settle, or tell."""
+        if study.state is StudyState.RELEASED:
+            self._tell(study)
+            return
+        if study.state is StudyState.COLLECTING:
+            self.store.set_state(study.hash, StudyState.RUNNING)
+        last = self.store.last_attempt(study.hash)
+        if last and self.store.attempt_state(study.hash, last) is AttemptState.COMPUTED:
+            self._settle(study, last)
+        elif study.failures >= study.manifest.limits.attempts:
+            note = f"{study.failures} attempts failed; the last one: {study.note}"
+            self.store.set_state(study.hash, StudyState.STOPPED, note)
+            log.warning(
+                "study stopped; look at it, then: ppaurora retry", extra={**_about(study), "note": note}
+            )
+        else:
+            self._try(study, last)
+
+    def _try(self, study: Study, last: int) -> None:
+        """Begin the next attempt, and see it through."""
+        submissions = self.store.submissions(study)
+        agreed = [submission.agreed() for submission in submissions]
+        self._check_release(study, submissions)
+        for peer in self.role.peers:
+            answer = self._ask(study, peer, {"ask": "ready", "agreed": agreed})
+            last = max(last, int(answer.get("last", 0)))
+            if answer["answer"] == "mismatch":
+                note = f"{peer.title} has other submissions: {answer.get('note', '')}"
+                self.store.set_state(study.hash, StudyState.STOPPED, note)
+                log.warning("study stopped", extra={**_about(study), "note": note})
+                return
+            if answer["answer"] != "ready":
+                raise NotReadyError(f"{peer.title} is not ready: {answer.get('note', answer['answer'])}")
+        order = self._order(study, submissions, last + 1, fresh_token(), agreed)
+        self.store.begin_attempt(study.hash, order.number)
+        log.info("attempt begins", extra={**_about(study), "attempt": order.number})
+        attempt = self._start(study, order)
+        try:
+            for peer in self.role.peers:
+                begin = {"ask": "begin", "attempt": order.number, "token": order.token, "agreed": agreed}
+                answer = self._ask(study, peer, begin)
+                if answer["answer"] != "begun":
+                    attempt.abort(f"{peer.title} did not begin: {answer.get('note', answer['answer'])}")
+        except PeerError as error:
+            attempt.abort(str(error))
+        if self._finish(study, order, attempt):
+            self._settle(study, order.number)
+
+    def _check_release(self, study: Study, submissions: Sequence[Submission]) -> None:
+        problem = policy_problem(study.manifest, [submission.samples for submission in submissions])
+        if problem:
+            self.store.set_state(study.hash, StudyState.STOPPED, problem)
+            raise NotReadyError(problem)
+
+    def _settle(self, study: Study, number: int) -> None:
+        """Our part is on disk. Release it if proxy 1 has its own; else the attempt has failed."""
+        while not self._stopping.is_set():
+            answer = self._ask(study, Role.PROXY_1, {"ask": "outcome", "attempt": number})["answer"]
+            if answer in (AttemptState.COMPUTED, AttemptState.RELEASED):
+                self.store.release(study.hash, number)
+                self.metrics.released.inc()
+                log.info("result released", extra={**_about(study), "attempt": number})
+                self._forget_shares(study)
+                self._tell(study)
+                return
+            if answer != AttemptState.RUNNING:
+                self._fail(study, number, "proxy 1 did not finish its part")
+                return
+            self._stopping.wait(_SECONDS_BETWEEN_LOOKS)
+
+    def _tell(self, study: Study) -> None:
+        number = self.store.last_attempt(study.hash)
+        answer = self._ask(study, Role.PROXY_1, {"ask": "release", "attempt": number})["answer"]
+        if answer != "released":
+            raise NotReadyError(f"proxy 1 could not release attempt {number}: {answer}")
+        self.store.told_peer(study.hash)
+
+    def _ask(self, study: Study, peer: Role, question: dict[str, Any]) -> dict[str, Any]:
+        return ask(self.kit, study.manifest, peer, question, _SECONDS_TO_ANSWER)
+
+    def _pause(self, study: str, reason: str) -> None:
+        """Wait before the next try, longer every time."""
+        _, before = self._pauses.get(study, (0.0, 0.0))
+        pause = min(max(2 * before, _SECONDS_BETWEEN_LOOKS), _LONGEST_PAUSE)
+        self._pauses[study] = (time.monotonic() + pause, pause)
+        known = self.store.study(study)
+        if known is not None and known.note != reason:
+            if known.state is StudyState.RUNNING:
+                self.store.set_note(study, reason)
+            log.info("waiting", extra={**_about(known), "reason": reason})
+
+    # An attempt at this node, whoever leads
+
+    def _order(
+        self,
+        study: Study,
+        submissions: Sequence[Submission],
+        number: int,
+        token: str,
+        agreed: Sequence[dict[str, Any]],
+    ) -> Order:
+        files = [self.store.shares / submission.file for submission in submissions if submission.file]
+        return Order(study.manifest, number, token, tuple(agreed), tuple(files))
+
+    def _start(self, study: Study, order: Order) -> Attempt:
+        attempt = Attempt(self.kit, self.gate, order)
+        with self._lock:
+            self._attempts[study.hash] = attempt
+        self.metrics.running.inc()
+        return attempt
+
+    def _finish(self, study: Study, order: Order, attempt: Attempt) -> bool:
+        """Wait for the end; True if this node's part is on disk."""
+        start = time.monotonic()
+        try:
+            results = attempt.results()
+            owners = study.manifest.owner_names
+            self.store.computed(study.hash, order.number, dict(zip(owners, results, strict=False)))
+        except PpauroraError as error:
+            self._fail(study, order.number, str(error))
+            return False
+        except Exception as error:
+            self._fail(study, order.number, f"internal error: {type(error).__name__}")
+            return False
+        finally:
+            with self._lock:
+                if self._attempts.get(study.hash) is attempt:
+                    del self._attempts[study.hash]
+            self.metrics.running.dec()
+            self.metrics.attempt_seconds.observe(time.monotonic() - start)
+        self._pauses.pop(study.hash, None)
+        log.info("attempt computed", extra={**_about(study), "attempt": order.number})
+        return True
+
+    def _fail(self, study: Study, number: int, reason: str) -> None:
+        self.store.fail_attempt(study.hash, number, reason)
+        self.metrics.failed.inc()
+        log.warning("attempt failed", extra={**_about(study), "attempt": number, "reason": reason})
+        if self.role is Role.PROXY_0:
+            self._pause(study.hash, reason)
+
+    # Following: what the leader asks
+
+    def answer(self, pin: str, question: dict[str, Any]) -> dict[str, Any]:
+        """To another node. What it may not ask, and what is not understood, is refused alike."""
+        study = self.store.study(str(question.get("study", "")))
+        if study is None:
+            return {"answer": "unknown study", "note": "its manifest has not been accepted there"}
+        if study.manifest.role_of(pin) is not Role.PROXY_0:
+            return {"answer": "refused", "note": "only proxy 0 of the study leads"}
+        try:
+            match question.get("ask"):
+                case "ready":
+                    return self._is_ready(study, question["agreed"])
+                case "begin":
+                    return self._begin(study, question)
+                case "outcome":
+                    state = self.store.attempt_state(study.hash, int(question["attempt"]))
+                    return {"answer": "unknown" if state is None else state.value}
+                case "release":
+                    return self._release(study, int(question["attempt"]))
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("a question could not be understood", extra={"reason": type(error).__name__})
+        return {"answer": "not understood", "note": f"this node speaks version {PROTOCOL_VERSION}"}
+
+    def _is_ready(self, study: Study, agreed: list[dict[str, Any]]) -> dict[str, Any]:
+        last = self.store.last_attempt(study.hash)
+        if study.state in (StudyState.EXPIRED, StudyState.RELEASED):
+            return {"answer": "closed", "note": f"the study is {study.state.value} there", "last": last}
+        problem = policy_problem(study.manifest, [int(entry["samples"]) for entry in agreed])
+        if problem or [entry["owner"] for entry in agreed] != study.manifest.owner_names:
+            return {
+                "answer": "mismatch",
+                "note": problem or "other owners than in the manifest",
+                "last": last,
+            }
+        if self.role is Role.PROXY_1:
+            own = [submission.agreed() for submission in self.store.submissions(study)]
+            here = {entry["owner"]: entry for entry in own}
+            other = [entry["owner"] for entry in agreed if here.get(entry["owner"], entry) != entry]
+            if other:
+                return {"answer": "mismatch", "note": f"what {', '.join(other)} sent", "last": last}
+            missing = [entry["owner"] for entry in agreed if entry["owner"] not in here]
+            if missing:
+                return {
+                    "answer": "not yet",
+                    "note": f"{', '.join(missing)} has not submitted there",
+                    "last": last,
+                }
+        with self._lock:
+            others = [hash_ for hash_ in self._attempts if hash_ != study.hash]
+        if len(others) >= self.kit.settings.jobs:
+            return {"answer": "busy", "note": "it computes for other studies", "last": last}
+        return {"answer": "ready", "last": last}
+
+    def _begin(self, study: Study, question: dict[str, Any]) -> dict[str, Any]:
+        ready = self._is_ready(study, question["agreed"])
+        if ready["answer"] != "ready":
+            return ready
+        token = str(question["token"])
+        if len(token) != 32 or not set(token) <= set("0123456789abcdef"):
+            return {"answer": "not understood", "note": "the token is not one"}
+        submissions = self.store.submissions(study) if self.role is Role.PROXY_1 else []
+        order = self._order(study, submissions, int(question["attempt"]), token, question["agreed"])
+        try:
+            self.store.begin_attempt(study.hash, order.number)
+        except StaleAttemptError as error:
+            return {"answer": "stale", "note": str(error)}
+        with self._lock:
+            earlier = self._attempts.get(study.hash)
+        if earlier is not None:
+            earlier.abort("a later attempt began")
+        if study.state is not StudyState.RUNNING:
+            self.store.set_state(study.hash, StudyState.RUNNING)
+        log.info("attempt begins", extra={**_about(study), "attempt": order.number})
+        attempt = self._start(study, order)
+        threading.Thread(target=self._finish, args=(study, order, attempt), daemon=True).start()
+        return {"answer": "begun"}
+
+    def _release(self, study: Study, number: int) -> dict[str, Any]:
+        try:
+            self.store.release(study.hash, number)
+        except StaleAttemptError as error:
+            return {"answer": "stale", "note": str(error)}
+        log.info("result released", extra={**_about(study), "attempt": number})
+        self._forget_shares(study)
+        return {"answer": "released"}
+
+
+def policy_problem(manifest: Manifest, samples: Sequence[int]) -> str:
+    """Why these numbers of samples may not be evaluated, or nothing. Every node checks for itself."""
+    release, limits = manifest.release, manifest.limits
+    if any(count > limits.samples_per_owner for count in samples):
+        return f"an owner has more than {limits.samples_per_owner:,} samples"
+    if any(count < release.minimum_samples_per_owner for count in samples):
+        return f"an owner has fewer than {release.minimum_samples_per_owner:,} samples"
+    if sum(samples) < release.minimum_samples:
+        return f"there are fewer than {release.minimum_samples:,} samples in all"
+    return ""
+
+
+def _log_unforeseen(what: str, error: Exception) -> None:
+    """Its type and place only: a traceback with values might quote data."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    line = trace.tb_lineno if trace is not None else 0
+    log.error(what, extra={"reason": type(error).__name__, "line": line})
+
+
+def _about(study: Study) -> dict[str, Any]:
+    return {"study": study.manifest.study, "hash": study.hash[:16]}

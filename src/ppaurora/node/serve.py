@@ -1,0 +1,83 @@
+"""A node from start to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import ssl
+
+from aiohttp import web
+
+import ppaurora
+from ppaurora.errors import InputError
+from ppaurora.node.logs import log_to_stderr
+from ppaurora.node.metrics import Metrics
+from ppaurora.node.node import Node
+from ppaurora.node.service import OwnersService, admin_app
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import split_address
+
+_SECONDS_TO_FINISH = 10.0
+
+log = logging.getLogger(__name__)
+
+
+def serve(kit: NodeKit) -> None:
+    """Runs until SIGTERM or Ctrl-C, then ends cleanly."""
+    kit.check_key()
+    log_to_stderr()
+    try:
+        node = Node(kit, Metrics())
+    except OSError as error:
+        where = kit.settings.listen_nodes
+        raise InputError(f"cannot listen at {where}, or write to {kit.data}: {error.strerror}") from None
+    try:
+        asyncio.run(_serve(node))
+    finally:
+        node.close()
+        log.info("node stopped")
+
+
+async def _serve(node: Node) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    settings = node.kit.settings
+    async with contextlib.AsyncExitStack() as running:
+        await _listen(running, admin_app(node), settings.listen_admin, None)
+        if settings.listen_owners is not None and not node.role.is_helper:
+            service = OwnersService(node)
+            trusting = asyncio.create_task(service.keep_trusting())
+            running.callback(trusting.cancel)
+            await _listen(running, service.app, settings.listen_owners, service.context)
+        log.info(
+            "node serves",
+            extra={
+                "role": node.role.title,
+                "version": ppaurora.__version__,
+                "nodes": settings.listen_nodes,
+                "owners": settings.listen_owners,
+                "admin": settings.listen_admin,
+                "key": node.kit.pin[:16],
+            },
+        )
+        await stop.wait()
+        log.info("node stops")
+
+
+async def _listen(
+    running: contextlib.AsyncExitStack, app: web.Application, address: str, context: ssl.SSLContext | None
+) -> None:
+    runner = web.AppRunner(app, shutdown_timeout=_SECONDS_TO_FINISH)
+    await runner.setup()
+    running.push_async_callback(runner.cleanup)
+    host, port = split_address(address)
+    try:
+        sock = socket.create_server((host, port), backlog=256)
+        await web.SockSite(runner, sock, ssl_context=context).start()
+    except OSError as error:
+        raise InputError(f"cannot listen at {address}: {error.strerror}") from None

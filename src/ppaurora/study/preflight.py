@@ -1,0 +1,159 @@
+"""Is everything in place? Each check on its own, each problem with how to fix it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import ppaurora
+from ppaurora.certificates import days_left, read_pem
+from ppaurora.errors import PeerError, PpauroraError, RefusedError
+from ppaurora.owner.client import ProxyClient
+from ppaurora.owner.outbox import PROXIES
+from ppaurora.role import Role
+from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
+
+_SECONDS_TO_ANSWER = 10.0
+_MOST_SECONDS_APART = 60.0
+_DAYS_OF_WARNING = 30
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was looked at, and what is wrong with it, if anything."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+def _check(name: str, look: Callable[[], str], fix: str = "") -> Check:
+    try:
+        return Check(name, True, look())
+    except PpauroraError as error:
+        return Check(name, False, str(error), fix)
+
+
+def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Check]:
+    yield from _own_files(kit)
+    manifest: Manifest | None = None
+
+    def read_manifest() -> str:
+        nonlocal manifest
+        manifest = kit.manifest(study)
+        kit.check_own(manifest)
+        return f"{manifest.study}, hash {manifest.hash[:16]}"
+
+    yield _check("manifest", read_manifest, "ask whoever provisioned the study for this owner's kit")
+    if manifest is None:
+        return
+    for role in PROXIES:
+        client = ProxyClient(kit, manifest, role, _SECONDS_TO_ANSWER)
+        yield from _proxy(client, manifest)
+
+
+def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Check]:
+    yield _check(
+        "certificate",
+        lambda: _valid(read_pem(kit.certificate), str(kit.certificate)),
+        "ask for a renewed certificate: 'ppaurora renew' makes one for the same key",
+    )
+
+    def key() -> str:
+        kit.check_key()
+        return "is the certificate's, and private"
+
+    yield _check("key", key, f"chmod 600 {kit.key}, or put the kit's own key there")
+
+
+def _valid(certificate: bytes, path: str) -> str:
+    left = days_left(certificate)
+    if left == float("inf"):
+        raise RefusedError(path, "not-yet", "is not valid yet; is this machine's clock right?")
+    if left <= 0:
+        raise RefusedError(path, "expired", f"expired {-left:.0f} days ago")
+    warning = "; renew it soon" if left < _DAYS_OF_WARNING else ""
+    return f"valid for {left:.0f} more days{warning}"
+
+
+def _proxy(client: ProxyClient, manifest: Manifest) -> Iterator[Check]:
+    title = client.role.title
+    try:
+        before = time.time()
+        answer = client.status()
+        apart = answer["time"] - (before + time.time()) / 2
+    except RefusedError as error:
+        yield Check(f"{title} reached", True, client.where)
+        fixes = {
+            "unknown-study": f"the operator of {title} has not accepted this manifest yet: ppaurora accept",
+            "not-an-owner": "the proxy knows another key for this owner: compare the manifests' hashes",
+        }
+        yield Check(f"{title} knows the study", False, str(error), fixes.get(error.code, ""))
+        return
+    except PeerError as error:
+        fix = f"open outgoing TCP to {client.where}, or set HTTPS_PROXY; ask its operator whether it runs"
+        yield Check(f"{title} reached", False, str(error), fix)
+        return
+    yield Check(f"{title} reached", True, client.where)
+    same = answer.get("protocol_version") == PROTOCOL_VERSION and answer.get("study") == manifest.hash
+    yield Check(
+        f"{title} knows the study",
+        same,
+        f"{answer.get('state')}; ppaurora {answer.get('version')} there, {ppaurora.__version__} here",
+        "" if same else "use versions that speak the same protocol",
+    )
+    yield Check(
+        f"clock against {title}",
+        abs(apart) < _MOST_SECONDS_APART,
+        f"{abs(apart):.0f} s apart",
+        "set this machine's clock, for instance with NTP" if abs(apart) >= _MOST_SECONDS_APART else "",
+    )
+
+
+def check_node(kit: NodeKit) -> Iterator[Check]:
+    from ppaurora.node.store import Store
+
+    yield from _own_files(kit)
+    kit.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    writable = os.access(kit.data, os.W_OK)
+    fix = "" if writable else f"let this user write to {kit.data}"
+    yield Check("data folder", writable, str(kit.data), fix)
+    store = Store(kit.data)
+    try:
+        studies = [study.manifest for study in store.studies()]
+    finally:
+        store.close()
+    names = ", ".join(manifest.study for manifest in studies)
+    fix = "" if studies else "review one: ppaurora accept"
+    yield Check("studies", bool(studies), names or "none accepted", fix)
+    for manifest in studies:
+        yield _check(
+            f"manifest of {manifest.study}",
+            partial(_means_this_node, kit, manifest),
+            "provision the study with this node's certificate",
+        )
+        for peer in kit.role.peers:
+            yield _check(
+                f"{peer.title} reached",
+                partial(_reach, kit, manifest, peer),
+                f"open TCP to {manifest.node(peer).nodes_address}; ask its operator whether it runs",
+            )
+
+
+def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:
+    kit.check_own(manifest)
+    return "means this node"
+
+
+def _reach(kit: NodeKit, manifest: Manifest, peer: Role) -> str:
+    from ppaurora.node.gate import ask
+
+    answer = ask(kit, manifest, peer, {"ask": "hello"}, _SECONDS_TO_ANSWER)
+    if answer.get("answer") == "unknown study":
+        raise RefusedError(peer.title, "unknown-study", "its operator has not accepted this manifest")
+    return f"{manifest.node(peer).nodes_address}, study {manifest.study}"
