@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Sequence
@@ -16,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from ppaurora.node.store import Store
 from ppaurora.role import Role
+from ppaurora.study.kit import NodeKit, read_kit
 from ppaurora.study.manifest import Manifest, kit_name
 from ppaurora.study.provision import provision
 
@@ -60,7 +64,9 @@ def write_csv(path: Path, labels: np.ndarray, scores: np.ndarray) -> Path:
 class Deployment:
     """Kits in `folder`, nodes that can be started, killed and started again."""
 
-    def __init__(self, folder: Path, owners: Sequence[str] = OWNERS, *, jobs: int = 2) -> None:
+    def __init__(
+        self, folder: Path, owners: Sequence[str] = OWNERS, *, jobs: int = 2, silence: float = 10.0
+    ) -> None:
         self.folder = folder
         self.owners = tuple(owners)
         ports = free_ports(8)
@@ -71,24 +77,26 @@ class Deployment:
         }
         self.admin = dict(zip(NODES, ports[5:], strict=True))
         self.jobs = jobs
+        self.silence = silence
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._broken: set[str] = set()
         self.manifest = self.provision("trial", folder / "kits")
         for name in NODES:
             self._set_up(name)
 
-    def plan(self, name: str, more: str = "") -> str:
-        lines = [f'name = "{name}"', 'metrics = ["auroc", "aupr", "ap"]', more]
+    def plan(self, name: str, attempts: int) -> str:
+        lines = [f'name = "{name}"', 'metrics = ["auroc", "aupr", "ap"]']
         for node, (owners_port, nodes_port) in self.addresses.items():
             lines += [f"[nodes.{node}]", f'nodes_address = "127.0.0.1:{nodes_port}"']
             if owners_port is not None:
                 lines.append(f'owners_address = "127.0.0.1:{owners_port}"')
         lines += [f"[owners.{owner}]" for owner in self.owners]
-        lines += ["[limits]", "attempts = 100", "samples_per_owner = 2_000_000"]
+        lines += ["[limits]", f"attempts = {attempts}", "samples_per_owner = 2_000_000"]
         return "\n".join(lines) + "\n"
 
-    def provision(self, name: str, out: Path, reuse: Path | None = None, more: str = "") -> Manifest:
+    def provision(self, name: str, out: Path, reuse: Path | None = None, attempts: int = 100) -> Manifest:
         plan = self.folder / f"{name}.toml"
-        plan.write_text(self.plan(name, more))
+        plan.write_text(self.plan(name, attempts))
         return provision(plan, out, reuse)
 
     def kit(self, name: str) -> Path:
@@ -97,17 +105,28 @@ class Deployment:
     def _set_up(self, name: str) -> None:
         """As an operator would: listen on loopback only, at free ports."""
         path = self.kit(name) / "node.toml"
-        text = path.read_text().replace("0.0.0.0", "127.0.0.1").replace("9464", str(self.admin[name]))
-        path.write_text(
-            text.replace("jobs = 2", f"jobs = {self.jobs}").replace(
-                "silence_seconds = 60.0", "silence_seconds = 10.0"
-            )
-        )
+        text = path.read_text()
+        for old, new in (
+            ("0.0.0.0:", "127.0.0.1:"),
+            ("9464", str(self.admin[name])),
+            ("jobs = 2", f"jobs = {self.jobs}"),
+            ("silence_seconds = 60.0", f"silence_seconds = {self.silence}"),
+        ):
+            text = text.replace(old, new)
+        path.write_text(text)
 
-    def accept(self, manifest: Path | None = None, nodes: Iterable[str] = NODES) -> None:
-        for name in nodes:
-            done = command("accept", self.kit(name), manifest or self.folder / "kits" / "trial.json", "--yes")
-            assert done.returncode == 0, done.stderr
+    def accept(self, manifest: Manifest | None = None, names: Iterable[str] = NODES) -> None:
+        """What `ppaurora accept --yes` does; nodes may be running."""
+        manifest = manifest or self.manifest
+        for name in names:
+            kit = read_kit(self.kit(name))
+            kit.check_own(manifest)
+            if isinstance(kit, NodeKit):
+                store = Store(kit.data)
+                store.accept(manifest)
+                store.close()
+            else:
+                kit.add(manifest)
 
     def start(self, *names: str) -> None:
         for name in names or NODES:
@@ -140,6 +159,22 @@ class Deployment:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
+    def break_workers(self, name: str) -> None:
+        """From now on, whatever process the node starts is killed at once; the node itself lives."""
+        self._broken.add(name)
+
+        def break_them() -> None:
+            while name in self._broken:
+                for child in children(self._processes[name].pid):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(child, signal.SIGKILL)
+                time.sleep(0.02)
+
+        threading.Thread(target=break_them, daemon=True).start()
+
+    def mend_workers(self, name: str) -> None:
+        self._broken.discard(name)
+
     def stop(self) -> dict[str, int]:
         """Exit codes after SIGTERM."""
         for process in self._processes.values():
@@ -155,6 +190,15 @@ class Deployment:
 
     def database(self, name: str) -> Path:
         return self.kit(name) / "data" / "node.db"
+
+
+def children(pid: int) -> list[int]:
+    """Of all threads of a process."""
+    found = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(child) for child in listing.read_text().split()]
+    return found
 
 
 def cleaned_environment(**more: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import queue
 import secrets
@@ -24,6 +25,8 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 
 _SECONDS_TO_START = 60.0
+
+log = logging.getLogger(__name__)
 
 
 def fresh_token() -> str:
@@ -51,6 +54,7 @@ class Attempt:
 
     def __init__(self, kit: NodeKit, gate: Gate, order: Order) -> None:
         self.number = order.number
+        self._about = {"study": order.manifest.study, "attempt": order.number}
         self._title = kit.role.title
         self._patience = kit.settings.silence_seconds
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
@@ -84,6 +88,8 @@ class Attempt:
                 event = self._next_event()
                 if event["event"] == "progress":
                     self.progress = f"{event['step']} {100 * event['done'] // max(event['total'], 1)} %"
+                if event["event"] == "session":
+                    log.info("session opened", extra={**self._about, "session": event["session"]})
                 if event["event"] == "error":
                     raise told_error(event, self._title)
                 if event["event"] == "outcome":

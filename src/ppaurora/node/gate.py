@@ -145,8 +145,9 @@ def ask(
             return _read_line(sock)
     except PeerError:
         raise
-    except ssl.SSLError as error:
-        raise PeerMisbehavedError(peer.title, f"at {where} refused: {_reason(error)}") from None
+    except (ssl.SSLError, ConnectionResetError):
+        problem = f"at {where} broke off the connection; its operator may not have accepted the study"
+        raise PeerMisbehavedError(peer.title, problem) from None
     except ValueError:
         raise PeerMisbehavedError(peer.title, f"at {where} gave an unreadable answer") from None
     except OSError as error:

@@ -56,6 +56,7 @@ def _serve(driver: Driver) -> None:
             study=bytes.fromhex(order["study"]),
             attempt=order["attempt"],
             recipients=len(job.sizes),
+            announce=lambda session: driver.say(event="session", session=session.hex()),
         )
         transport.finish()
     finally:

@@ -41,14 +41,18 @@ def take_part(
     study: bytes = b"",
     attempt: int = 1,
     recipients: int = 0,
+    announce: Callable[[bytes], None] | None = None,
 ) -> Outcome:
     """Open a session and run the job in it, over a slower network if one is given.
 
     The session's keys are bound to the job, to the attempt, and to the `study` that both belong to.
+    `announce` hears the session's public name, which no other session has.
     """
     if network is not None:
         transport = ShapedTransport(transport, network)
     context = open_session(transport, job.hash(study), attempt, throttled(progress))
+    if announce is not None:
+        announce(context.channel.session)
     start = time.perf_counter()
     result = run_job(context, job, inputs)
     seconds = time.perf_counter() - start

@@ -20,7 +20,8 @@ def checked(model: type[M], content: Any, source: str) -> M:
         return model.model_validate_json(json.dumps(content, default=str))
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
-        first = problems[0]
+        # A misspelt setting is often missing under its right name too: the spelling says more.
+        first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":

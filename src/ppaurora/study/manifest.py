@@ -169,10 +169,13 @@ class Manifest(_Part):
             ("protocol", f"{self.protocol}, {self.key_bits}-bit keys{delta}"),
             ("opened to servers", opened),
         ]
-        lines += [
-            (role.title, f"{self.node(role).nodes_address}, key {self.node(role).pin[:16]}") for role in Role
-        ]
-        lines += [(f"owner {owner.name}", f"key {owner.pin[:16]}") for owner in self.owners]
+        for role in Role:
+            node = self.node(role)
+            lines.append((role.title, f"nodes connect to {node.nodes_address}"))
+            if node.owners_address is not None:
+                lines.append(("", f"owners connect to {node.owners_address}"))
+            lines.append(("", f"key {node.pin}"))
+        lines += [(f"owner {owner.name}", f"key {owner.pin}") for owner in self.owners]
         lines += [
             (
                 "at most",
