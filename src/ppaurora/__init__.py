@@ -1,5 +1,7 @@
 """Exact pooled AUROC and AUPR over several owners' samples, computed on shares by three servers."""
 
+from typing import TYPE_CHECKING, Any
+
 from ppaurora.errors import (
     DataError,
     InputError,
@@ -12,8 +14,10 @@ from ppaurora.errors import (
     UnsortedListError,
 )
 from ppaurora.evaluation import evaluate
-from ppaurora.owner.study import Study, StudyReport
 from ppaurora.report import Report, RunCost
+
+if TYPE_CHECKING:
+    from ppaurora.owner.study import Study, StudyReport
 
 __version__ = "0.1.0"
 
@@ -33,3 +37,12 @@ __all__ = [
     "UnsortedListError",
     "evaluate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """An owner's study is loaded when it is asked for: a server process starts without it."""
+    if name in ("Study", "StudyReport"):
+        from ppaurora.owner import study
+
+        return getattr(study, name)
+    raise AttributeError(f"module 'ppaurora' has no attribute '{name}'")

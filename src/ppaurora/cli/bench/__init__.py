@@ -10,6 +10,7 @@ from ppaurora.cli.bench.paper import paper_command
 from ppaurora.cli.bench.peers import peers_command
 from ppaurora.cli.bench.primitives import primitives_command
 from ppaurora.cli.bench.scale import scale_command
+from ppaurora.cli.bench.study import study_command
 
 
 @click.group("bench")
@@ -23,6 +24,7 @@ for command in (
     peers_command,
     primitives_command,
     scale_command,
+    study_command,
     docs_command,
 ):
     bench_group.add_command(command)
