@@ -187,7 +187,9 @@ def test_a_projection_of_n_log_n_is_exact() -> None:
             1.0,
             sum(sent.values()),
             sent,
+            {},
             1,
+            {},
             {"helper": 500 * n},
             0.0,
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -62,6 +63,13 @@ class Authority:
     @property
     def key(self) -> bytes:
         return _key_bytes(self._key)
+
+    def has_signed(self, certificate: bytes) -> bool:
+        try:
+            x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(self._certificate)
+        except (ValueError, TypeError, InvalidSignature):
+            return False
+        return True
 
     def issue(self, name: str, lifetime: datetime.timedelta) -> Issued:
         """A certificate for a new key."""

@@ -15,12 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ppaurora.bench import correctness, growth, scale
+from ppaurora.bench import correctness, growth, scale, study
 from ppaurora.bench.drawing import shows
 from ppaurora.bench.paper import figures
 from ppaurora.bench.paper.experiments import Measured
 from ppaurora.bench.paper.printed import METRICS
 from ppaurora.bench.paper.tables import Measurements, cost_table, headline_table, party_table
+from ppaurora.bench.peers import comparison
+from ppaurora.bench.primitives import limits, timing
 from ppaurora.bench.results import Row, load_rows
 from ppaurora.errors import InputError
 
@@ -54,6 +56,7 @@ def _paper_block(metric: str, saved: Saved) -> str:
 
 BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "scale": lambda saved: scale.markdown_table(saved.rows("scale")),
+    "steps": lambda saved: scale.steps_table(saved.rows("scale"), 1_000_000, 8),
     "headline": lambda saved: headline_table(saved.paper),
     **{f"paper-{metric}": partial(_paper_block, metric) for metric in METRICS},
     "paper-parties": lambda saved: party_table(saved.paper, "auroc"),
@@ -61,6 +64,10 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "exponents": lambda saved: growth.exponents_table(saved.rows("paper"), saved.rows("scale")),
     "memory": lambda saved: growth.memory_sentence(saved.rows("scale")),
     "projection": lambda saved: growth.projection_table(saved.rows("scale")),
+    "primitives": lambda saved: timing.markdown_table(saved.rows("primitives")),
+    "limits": lambda saved: limits.markdown_table(saved.rows("primitives")),
+    "peers": lambda saved: comparison.markdown_table(saved.rows("peers")),
+    "study": lambda saved: study.markdown_table(saved.rows("study")),
 }
 
 

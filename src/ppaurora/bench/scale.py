@@ -48,7 +48,9 @@ class Measurement:
     plain_seconds: float
     bytes: int
     bytes_by_party: dict[str, int]
+    bytes_by_step: dict[str, int]
     rounds: int
+    rounds_by_step: dict[str, int]
     peak_bytes: dict[str, int]
     difference: float
 
@@ -110,7 +112,9 @@ def measure(setting: Setting, network: Network | None, progress: Progress) -> Me
         plain_seconds=plain_seconds,
         bytes=report.cost.bytes,
         bytes_by_party=report.cost.bytes_by_party,
+        bytes_by_step=report.cost.bytes_by_step,
         rounds=report.cost.rounds,
+        rounds_by_step=report.cost.rounds_by_step,
         peak_bytes=report.cost.peak_bytes_by_party,
         difference=difference,
     )
@@ -129,3 +133,32 @@ def markdown_table(rows: Sequence[dict[str, Any]]) -> str:
         (Measurement(**row) for row in rows), key=lambda m: (m.network != "loopback", m.samples, m.owners)
     )
     return markdown(HEADINGS, [measurement.cells() for measurement in measurements], left=0)
+
+
+_STEPS = {
+    "session": "nonces and public keys, for fresh pairwise keys",
+    "input": "owners' xor shares into masked form",
+    "order check": "neighbours compared, ascents counted for every owner",
+    "merge": "the merge network, layer by layer",
+    "ties": "equality of neighbours",
+    "precision": "TP[j] / j, rounded off exactly",
+    "curve": "labels and flags to the ring, the scan, areas as dot products",
+    "division": "quotient bits, rounding to a float64",
+}
+
+
+def steps_table(rows: Sequence[dict[str, Any]], samples: int, owners: int) -> str:
+    """Where the traffic and the rounds of one run go."""
+    (measurement,) = (
+        m
+        for m in (Measurement(**row) for row in rows)
+        if (m.samples, m.owners, m.network, m.transport) == (samples, owners, "loopback", "tls")
+    )
+    return markdown(
+        ["step", "what it does", "MB sent", "rounds"],
+        [
+            [step, _STEPS[step], f"{sent / 1e6:,.1f}", str(measurement.rounds_by_step[step])]
+            for step, sent in measurement.bytes_by_step.items()
+        ],
+        left=2,
+    )

@@ -107,7 +107,11 @@ def pass_socket(pipe: socket.socket, connection: socket.socket) -> None:
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    return socket.create_server((host, port))
+    """At an address of either family; "::" takes both."""
+    if ":" not in host:
+        return socket.create_server((host, port), backlog=256)
+    both = host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server((host, port), family=socket.AF_INET6, backlog=256, dualstack_ipv6=both)
 
 
 def connect_parties(

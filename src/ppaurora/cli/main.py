@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -9,17 +10,41 @@ from collections.abc import Sequence
 import click
 
 import ppaurora
-from ppaurora.cli.bench import bench_group
-from ppaurora.cli.evaluate import evaluate_command
-from ppaurora.cli.node import retry_command, serve_command
-from ppaurora.cli.owner import preflight_command, result_command, status_command, submit_command
-from ppaurora.cli.study import accept_command, provision_command, renew_command
 from ppaurora.errors import MisuseError, PpauroraError
 
 EXIT_INTERRUPTED = 130
 
+COMMANDS = {
+    "evaluate": "ppaurora.cli.evaluate:evaluate_command",
+    "provision": "ppaurora.cli.study:provision_command",
+    "accept": "ppaurora.cli.study:accept_command",
+    "renew": "ppaurora.cli.study:renew_command",
+    "serve": "ppaurora.cli.node:serve_command",
+    "studies": "ppaurora.cli.node:studies_command",
+    "retry": "ppaurora.cli.node:retry_command",
+    "preflight": "ppaurora.cli.owner:preflight_command",
+    "submit": "ppaurora.cli.owner:submit_command",
+    "status": "ppaurora.cli.owner:status_command",
+    "result": "ppaurora.cli.owner:result_command",
+    "bench": "ppaurora.cli.bench:bench_group",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class _LazyGroup(click.Group):
+    """Loads a command when it is asked for, so that each starts with what it needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(ppaurora.__version__, prog_name="ppaurora")
 def cli() -> None:
     """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
@@ -27,22 +52,6 @@ def cli() -> None:
     Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed or a server
     cannot be reached, 4 there is no result yet, 70 a bug in ppaurora, 130 interrupted.
     """
-
-
-for command in (
-    evaluate_command,
-    provision_command,
-    accept_command,
-    renew_command,
-    serve_command,
-    retry_command,
-    preflight_command,
-    submit_command,
-    status_command,
-    result_command,
-    bench_group,
-):
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,13 +1,17 @@
-"""`ppaurora serve` and `retry`."""
+"""`ppaurora serve`, `studies` and `retry`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.table import Table
 
 from ppaurora.cli.study import FOLDER
 from ppaurora.errors import InputError
+from ppaurora.node.store import Store, describe_progress
 from ppaurora.study.kit import NodeKit
 
 
@@ -22,13 +26,37 @@ def serve_command(kit: Path) -> None:
     serve(NodeKit.read(kit))
 
 
+@click.command("studies")
+@click.argument("kit", type=FOLDER)
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def studies_command(kit: Path, output: str) -> None:
+    """The studies that the node of KIT has accepted, and how far each is. The node may be running."""
+    store = Store(NodeKit.read(kit).data)
+    try:
+        found = [
+            {**describe_progress(study, store.submissions(study)), "attempt": store.last_attempt(study.hash)}
+            for study in store.studies()
+        ]
+    finally:
+        store.close()
+    if output == "json":
+        click.echo(json.dumps(found, indent=2))
+        return
+    table = Table()
+    for heading in ("study", "hash", "state", "missing", "attempt", "note"):
+        table.add_column(heading)
+    for one in found:
+        missing = ", ".join(one["missing"]) if one["state"] == "collecting" else ""
+        cells = (one["name"], one["study"][:16], one["state"], missing, str(one["attempt"]), one["note"])
+        table.add_row(*cells)
+    Console().print(table)
+
+
 @click.command("retry")
 @click.argument("kit", type=FOLDER)
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Let a stopped STUDY go on, at proxy 0, which leads the attempts."""
-    from ppaurora.node.store import Store
-
     store = Store(NodeKit.read(kit).data)
     try:
         for known in store.studies():

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ppaurora.channel.tls import pass_socket, peer_pin, tls_context
+from ppaurora.channel.tls import listen, pass_socket, peer_pin, tls_context
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError
 from ppaurora.node.hello import NotTlsError, peek_server_name
 from ppaurora.role import Role
@@ -51,7 +51,7 @@ class Gate:
         self._jobs: dict[str, socket.socket] = {}
         self._lock = threading.Lock()
         self._guests = threading.BoundedSemaphore(_MOST_GUESTS)
-        self._listener = socket.create_server(address, backlog=256)
+        self._listener = listen(*address)
         self._closed = False
         threading.Thread(target=self._accept, name="gate", daemon=True).start()
 

@@ -10,13 +10,14 @@ next one starts from the stored shares with fresh keys.
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ppaurora.errors import PeerError, PpauroraError
+from ppaurora.errors import InputError, PeerError, PpauroraError
 from ppaurora.node.attempts import Attempt, Order, fresh_token
 from ppaurora.node.gate import Gate, ask
 from ppaurora.node.metrics import Metrics
@@ -50,7 +51,10 @@ class Node:
     def __init__(self, kit: NodeKit, metrics: Metrics) -> None:
         self.kit = kit
         self.role = kit.role
-        self.store = Store(kit.data)
+        try:
+            self.store = Store(kit.data)
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"cannot keep anything in {kit.data}: {error}") from None
         self.metrics = metrics
         self.accepted: set[str] = set()
         self._attempts: dict[str, Attempt] = {}
@@ -65,7 +69,11 @@ class Node:
         strays = self.store.remove_strays()
         if strays:
             log.info("files of unfinished uploads were deleted", extra={"files": strays})
-        self.gate = Gate(kit, split_address(kit.settings.listen_nodes), self.answer)
+        try:
+            self.gate = Gate(kit, split_address(kit.settings.listen_nodes), self.answer)
+        except OSError as error:
+            where = kit.settings.listen_nodes
+            raise InputError(f"cannot listen at {where}: {error.strerror or error}") from None
         self._leaders = ThreadPoolExecutor(kit.settings.jobs, thread_name_prefix="leader")
         self._watcher = threading.Thread(target=self._watch, name="watch", daemon=True)
         self._watcher.start()
@@ -129,8 +137,8 @@ class Node:
     def _retain(self, study: Study, now: float) -> None:
         """Delete what the manifest says is not kept any longer."""
         kept_seconds = study.manifest.release.retention_days * _SECONDS_PER_DAY
-        if study.state is StudyState.EXPIRED:
-            return
+        if study.state is StudyState.EXPIRED or (self.role.is_helper and study.ended_at is None):
+            return  # a helper has nothing to delete; it is there until the study ends
         submissions = self.store.submissions(study)
         last = max([study.accepted_at, *(submission.received_at for submission in submissions)])
         if now < (study.ended_at or last) + kept_seconds:
@@ -148,7 +156,7 @@ class Node:
 
     def _needs_leading(self, study: Study) -> bool:
         if study.state is StudyState.RELEASED:
-            waiting = not study.told_peer
+            waiting = not study.told_peers
         elif study.state is StudyState.RUNNING:
             waiting = True
         else:
@@ -246,10 +254,11 @@ class Node:
 
     def _tell(self, study: Study) -> None:
         number = self.store.last_attempt(study.hash)
-        answer = self._ask(study, Role.PROXY_1, {"ask": "release", "attempt": number})["answer"]
-        if answer != "released":
-            raise NotReadyError(f"proxy 1 could not release attempt {number}: {answer}")
-        self.store.told_peer(study.hash)
+        for peer in self.role.peers:
+            answer = self._ask(study, peer, {"ask": "release", "attempt": number})["answer"]
+            if answer != "released":
+                raise NotReadyError(f"{peer.title} could not release attempt {number}: {answer}")
+        self.store.told_peers(study.hash)
 
     def _ask(self, study: Study, peer: Role, question: dict[str, Any]) -> dict[str, Any]:
         return ask(self.kit, study.manifest, peer, question, _SECONDS_TO_ANSWER)
@@ -309,7 +318,7 @@ class Node:
         return True
 
     def _fail(self, study: Study, number: int, reason: str) -> None:
-        self.store.fail_attempt(study.hash, number, reason)
+        self.store.fail_attempt(study.hash, number, reason, counts=not self._stopping.is_set())
         self.metrics.failed.inc()
         log.warning("attempt failed", extra={**_about(study), "attempt": number, "reason": reason})
         if self.role is Role.PROXY_0:
@@ -394,10 +403,16 @@ class Node:
         return {"answer": "begun"}
 
     def _release(self, study: Study, number: int) -> dict[str, Any]:
+        if study.state is StudyState.RELEASED:
+            return {"answer": "released"}
         try:
-            self.store.release(study.hash, number)
+            if self.role.is_helper:
+                self.store.set_state(study.hash, StudyState.RELEASED)
+            else:
+                self.store.release(study.hash, number)
         except StaleAttemptError as error:
             return {"answer": "stale", "note": str(error)}
+        self.metrics.released.inc()
         log.info("result released", extra={**_about(study), "attempt": number})
         self._forget_shares(study)
         return {"answer": "released"}

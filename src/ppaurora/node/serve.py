@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import logging
 import signal
-import socket
 import ssl
 
 from aiohttp import web
 
 import ppaurora
+from ppaurora.channel.tls import listen
 from ppaurora.errors import InputError
 from ppaurora.node.logs import log_to_stderr
 from ppaurora.node.metrics import Metrics
@@ -29,11 +29,7 @@ def serve(kit: NodeKit) -> None:
     """Runs until SIGTERM or Ctrl-C, then ends cleanly."""
     kit.check_key()
     log_to_stderr()
-    try:
-        node = Node(kit, Metrics())
-    except OSError as error:
-        where = kit.settings.listen_nodes
-        raise InputError(f"cannot listen at {where}, or write to {kit.data}: {error.strerror}") from None
+    node = Node(kit, Metrics())
     try:
         asyncio.run(_serve(node))
     finally:
@@ -77,7 +73,6 @@ async def _listen(
     running.push_async_callback(runner.cleanup)
     host, port = split_address(address)
     try:
-        sock = socket.create_server((host, port), backlog=256)
-        await web.SockSite(runner, sock, ssl_context=context).start()
+        await web.SockSite(runner, listen(host, port), ssl_context=context).start()
     except OSError as error:
-        raise InputError(f"cannot listen at {address}: {error.strerror}") from None
+        raise InputError(f"cannot listen at {address}: {error.strerror or error}") from None

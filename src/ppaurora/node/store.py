@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS studies (
     note TEXT NOT NULL DEFAULT '',
     failures INTEGER NOT NULL DEFAULT 0,
     ended_at REAL,
-    told_peer INTEGER NOT NULL DEFAULT 0
+    told_peers INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS submissions (
     study TEXT NOT NULL REFERENCES studies(hash),
@@ -89,7 +89,7 @@ class Study:
     failures: int
     accepted_at: float
     ended_at: float | None
-    told_peer: bool
+    told_peers: bool
 
     @property
     def hash(self) -> str:
@@ -211,9 +211,9 @@ class Store:
         if not changed:
             raise InputError("this study has not stopped; there is nothing to retry")
 
-    def told_peer(self, study: str) -> None:
+    def told_peers(self, study: str) -> None:
         with self._transaction() as db:
-            db.execute("UPDATE studies SET told_peer = 1 WHERE hash = ?", (study,))
+            db.execute("UPDATE studies SET told_peers = 1 WHERE hash = ?", (study,))
 
     # Submissions
 
@@ -289,7 +289,8 @@ class Store:
         rows = self._rows("SELECT state FROM attempts WHERE study = ? AND number = ?", study, number)
         return AttemptState(rows[0]["state"]) if rows else None
 
-    def fail_attempt(self, study: str, number: int, note: str) -> None:
+    def fail_attempt(self, study: str, number: int, note: str, *, counts: bool = True) -> None:
+        """`counts` unless somebody stopped the node: then it is nobody's failure."""
         with self._transaction() as db:
             changed = db.execute(
                 "UPDATE attempts SET state = ?, note = ?, ended_at = ? "
@@ -306,13 +307,14 @@ class Store:
             ).rowcount
             if changed:
                 db.execute(
-                    "UPDATE studies SET failures = failures + 1, note = ? WHERE hash = ?", (note, study)
+                    "UPDATE studies SET failures = failures + ?, note = ? WHERE hash = ?",
+                    (int(counts), note, study),
                 )
 
     def fail_interrupted(self) -> None:
         """At start-up: attempts that a crash has cut off."""
         for row in self._rows("SELECT study, number FROM attempts WHERE state = ?", AttemptState.RUNNING):
-            self.fail_attempt(row["study"], row["number"], "the node was restarted")
+            self.fail_attempt(row["study"], row["number"], "the node was restarted", counts=False)
 
     def computed(self, study: str, number: int, results: dict[str, Words]) -> None:
         """Keep an attempt's results; they replace those of an earlier one."""
@@ -368,7 +370,7 @@ def _study(row: sqlite3.Row) -> Study:
         row["failures"],
         row["accepted_at"],
         row["ended_at"],
-        bool(row["told_peer"]),
+        bool(row["told_peers"]),
     )
 
 

@@ -5,6 +5,7 @@ HTTPS_PROXY and NO_PROXY are honoured; TLS goes through such a proxy unopened.
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import socket
@@ -95,8 +96,9 @@ class ProxyClient:
         proxy = _https_proxy(self.host)
         if proxy is None:
             return _PinnedConnection(self.host, self.port, self._context, self._timeout, self._check)
-        connection = _PinnedConnection(*proxy, self._context, self._timeout, self._check)
-        connection.set_tunnel(self.host, self.port)
+        host, port, headers = proxy
+        connection = _PinnedConnection(host, port, self._context, self._timeout, self._check)
+        connection.set_tunnel(self.host, self.port, headers)
         return connection
 
     def _check(self, sock: ssl.SSLSocket) -> None:
@@ -106,12 +108,18 @@ class ProxyClient:
             )
 
 
-def _https_proxy(host: str) -> tuple[str, int] | None:
+def _https_proxy(host: str) -> tuple[str, int, dict[str, str]] | None:
+    """Where an organisation's proxy is, and what it wants to see of us."""
     proxy = urllib.request.getproxies_environment().get("https")
     if not proxy or urllib.request.proxy_bypass_environment(host):  # type: ignore[attr-defined]
         return None
     parts = urllib.parse.urlsplit(proxy if "//" in proxy else f"//{proxy}")
-    return parts.hostname or "", parts.port or 8080
+    headers = {}
+    if parts.username is not None:
+        user, password = (urllib.parse.unquote(text or "") for text in (parts.username, parts.password))
+        token = base64.b64encode(f"{user}:{password}".encode()).decode()
+        headers["Proxy-Authorization"] = f"Basic {token}"
+    return parts.hostname or "", parts.port or 80, headers
 
 
 class _PinnedConnection(http.client.HTTPSConnection):

@@ -1,4 +1,4 @@
-"""A submission as an owner keeps it until both proxies have acknowledged it.
+"""A submission as an owner keeps it until there is a result.
 
 The shares are drawn at random once and written to the kit before anything is sent. So when an upload
 is cut off, running it again sends the very same bytes, which the proxies recognise.
@@ -105,16 +105,18 @@ class Outbox:
         return (self._folder / _body_name(proxy)).read_bytes()
 
     def acknowledge(self, submission: Submission, proxy: Role, answer: dict[str, Any]) -> None:
-        """Write it down; with both, the shares are no longer needed here."""
+        """Write it down."""
         submission.acknowledged[proxy.title] = answer
         path = self._folder / "submission.json"
         beside = path.with_suffix(".new")
         beside.unlink(missing_ok=True)
         write_secret(beside, json.dumps(asdict(submission), indent=1).encode())
         os.replace(beside, path)
-        if submission.complete:
-            for role in PROXIES:
-                (self._folder / _body_name(role)).unlink(missing_ok=True)
+
+    def forget_shares(self) -> None:
+        """Once there is a result. Until then a proxy may lose its disk, and want its share again."""
+        for role in PROXIES:
+            (self._folder / _body_name(role)).unlink(missing_ok=True)
 
 
 def _body_name(proxy: Role) -> str:

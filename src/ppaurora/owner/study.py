@@ -115,7 +115,7 @@ class Study:
         """To both proxies. After a cut, the same call goes on with the same shares."""
         submission = self._outbox.prepare(samples)
         for client in self._clients:
-            if client.role.title in submission.acknowledged:
+            if client.role.title in submission.acknowledged and self._knows_us(client):
                 continue
             answer = client.submit(submission.samples, submission.commitments, self._outbox.body(client.role))
             if (
@@ -126,6 +126,11 @@ class Study:
                 raise PeerMisbehavedError(client.role.title, "acknowledged something else than was sent")
             self._outbox.acknowledge(submission, client.role, answer)
         return submission
+
+    def _knows_us(self, client: ProxyClient) -> bool:
+        """An acknowledged submission is there, unless the proxy's disk was lost since."""
+        answer = client.status()
+        return answer["state"] == "released" or self.kit.name in answer["submitted"]
 
     @property
     def submitted(self) -> Submission | None:
@@ -187,6 +192,7 @@ class Study:
                 )
         self._check_own_submission(first)
         metrics = combine([_share(answer) for answer in answers], self.manifest.metrics, self._checked())
+        self._outbox.forget_shares()
         submission = self.submitted
         manifest = self.manifest
         return StudyReport(

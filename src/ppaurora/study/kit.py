@@ -50,7 +50,7 @@ class OwnerSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Name
-    authority: str | None = None  # further authorities to trust, for instance of an organisation's proxy
+    authority: str | None = None  # further authorities to trust, when a node's has changed
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class _Kit:
             mode = self.key.stat().st_mode
         except OSError as error:
             raise InputError(f"{self.key}: cannot be read: {error.strerror}") from None
+        if b"ENCRYPTED" in self.key.read_bytes():
+            raise InputError(f"{self.key}: has a passphrase; a node starts without anybody to type it")
         if stat.S_IMODE(mode) & 0o077:
             raise InputError(f"{self.key}: others on this machine can read it; run: chmod 600 {self.key}")
         try:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import ppaurora
 from ppaurora.certificates import days_left, read_pem
-from ppaurora.errors import PeerError, PpauroraError, RefusedError
+from ppaurora.errors import InputError, PeerError, PpauroraError, RefusedError
 from ppaurora.owner.client import ProxyClient
 from ppaurora.owner.outbox import PROXIES
 from ppaurora.role import Role
@@ -60,7 +61,7 @@ def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Check]:
 def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Check]:
     yield _check(
         "certificate",
-        lambda: _valid(read_pem(kit.certificate), str(kit.certificate)),
+        lambda: _valid(kit.certificate, kit.folder / "authority.pem"),
         "ask for a renewed certificate: 'ppaurora renew' makes one for the same key",
     )
 
@@ -71,12 +72,14 @@ def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Check]:
     yield _check("key", key, f"chmod 600 {kit.key}, or put the kit's own key there")
 
 
-def _valid(certificate: bytes, path: str) -> str:
-    left = days_left(certificate)
-    if left == float("inf"):
-        raise RefusedError(path, "not-yet", "is not valid yet; is this machine's clock right?")
+def _valid(certificate: Path, authority: Path) -> str:
+    """A certificate is valid as long as its authority is."""
+    ends = {path: days_left(read_pem(path)) for path in (certificate, authority) if path.exists()}
+    if not certificate.exists() or ends[certificate] == float("inf"):
+        raise InputError(f"{certificate}: is missing, or not valid yet; is this machine's clock right?")
+    path, left = min(ends.items(), key=lambda item: item[1])
     if left <= 0:
-        raise RefusedError(path, "expired", f"expired {-left:.0f} days ago")
+        raise InputError(f"{path}: expired {-left:.0f} days ago")
     warning = "; renew it soon" if left < _DAYS_OF_WARNING else ""
     return f"valid for {left:.0f} more days{warning}"
 

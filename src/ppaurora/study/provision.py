@@ -16,6 +16,7 @@ from ppaurora.study.manifest import Manifest, Node, Owner, kit_name, split_addre
 from ppaurora.study.plan import Certified, Plan, PlannedNode, read_plan
 
 LIFETIME = datetime.timedelta(days=3 * 365)
+AUTHORITY_LIFETIME = datetime.timedelta(days=20 * 365)  # it has to outlive what it renews
 AUTHORITY = "authority"
 
 
@@ -31,8 +32,8 @@ class _Credentials:
 def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest:
     """Write the kits to a folder that does not exist yet.
 
-    With `reuse`, participants whose kit is there keep the certificate that they have, and get a
-    folder with the new manifest alone: their key is theirs.
+    With `reuse`, participants whose kit is there keep the certificate that they have. Their new
+    folder has no key: they go on with the kit that they hold, and accept the new manifest into it.
     """
     plan = read_plan(plan_path)
     if out.exists():
@@ -49,7 +50,7 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest
     manifest = _manifest(plan, credentials, str(plan_path))
     building = out.with_name(out.name + ".new")
     shutil.rmtree(building, ignore_errors=True)
-    building.mkdir(parents=True)
+    building.mkdir(parents=True, mode=0o700)
     for name in names:
         _write_kit(building / name, name, plan, credentials[name], manifest)
     _write_authority(building / AUTHORITY, authority, reuse)
@@ -60,7 +61,7 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest
 
 def _authority(plan: Plan, reuse: Path | None) -> Authority:
     if reuse is None:
-        return Authority.make(f"ppaurora {plan.name}", LIFETIME)
+        return Authority.make(f"ppaurora {plan.name}", AUTHORITY_LIFETIME)
     return Authority.load(reuse / AUTHORITY / "certificate.pem", reuse / AUTHORITY / "key.pem")
 
 
@@ -109,7 +110,7 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str) -> 
 
 
 def _write_kit(folder: Path, name: str, plan: Plan, held: _Credentials, manifest: Manifest) -> None:
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     (folder / STUDIES).mkdir()
     (folder / STUDIES / f"{plan.name}.json").write_text(manifest.text())
     (folder / "certificate.pem").write_bytes(held.certificate)
@@ -164,5 +165,9 @@ def renew(kits: Path, name: str) -> Path:
     """
     authority = Authority.load(kits / AUTHORITY / "certificate.pem", kits / AUTHORITY / "key.pem")
     path = kits / name / "certificate.pem"
+    if not path.exists():
+        raise InputError(f"{kits}: holds no kit of '{name}'")
+    if not authority.has_signed(read_pem(path)):
+        raise InputError(f"{path}: was signed by somebody else; have it renewed there")
     path.write_bytes(authority.certify(name, public_key_of(path), LIFETIME))
     return path

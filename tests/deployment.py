@@ -1,0 +1,87 @@
+"""A consortium for tests: three owners with made-up data, commands as processes, workers that can be broken."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ppaurora.testing.consortium import NODES, Consortium, free_ports
+
+__all__ = ["NODES", "OWNERS", "Deployment", "command", "free_ports", "samples", "write_csv"]
+
+OWNERS = ("north", "harbour", "valley")
+
+
+def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """`ppaurora ...` as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "ppaurora", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=options.pop("timeout", 120),
+        check=False,
+        **options,
+    )
+
+
+def samples(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and scores, with ties."""
+    random = np.random.default_rng(seed)
+    scores = np.round(random.normal(size=count), 2)
+    return random.random(count) < 1 / (1 + np.exp(-scores)), scores
+
+
+def write_csv(path: Path, labels: np.ndarray, scores: np.ndarray) -> Path:
+    rows = [f"{score!r},{int(label)}" for label, score in zip(labels, scores.tolist(), strict=True)]
+    path.write_text("\n".join(["score,label", *rows]) + "\n")
+    return path
+
+
+class Deployment(Consortium):
+    """With three owners, and means to break it."""
+
+    def __init__(
+        self, folder: Path, owners: Sequence[str] = OWNERS, *, jobs: int = 2, silence: float = 10.0
+    ) -> None:
+        super().__init__(folder, owners, jobs=jobs, silence=silence)
+        self._broken: set[str] = set()
+
+    def break_workers(self, name: str) -> None:
+        """From now on, whatever process the node starts is killed at once; the node itself lives."""
+        self._broken.add(name)
+
+        def break_them() -> None:
+            while name in self._broken:
+                for child in children(self.processes[name].pid):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(child, signal.SIGKILL)
+                time.sleep(0.02)
+
+        threading.Thread(target=break_them, daemon=True).start()
+
+    def mend_workers(self, name: str) -> None:
+        self._broken.discard(name)
+
+
+def children(pid: int) -> list[int]:
+    """Of all threads of a process."""
+    found = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(child) for child in listing.read_text().split()]
+    return found
+
+
+def cleaned_environment(**more: str) -> dict[str, str]:
+    """Without proxies of this machine's."""
+    return {**{k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}, **more}
