@@ -3,13 +3,22 @@ PYTHON ?= python3
 PEERS_PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint format peers lock clean
+.PHONY: demo test bench-quick crashes lint format peers lock clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
 
 test: .venv/ready
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# A few minutes of the paper's evaluation; the whole takes an evening: ppaurora bench paper.
+bench-quick: .venv/ready
+	rm -rf build/bench-paper
+	$(BIN)/ppaurora bench paper --quick --out build/bench-paper
+
+# Nodes killed hundreds of times, at random moments.
+crashes: .venv/ready
+	$(BIN)/python -m tests.crash_campaign --kills $(or $(KILLS),300)
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ import logging
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +51,7 @@ class Gate:
         self._trusted: set[str] = set()
         self._jobs: dict[str, socket.socket] = {}
         self._lock = threading.Lock()
-        self._guests = threading.BoundedSemaphore(_MOST_GUESTS)
+        self._guests: dict[int, socket.socket] = {}  # by number, oldest first
         self._listener = listen(*address)
         self._closed = False
         threading.Thread(target=self._accept, name="gate", daemon=True).start()
@@ -89,24 +90,31 @@ class Gate:
         self._listener.close()
 
     def _accept(self) -> None:
+        number = 0
         while not self._closed:
             try:
                 connection, _ = self._listener.accept()
             except OSError:
+                time.sleep(0.05)  # out of descriptors, perhaps: let some go
                 continue
-            if not self._guests.acquire(blocking=False):
-                connection.close()  # a flood: those who are here come first
-                continue
-            threading.Thread(target=self._welcome, args=(connection,), daemon=True).start()
+            number += 1
+            with self._lock:
+                self._guests[number] = connection
+                if len(self._guests) > _MOST_GUESTS:
+                    # When too many stand here, the first has to go: a peer needs but a moment.
+                    with contextlib.suppress(OSError):
+                        self._guests[min(self._guests)].shutdown(socket.SHUT_RDWR)
+            threading.Thread(target=self._welcome, args=(number, connection), daemon=True).start()
 
-    def _welcome(self, connection: socket.socket) -> None:
+    def _welcome(self, number: int, connection: socket.socket) -> None:
         try:
             with connection:
                 self._route(connection)
         except (OSError, NotTlsError, ValueError) as error:
             log.info("a connection to the nodes' port was refused", extra={"reason": _reason(error)})
         finally:
-            self._guests.release()
+            with self._lock:
+                del self._guests[number]
 
     def _route(self, connection: socket.socket) -> None:
         connection.settimeout(_SECONDS_TO_SPEAK)

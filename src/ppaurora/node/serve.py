@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import resource
 import signal
 import ssl
 
@@ -21,6 +22,7 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import split_address
 
 _SECONDS_TO_FINISH = 10.0
+_SECONDS_FOR_A_HANDSHAKE = 10.0
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +31,20 @@ def serve(kit: NodeKit) -> None:
     """Runs until SIGTERM or Ctrl-C, then ends cleanly."""
     kit.check_key()
     log_to_stderr()
+    _allow_many_connections()
     node = Node(kit, Metrics())
     try:
         asyncio.run(_serve(node))
     finally:
         node.close()
         log.info("node stopped")
+
+
+def _allow_many_connections() -> None:
+    """As many open files as the administrator permits; the default is often a thousand."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65536)), hard))
 
 
 async def _serve(node: Node) -> None:
@@ -73,6 +83,15 @@ async def _listen(
     running.push_async_callback(runner.cleanup)
     host, port = split_address(address)
     try:
-        await web.SockSite(runner, listen(host, port), ssl_context=context).start()
+        listener = listen(host, port)
     except OSError as error:
         raise InputError(f"cannot listen at {address}: {error.strerror or error}") from None
+    patience = None if context is None else _SECONDS_FOR_A_HANDSHAKE
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        runner.server,  # type: ignore[arg-type]
+        sock=listener,
+        ssl=context,
+        ssl_handshake_timeout=patience,
+    )
+    running.callback(server.close)
