@@ -1,4 +1,4 @@
-"""A consortium for tests: three owners with made-up data, commands as processes, workers that can be broken."""
+"""A consortium for tests: three owners with made-up data, workers that can be broken."""
 
 from __future__ import annotations
 

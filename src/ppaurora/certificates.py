@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -151,13 +150,6 @@ def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise InputError(f"{path}: only elliptic-curve keys can be certified here")
     return key
-
-
-def write_secret(path: Path, content: bytes) -> None:
-    """For its owner's eyes only, and never over something that is there."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
 
 
 def _key_bytes(key: ec.EllipticCurvePrivateKey) -> bytes:

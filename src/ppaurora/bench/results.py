@@ -8,13 +8,13 @@ Files in `benchmarks/results/` are committed; documents are written from them, s
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ppaurora.bench.environment import environment
 from ppaurora.errors import InputError
+from ppaurora.files import replace_file
 
 Row = dict[str, Any]
 
@@ -55,8 +55,4 @@ def load_rows(path: Path) -> list[Row]:
 
 
 def save_json(path: Path, content: Mapping[str, Any]) -> None:
-    """All of it or nothing, also if the machine stops in between."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(json.dumps(content, indent=1) + "\n")
-    os.replace(beside, path)
+    replace_file(path, json.dumps(content, indent=1).encode() + b"\n")

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ppaurora.cli.study import FOLDER
+from ppaurora.cli.study import FOLDER, as_told
 from ppaurora.errors import InputError
 from ppaurora.node.store import Store, describe_progress
 from ppaurora.study.kit import NodeKit
@@ -48,7 +48,7 @@ def studies_command(kit: Path, output: str) -> None:
     for one in found:
         missing = ", ".join(one["missing"]) if one["state"] == "collecting" else ""
         cells = (one["name"], one["study"][:16], one["state"], missing, str(one["attempt"]), one["note"])
-        table.add_row(*cells)
+        table.add_row(*map(as_told, cells))
     Console().print(table)
 
 

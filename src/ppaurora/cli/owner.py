@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ppaurora.cli.study import FILE, FOLDER, show
+from ppaurora.cli.study import FILE, FOLDER, as_told, show
 from ppaurora.errors import InputError
 from ppaurora.owner import read_table
 from ppaurora.owner.study import Study, StudyReport
@@ -79,7 +79,7 @@ def submit_command(
     submission = own.submit(samples)
     click.echo(f"submitted {submission.samples} samples; both proxies have acknowledged", err=True)
     if wait:
-        _deliver(own, own.wait(lambda said: click.echo(said, err=True)), None, "text")
+        _deliver(own, own.wait(lambda said: click.echo(as_told(said).plain, err=True)), None, "text")
 
 
 @click.command("status")
@@ -102,7 +102,7 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
         table.add_column(heading)
     for title, answer in answers.items():
         note = answer.get("progress") or answer.get("note") or ""
-        table.add_row(title, answer["state"], ", ".join(answer.get("missing", [])), note)
+        table.add_row(title, *map(as_told, (answer["state"], ", ".join(answer.get("missing", [])), note)))
     Console().print(table)
     sent = (
         "nothing" if submission is None else "everything" if submission.complete else "a part; submit again"

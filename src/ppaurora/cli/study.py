@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from ppaurora.errors import InputError
 from ppaurora.study.kit import NodeKit, read_kit
@@ -14,6 +15,11 @@ from ppaurora.study.provision import provision, renew
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def as_told(text: object) -> Text:
+    """What another machine said: its words, without markup and without control of the terminal."""
+    return Text("".join(letter if letter.isprintable() else "?" for letter in str(text)))
 
 
 def show(manifest: Manifest) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
-from ppaurora.certificates import Authority, pin_of_pem, write_secret
+from ppaurora.certificates import Authority, pin_of_pem
 from ppaurora.channel.tls import Identity
+from ppaurora.files import write_secret
 from ppaurora.role import Role
 
 _LIFETIME = datetime.timedelta(days=30)

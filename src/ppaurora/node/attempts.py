@@ -61,9 +61,10 @@ class Attempt:
         self._aborted = ""
         self.progress = ""
         self._resources = contextlib.ExitStack()
+        process = None
         try:
             entrance = self._resources.enter_context(gate.expecting(order.token))
-            self._process = subprocess.Popen(
+            self._process = process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "ppaurora.node.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -77,6 +78,9 @@ class Attempt:
                 self._process.stdin.write(line)
                 self._process.stdin.flush()
         except BaseException:
+            if process is not None:
+                process.kill()
+                process.wait()
             self._resources.close()
             raise
         threading.Thread(target=self._listen, daemon=True).start()

@@ -71,9 +71,11 @@ class Gate:
     @contextlib.contextmanager
     def expecting(self, job: str) -> Any:
         """While open: connections for this job arrive at the other end of the socket that is given."""
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)  # a flood of connections to one job must not hold up the others
         with self._lock:
+            if job_name(job) in self._jobs:
+                raise ValueError("a job of this name is expected already")
+            ours, theirs = socket.socketpair()
+            ours.setblocking(False)  # a flood of connections to one job must not hold up the others
             self._jobs[job_name(job)] = ours
         try:
             with theirs:
@@ -102,23 +104,35 @@ class Gate:
                 self._guests[number] = connection
                 if len(self._guests) > _MOST_GUESTS:
                     # When too many stand here, the first has to go: a peer needs but a moment.
+                    evicted = self._guests.pop(min(self._guests))
                     with contextlib.suppress(OSError):
-                        self._guests[min(self._guests)].shutdown(socket.SHUT_RDWR)
-            threading.Thread(target=self._welcome, args=(number, connection), daemon=True).start()
+                        evicted.shutdown(socket.SHUT_RDWR)
+            try:
+                threading.Thread(target=self._welcome, args=(number, connection), daemon=True).start()
+            except RuntimeError:  # no more threads: let some end
+                self._leave(number)
+                connection.close()
+                time.sleep(0.05)
 
     def _welcome(self, number: int, connection: socket.socket) -> None:
         try:
             with connection:
-                self._route(connection)
-        except (OSError, NotTlsError, ValueError) as error:
+                self._route(number, connection)
+        except (OSError, NotTlsError) as error:
             log.info("a connection to the nodes' port was refused", extra={"reason": _reason(error)})
+        except Exception as error:
+            # Whatever a stranger sends, its text stays out of the log.
+            log.info("a connection to the nodes' port was refused", extra={"reason": type(error).__name__})
         finally:
-            with self._lock:
-                del self._guests[number]
+            self._leave(number)
 
-    def _route(self, connection: socket.socket) -> None:
+    def _leave(self, number: int) -> None:
+        with self._lock:
+            self._guests.pop(number, None)
+
+    def _route(self, number: int, connection: socket.socket) -> None:
         connection.settimeout(_SECONDS_TO_SPEAK)
-        name = peek_server_name(connection, _SECONDS_TO_SPEAK)
+        name = peek_server_name(connection, _SECONDS_TO_SPEAK, lambda: number in self._guests)
         if name == CONTROL:
             self._converse(connection)
             return
@@ -163,8 +177,11 @@ def ask(
 
 
 def _read_line(sock: ssl.SSLSocket) -> dict[str, Any]:
+    """One deadline for all of it, so that nobody trickles."""
     line = bytearray()
+    deadline = time.monotonic() + (sock.gettimeout() or _SECONDS_TO_SPEAK)
     while not line.endswith(b"\n"):
+        sock.settimeout(max(deadline - time.monotonic(), 0.001))
         piece = sock.recv(1 << 16)
         if not piece:
             raise ConnectionResetError("closed in the middle of a line")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import select
 import socket
 import time
+from collections.abc import Callable
 
 _HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST_NAME = 22, 1, 0, 0
 _RECORD_HEADER = 5
@@ -19,12 +20,16 @@ class NotTlsError(Exception):
     """What arrived is not the beginning of a TLS connection."""
 
 
-def peek_server_name(connection: socket.socket, seconds: float) -> str | None:
-    """Waits for the first record, and leaves it where it is."""
+def peek_server_name(
+    connection: socket.socket, seconds: float, is_welcome: Callable[[], bool] = lambda: True
+) -> str | None:
+    """Waits for the first record, and leaves it where it is; no longer than the guest is welcome."""
     deadline = time.monotonic() + seconds
+    ready = select.poll()
+    ready.register(connection, select.POLLIN)
     while True:
         remaining = deadline - time.monotonic()
-        if remaining <= 0 or not select.select([connection], [], [], remaining)[0]:
+        if remaining <= 0 or not is_welcome() or not ready.poll(remaining * 1000):
             raise TimeoutError("no complete TLS hello in time")
         seen = connection.recv(_MOST_BYTES, socket.MSG_PEEK)
         if not seen:
@@ -37,7 +42,7 @@ def peek_server_name(connection: socket.socket, seconds: float) -> str | None:
                 raise NotTlsError("sent an oversized first record")
             if len(seen) >= _RECORD_HEADER + length:
                 return server_name(seen[_RECORD_HEADER : _RECORD_HEADER + length])
-        time.sleep(0.005)  # a part is here already, so select would not wait
+        time.sleep(0.05)  # a part is here already, so poll would not wait
 
 
 def server_name(hello: bytes) -> str | None:

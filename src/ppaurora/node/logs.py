@@ -6,19 +6,23 @@ import datetime
 import json
 import logging
 import sys
+import threading
 
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """Exceptions appear by type alone: their text might quote what was sent."""
+    """Exceptions appear by type alone, and of other packages' lines only the fixed part.
+
+    The rest might quote what was sent.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
         line = {
             "time": when.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            "event": record.getMessage(),
+            "event": record.getMessage() if record.name.startswith("ppaurora") else str(record.msg),
         }
         line.update({name: value for name, value in vars(record).items() if name not in _STANDARD})
         if record.exc_info and record.exc_info[0] is not None:
@@ -27,9 +31,16 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr() -> None:
+    """Everything that this process has to say, ours and that of the libraries."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    root = logging.getLogger("ppaurora")
+    root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.INFO)
-    root.propagate = False
+    root.setLevel(logging.WARNING)
+    logging.getLogger("ppaurora").setLevel(logging.INFO)
+    threading.excepthook = _log_thread_error
+
+
+def _log_thread_error(error: threading.ExceptHookArgs) -> None:
+    reason = {"reason": error.exc_type.__name__}
+    logging.getLogger("ppaurora").error("a thread ended with an error", extra=reason)

@@ -9,13 +9,15 @@ next one starts from the stored shares with fresh keys.
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from ppaurora.errors import InputError, PeerError, PpauroraError
 from ppaurora.node.attempts import Attempt, Order, fresh_token
@@ -37,6 +39,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
 _LONGEST_PAUSE = 60.0
 _SECONDS_PER_DAY = 86_400.0
+_HIGHEST_ATTEMPT = 1_000_000_000
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,7 @@ class Node:
         self.role = kit.role
         try:
             self.store = Store(kit.data)
+            self._only_one = _lock(kit.data / "serving")
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"cannot keep anything in {kit.data}: {error}") from None
         self.metrics = metrics
@@ -95,6 +99,7 @@ class Node:
                     break
             time.sleep(0.05)
         self.store.close()
+        self._only_one.close()
 
     def notice(self) -> None:
         """Something was submitted or accepted."""
@@ -120,19 +125,28 @@ class Node:
     def _look(self) -> None:
         now = time.time()
         for study in self.store.studies():
-            if study.hash not in self.accepted:
-                self.gate.trust(study.manifest)
-                self.accepted.add(study.hash)
-                log.info("study accepted", extra=_about(study))
-            self._retain(study, now)
-            if self.role is Role.PROXY_0 and self._needs_leading(study):
-                with self._lock:
-                    free = study.hash not in self._busy and len(self._busy) < self.kit.settings.jobs
-                    if free:
-                        self._busy.add(study.hash)
-                if free:
-                    self._leaders.submit(self._lead, study.hash)
+            try:
+                self._look_at(study, now)
+            except Exception as error:
+                # One study's trouble is not the others'.
+                _log_unforeseen(f"looking after {study.manifest.study} failed", error)
         self.metrics.studies(self.store.studies())
+
+    def _look_at(self, study: Study, now: float) -> None:
+        if study.hash not in self.accepted:
+            self.gate.trust(study.manifest)
+            self.accepted.add(study.hash)
+            log.info("study accepted", extra=_about(study))
+        self._retain(study, now)
+        if study.state is StudyState.RELEASED and self.store.holds_shares(study.hash):
+            self._forget_shares(study)
+        if self.role is Role.PROXY_0 and self._needs_leading(study):
+            with self._lock:
+                free = study.hash not in self._busy and len(self._busy) < self.kit.settings.jobs
+                if free:
+                    self._busy.add(study.hash)
+            if free:
+                self._leaders.submit(self._lead, study.hash)
 
     def _retain(self, study: Study, now: float) -> None:
         """Delete what the manifest says is not kept any longer."""
@@ -169,9 +183,7 @@ class Node:
             study = self.store.study(hash_)
             if study is not None and not self._stopping.is_set():
                 self._lead_on(study)
-        except NotReadyError as error:
-            self._pause(hash_, str(error))
-        except PeerError as error:
+        except (NotReadyError, PeerError) as error:
             self._pause(hash_, str(error))
         except Exception as error:
             _log_unforeseen("leading an attempt failed", error)
@@ -207,7 +219,7 @@ class Node:
         self._check_release(study, submissions)
         for peer in self.role.peers:
             answer = self._ask(study, peer, {"ask": "ready", "agreed": agreed})
-            last = max(last, int(answer.get("last", 0)))
+            last = max(last, _attempt_number(answer.get("last", 0)))
             if answer["answer"] == "mismatch":
                 note = f"{peer.title} has other submissions: {answer.get('note', '')}"
                 self.store.set_state(study.hash, StudyState.STOPPED, note)
@@ -238,7 +250,10 @@ class Node:
 
     def _settle(self, study: Study, number: int) -> None:
         """Our part is on disk. Release it if proxy 1 has its own; else the attempt has failed."""
+        deadline = time.monotonic() + self.kit.settings.silence_seconds + _SECONDS_TO_ANSWER
         while not self._stopping.is_set():
+            if time.monotonic() > deadline:
+                raise NotReadyError(f"proxy 1 does not say how attempt {number} ended")
             answer = self._ask(study, Role.PROXY_1, {"ask": "outcome", "attempt": number})["answer"]
             if answer in (AttemptState.COMPUTED, AttemptState.RELEASED):
                 self.store.release(study.hash, number)
@@ -288,10 +303,16 @@ class Node:
         return Order(study.manifest, number, token, tuple(agreed), tuple(files))
 
     def _start(self, study: Study, order: Order) -> Attempt:
-        attempt = Attempt(self.kit, self.gate, order)
+        try:
+            attempt = Attempt(self.kit, self.gate, order)
+        except Exception as error:
+            self._fail(study, order.number, f"could not start: {type(error).__name__}")
+            raise NotReadyError(f"attempt {order.number} could not start") from error
         with self._lock:
             self._attempts[study.hash] = attempt
         self.metrics.running.inc()
+        if self._stopping.is_set():
+            attempt.abort("the node was stopped")
         return attempt
 
     def _finish(self, study: Study, order: Order, attempt: Attempt) -> bool:
@@ -340,13 +361,29 @@ class Node:
                 case "begin":
                     return self._begin(study, question)
                 case "outcome":
-                    state = self.store.attempt_state(study.hash, int(question["attempt"]))
-                    return {"answer": "unknown" if state is None else state.value}
+                    return {"answer": self._outcome(study, int(question["attempt"]))}
                 case "release":
                     return self._release(study, int(question["attempt"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             log.warning("a question could not be understood", extra={"reason": type(error).__name__})
+        except NotReadyError as error:
+            return {"answer": "not ready", "note": str(error)}
         return {"answer": "not understood", "note": f"this node speaks version {PROTOCOL_VERSION}"}
+
+    def _outcome(self, study: Study, number: int) -> str:
+        """What came of an attempt. One that nobody computes any longer has failed, whatever the disk says."""
+        state = self.store.attempt_state(study.hash, number)
+        if state is None:
+            return "unknown"
+        with self._lock:
+            attempt = self._attempts.get(study.hash)
+        if state is AttemptState.RUNNING and (attempt is None or attempt.number != number):
+            # It may have ended between the two looks.
+            state = self.store.attempt_state(study.hash, number)
+            if state is AttemptState.RUNNING:
+                self._fail(study, number, "its outcome could not be written down")
+                return AttemptState.FAILED.value
+        return "unknown" if state is None else state.value
 
     def _is_ready(self, study: Study, agreed: list[dict[str, Any]]) -> dict[str, Any]:
         last = self.store.last_attempt(study.hash)
@@ -386,7 +423,8 @@ class Node:
         if len(token) != 32 or not set(token) <= set("0123456789abcdef"):
             return {"answer": "not understood", "note": "the token is not one"}
         submissions = self.store.submissions(study) if self.role is Role.PROXY_1 else []
-        order = self._order(study, submissions, int(question["attempt"]), token, question["agreed"])
+        number = _attempt_number(question["attempt"])
+        order = self._order(study, submissions, number, token, question["agreed"])
         try:
             self.store.begin_attempt(study.hash, order.number)
         except StaleAttemptError as error:
@@ -395,8 +433,6 @@ class Node:
             earlier = self._attempts.get(study.hash)
         if earlier is not None:
             earlier.abort("a later attempt began")
-        if study.state is not StudyState.RUNNING:
-            self.store.set_state(study.hash, StudyState.RUNNING)
         log.info("attempt begins", extra={**_about(study), "attempt": order.number})
         attempt = self._start(study, order)
         threading.Thread(target=self._finish, args=(study, order, attempt), daemon=True).start()
@@ -412,6 +448,10 @@ class Node:
                 self.store.release(study.hash, number)
         except StaleAttemptError as error:
             return {"answer": "stale", "note": str(error)}
+        with self._lock:
+            attempt = self._attempts.get(study.hash)
+        if attempt is not None and attempt.number != number:
+            attempt.abort("another attempt was released")
         self.metrics.released.inc()
         log.info("result released", extra={**_about(study), "attempt": number})
         self._forget_shares(study)
@@ -428,6 +468,24 @@ def policy_problem(manifest: Manifest, samples: Sequence[int]) -> str:
     if sum(samples) < release.minimum_samples:
         return f"there are fewer than {release.minimum_samples:,} samples in all"
     return ""
+
+
+def _lock(path: Path) -> IO[bytes]:
+    """Held as long as the process lives: two nodes on one folder would undo each other's work."""
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise InputError(f"{path.parent}: another process serves this kit") from None
+    return file
+
+
+def _attempt_number(value: Any) -> int:
+    number = int(value)
+    if not 0 <= number <= _HIGHEST_ATTEMPT:
+        raise ValueError("no such attempt")
+    return number
 
 
 def _log_unforeseen(what: str, error: Exception) -> None:

@@ -19,7 +19,9 @@ import secrets
 import sqlite3
 import ssl
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,22 +29,29 @@ from aiohttp import web
 
 import ppaurora
 from ppaurora.channel.tls import peer_pin, tls_context
+from ppaurora.errors import PpauroraError
+from ppaurora.files import sync
 from ppaurora.node.node import Node, policy_problem
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.store import (
+    ClosedError,
     ConflictError,
     Study,
     StudyState,
     Submission,
     describe_progress,
-    sync_folder,
 )
 from ppaurora.owner.commitment import SALT_BYTES, commitment
 from ppaurora.study.manifest import PROTOCOL_VERSION
 
 _PIECE = 1 << 18
 _SECONDS_FOR_A_PIECE = 60.0
+_SLOWEST_BYTES_PER_SECOND = 20_000
+_UPLOADS_AT_ONCE = 4  # of one owner to one study; a cut-off one lingers a while
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+# Bodies are taken as they are sent, never unpacked; idle connections end soon.
+HANDLER: dict[str, Any] = {"access_log": None, "auto_decompress": False, "keepalive_timeout": 30.0}
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +75,11 @@ class OwnersService:
         self._node = node
         self.context = tls_context(ssl.Purpose.CLIENT_AUTH, node.kit.certificate, node.kit.key, "")
         self._trusted: set[str] = set()
+        self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)
+        )
         self.app = web.Application(
-            middlewares=[self._answer_errors], client_max_size=_PIECE, handler_args={"access_log": None}
+            middlewares=[self._answer_errors], client_max_size=_PIECE, handler_args=HANDLER
         )
         self.app.add_routes(
             [
@@ -81,11 +93,20 @@ class OwnersService:
     async def keep_trusting(self) -> None:
         """Let in the owners of every accepted study, also of those accepted later."""
         while True:
-            for study in await asyncio.to_thread(self._node.store.studies):
-                if study.manifest.authorities not in self._trusted:
-                    self.context.load_verify_locations(cadata=study.manifest.authorities)
-                    self._trusted.add(study.manifest.authorities)
+            try:
+                for study in await asyncio.to_thread(self._node.store.studies):
+                    self._trust(study.manifest.authorities)
+            except (sqlite3.Error, PpauroraError) as error:
+                log.error("reading the studies failed", extra={"reason": type(error).__name__})  # noqa: TRY400
             await asyncio.sleep(0.5)
+
+    def _trust(self, authorities: str) -> None:
+        if authorities not in self._trusted:
+            self._trusted.add(authorities)
+            try:
+                self.context.load_verify_locations(cadata=authorities)
+            except ssl.SSLError:
+                log.error("a study's authorities cannot be used")  # noqa: TRY400
 
     @web.middleware
     async def _answer_errors(
@@ -142,26 +163,10 @@ class OwnersService:
             refuse(409, "closed", f"the study is {study.state.value}; nothing more can be submitted")
         if kept is not None and kept.agreed() != offered.agreed():
             refuse(409, "conflict", "this owner has submitted something else to this study")
-        path = await self._receive(request, study, offered)
-        try:
-            stored = await asyncio.to_thread(
-                self._node.store.submit, study.hash, Submission(**{**vars(offered), "file": path.name})
-            )
-        except ConflictError:
-            path.unlink(missing_ok=True)
-            refuse(409, "conflict", "this owner has submitted something else to this study")
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        if stored.file != path.name:
-            path.unlink(missing_ok=True)
-        else:
-            self._node.metrics.submissions.inc()
-            log.info(
-                "submission stored",
-                extra={"study": study.manifest.study, "owner": owner, "samples": stored.samples},
-            )
-            self._node.notice()
+        async with self._uploads[study.hash, owner]:
+            path = await self._receive(request, offered)
+            # Not to be cut off between the row and the file: the thread goes on if this request ends.
+            stored = await asyncio.shield(asyncio.to_thread(self._keep, study, offered, path))
         return web.json_response(
             {
                 "study": study.hash,
@@ -172,6 +177,25 @@ class OwnersService:
                 "proxy": self._node.role.title,
             }
         )
+
+    def _keep(self, study: Study, offered: Submission, path: Path) -> Submission:
+        """Write the row that names the file. Without one that does, the file goes."""
+        stored: Submission | None = None
+        try:
+            stored = self._node.store.submit(study.hash, replace(offered, file=path.name))
+        except ConflictError:
+            refuse(409, "conflict", "this owner has submitted something else to this study")
+        except ClosedError as error:
+            refuse(409, "closed", f"{error}; nothing more can be submitted")
+        finally:
+            if stored is None or stored.file != path.name:
+                path.unlink(missing_ok=True)
+        if stored.file == path.name:
+            self._node.metrics.submissions.inc()
+            about = {"study": study.manifest.study, "owner": offered.owner, "samples": stored.samples}
+            log.info("submission stored", extra=about)
+            self._node.notice()
+        return stored
 
     def _offer(self, request: web.Request, study: Study, owner: str) -> Submission:
         """What the headers announce, checked before a byte of the body is read."""
@@ -195,12 +219,19 @@ class OwnersService:
             refuse(422, "too-short", f"the body has {request.content_length} bytes instead of {expected}")
         return Submission(owner, samples, (commitments[0], commitments[1]), time.time())
 
-    async def _receive(self, request: web.Request, study: Study, offered: Submission) -> Path:
+    async def _receive(self, request: web.Request, offered: Submission) -> Path:
         """The share, durable in a file of its own. What does not fit the commitment is not kept."""
+        length = request.content_length or 0
+        try:
+            async with asyncio.timeout(_SECONDS_FOR_A_PIECE + length / _SLOWEST_BYTES_PER_SECOND):
+                return await self._receive_file(request, offered, length)
+        except TimeoutError:
+            refuse(408, "too-slow", "the body took too long; send it again")
+
+    async def _receive_file(self, request: web.Request, offered: Submission, missing: int) -> Path:
         folder = self._node.store.shares
         path = folder / secrets.token_hex(16)
         digest = hashlib.sha256()
-        missing = request.content_length or 0
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
@@ -218,10 +249,7 @@ class OwnersService:
                 if commitment(digest) != offered.commitments[self._node.role]:
                     refuse(422, "commitment", "the body is not what the commitment says")
                 await asyncio.to_thread(_sync, file)
-            await asyncio.to_thread(sync_folder, folder)
-        except TimeoutError:
-            path.unlink(missing_ok=True)
-            refuse(408, "too-slow", "the body took too long; send it again")
+            await asyncio.to_thread(sync, folder)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -285,6 +313,6 @@ def admin_app(node: Node) -> web.Application:
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(body=node.metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4"})
 
-    app = web.Application(handler_args={"access_log": None})
+    app = web.Application(handler_args=HANDLER)
     app.add_routes([web.get("/healthz", healthz), web.get("/metrics", metrics)])
     return app

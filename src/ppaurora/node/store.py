@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,10 @@ class Submission:
 
 class ConflictError(PpauroraError):
     """Something else is there already."""
+
+
+class ClosedError(PpauroraError):
+    """The study takes no more submissions."""
 
 
 class StaleAttemptError(PpauroraError):
@@ -220,9 +224,11 @@ class Store:
     def submit(self, study: str, submission: Submission) -> Submission:
         """Keep it, unless the owner has submitted; then what was kept, if it is the same.
 
-        The share's file must be durable before. Raises if something else was submitted.
+        The share's file must be durable before. Raises if something else was submitted, or if the
+        study takes nothing more.
         """
         with self._transaction() as db:
+            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
             try:
                 db.execute(
                     "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -239,7 +245,16 @@ class Store:
                 kept = self.submission(study, submission.owner)
                 if kept is None or kept.agreed() != submission.agreed():
                     raise ConflictError("the owner has submitted something else before") from None
-                return kept
+                if kept.file is None or (self.shares / kept.file).exists():
+                    return kept
+                # The row survived and its file did not: take the file that is here now.
+                db.execute(
+                    "UPDATE submissions SET file = ? WHERE study = ? AND owner = ?",
+                    (submission.file, study, submission.owner),
+                )
+                return replace(kept, file=submission.file)
+            if state != StudyState.COLLECTING:
+                raise ClosedError(f"the study is {state}")
         return submission
 
     def submission(self, study: str, owner: str) -> Submission | None:
@@ -251,6 +266,11 @@ class Store:
         rows = self._rows("SELECT * FROM submissions WHERE study = ?", study.hash)
         found = {row["owner"]: _submission(row) for row in rows}
         return [found[name] for name in study.manifest.owner_names if name in found]
+
+    def holds_shares(self, study: str) -> bool:
+        return bool(
+            self._rows("SELECT 1 FROM submissions WHERE study = ? AND file IS NOT NULL LIMIT 1", study)
+        )
 
     def forget_shares(self, study: str) -> int:
         """Delete the shares; what was submitted, and by whom, stays on record."""
@@ -276,10 +296,14 @@ class Store:
         return int(row["last"])
 
     def begin_attempt(self, study: str, number: int) -> None:
-        """Durable before the first message; a number is never used twice."""
+        """Durable before the first message; a number is never used twice, nor a study that is over."""
         with self._transaction() as db:
+            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
+            if state in (StudyState.RELEASED, StudyState.EXPIRED):
+                raise StaleAttemptError(f"the study is {state}")
             if number <= self.last_attempt(study):
                 raise StaleAttemptError(f"attempt {number} or a later one was begun before")
+            db.execute("UPDATE studies SET state = ? WHERE hash = ?", (StudyState.RUNNING, study))
             db.execute(
                 "INSERT INTO attempts (study, number, state, started_at) VALUES (?, ?, ?, ?)",
                 (study, number, AttemptState.RUNNING, time.time()),
@@ -317,8 +341,12 @@ class Store:
             self.fail_attempt(row["study"], row["number"], "the node was restarted", counts=False)
 
     def computed(self, study: str, number: int, results: dict[str, Words]) -> None:
-        """Keep an attempt's results; they replace those of an earlier one."""
+        """Keep the results of the attempt that runs; they replace those of an earlier one."""
         with self._transaction() as db:
+            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
+            runs = self.attempt_state(study, number) is AttemptState.RUNNING
+            if state != StudyState.RUNNING or not runs or number != self.last_attempt(study):
+                raise StaleAttemptError(f"attempt {number} does not run any longer")
             db.execute("DELETE FROM results WHERE study = ?", (study,))
             db.executemany(
                 "INSERT INTO results VALUES (?, ?, ?, ?)",
@@ -332,6 +360,10 @@ class Store:
     def release(self, study: str, number: int) -> None:
         """From now on owners get their results, of this attempt and no other."""
         with self._transaction() as db:
+            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
+            kept = db.execute("SELECT 1 FROM results WHERE study = ? AND attempt = ?", (study, number))
+            if state not in (StudyState.RUNNING, StudyState.RELEASED) or kept.fetchone() is None:
+                raise StaleAttemptError(f"attempt {number} has no results to release")
             released = db.execute(
                 "SELECT 1 FROM attempts WHERE study = ? AND number != ? AND state = ?",
                 (study, number, AttemptState.RELEASED),
@@ -387,15 +419,6 @@ def _submission(row: sqlite3.Row) -> Submission:
         row["received_at"],
         row["file"],
     )
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a new or renamed file in it durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def describe_progress(study: Study, submissions: Sequence[Submission]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
 _LONGEST_ANSWER = 1 << 24
+_LONGEST_REASON = 1000
 
 
 class ProxyClient:
@@ -87,7 +88,7 @@ class ProxyClient:
             if status == 200:
                 return dict(answer)
             error = answer["error"]
-            refused = RefusedError(title, str(error["code"]), str(error["message"]))
+            refused = RefusedError(title, _printable(error["code"]), _printable(error["message"]))
         except (ValueError, KeyError, TypeError):
             raise PeerMisbehavedError(title, f"at {self.where} gave an answer that is none of ours") from None
         raise refused
@@ -106,6 +107,11 @@ class ProxyClient:
             raise PeerMisbehavedError(
                 self.role.title, f"at {self.where} has another key than the manifest says; nothing was sent"
             )
+
+
+def _printable(text: object) -> str:
+    """A stranger's words, as they may be shown on a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST_REASON])
 
 
 def _https_proxy(host: str) -> tuple[str, int, dict[str, str]] | None:

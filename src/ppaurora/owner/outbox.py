@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
+import tempfile
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from ppaurora.certificates import write_secret
 from ppaurora.errors import InputError
+from ppaurora.files import replace_file, sync, write_secret
 from ppaurora.owner.commitment import SALT_BYTES, commit, fresh_salt
 from ppaurora.owner.prepare import prepare, split
 from ppaurora.owner.samples import Samples
@@ -89,16 +90,19 @@ class Outbox:
             _fingerprint(marker, samples),
             {},
         )
-        building = self._folder.with_name(self._folder.name + ".new")
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(parents=True, mode=0o700)
+        self._folder.parent.mkdir(exist_ok=True, mode=0o700)
+        building = Path(tempfile.mkdtemp(prefix=f"{self._folder.name}.", dir=self._folder.parent))
         for proxy, (salt, share) in zip(PROXIES, bodies, strict=True):
             write_secret(building / _body_name(proxy), salt + share)
         write_secret(building / "submission.json", json.dumps(asdict(submission), indent=1).encode())
-        for path in building.iterdir():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-        building.rename(self._folder)
+        for path in (*building.iterdir(), building):
+            sync(path)
+        try:
+            building.rename(self._folder)
+        except OSError:
+            shutil.rmtree(building, ignore_errors=True)
+            raise InputError(f"{self._folder}: another submission is being prepared; try again") from None
+        sync(self._folder.parent)
         return submission
 
     def body(self, proxy: Role) -> bytes:
@@ -107,11 +111,8 @@ class Outbox:
     def acknowledge(self, submission: Submission, proxy: Role, answer: dict[str, Any]) -> None:
         """Write it down."""
         submission.acknowledged[proxy.title] = answer
-        path = self._folder / "submission.json"
-        beside = path.with_suffix(".new")
-        beside.unlink(missing_ok=True)
-        write_secret(beside, json.dumps(asdict(submission), indent=1).encode())
-        os.replace(beside, path)
+        content = json.dumps(asdict(submission), indent=1).encode()
+        replace_file(self._folder / "submission.json", content, mode=0o600)
 
     def forget_shares(self) -> None:
         """Once there is a result. Until then a proxy may lose its disk, and want its share again."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from ppaurora.errors import (
     ProtocolError,
     RefusedError,
 )
+from ppaurora.files import replace_file
 from ppaurora.owner.client import ProxyClient
 from ppaurora.owner.collect import combine
 from ppaurora.owner.outbox import PROXIES, Outbox, Submission
@@ -74,9 +74,7 @@ class StudyReport(MetricValues):
 
     def save(self, path: Path) -> None:
         """Whole or not at all."""
-        beside = path.with_name(path.name + ".new")
-        beside.write_text(self.to_json() + "\n")
-        os.replace(beside, path)
+        replace_file(path, self.to_json().encode() + b"\n")
 
 
 class Study:

@@ -12,7 +12,6 @@ A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 
 from __future__ import annotations
 
-import os
 import ssl
 import stat
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ppaurora.certificates import pin_of_pem, read_pem
 from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.errors import InputError
+from ppaurora.files import replace_file
 from ppaurora.role import Role
 from ppaurora.study.manifest import Address, Manifest, Name, kit_name
 from ppaurora.study.plan import read_toml
@@ -73,9 +73,10 @@ class _Kit:
         """Present, for this certificate, and for nobody else to read."""
         try:
             mode = self.key.stat().st_mode
+            content = self.key.read_bytes()
         except OSError as error:
             raise InputError(f"{self.key}: cannot be read: {error.strerror}") from None
-        if b"ENCRYPTED" in self.key.read_bytes():
+        if b"ENCRYPTED" in content:
             raise InputError(f"{self.key}: has a passphrase; a node starts without anybody to type it")
         if stat.S_IMODE(mode) & 0o077:
             raise InputError(f"{self.key}: others on this machine can read it; run: chmod 600 {self.key}")
@@ -90,14 +91,10 @@ class _Kit:
 
     def add(self, manifest: Manifest) -> Path:
         """Keep a manifest in the kit; whole or not at all."""
-        folder = self.folder / STUDIES
-        folder.mkdir(exist_ok=True)
-        path = folder / f"{manifest.study}.json"
+        path = self.folder / STUDIES / f"{manifest.study}.json"
         if path.exists() and path.read_text() != manifest.text():
             raise InputError(f"{path}: is another manifest of the same name; give the new study its own name")
-        beside = path.with_suffix(".new")
-        beside.write_text(manifest.text())
-        os.replace(beside, path)
+        replace_file(path, manifest.text().encode())
         return path
 
 

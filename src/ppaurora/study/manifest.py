@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+from cryptography import x509
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from ppaurora.errors import InputError
@@ -24,6 +26,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0
 Pin = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")
+
+
 def _split(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     return host.strip("[]"), int(port)
@@ -34,11 +39,20 @@ def _address(text: str) -> str:
         host, port = _split(text)
     except ValueError:
         host, port = "", 0
-    if not host or not 0 < port < 1 << 16:
+    if not _HOST.fullmatch(host) or not 0 < port < 1 << 16:
         raise ValueError("an address is a host and a port, such as proxy.example.org:8443")
     return text
 
 
+def _authorities(text: str) -> str:
+    try:
+        x509.load_pem_x509_certificates(text.encode())
+    except ValueError:
+        raise ValueError("no certificates in PEM form") from None
+    return text
+
+
+Authorities = Annotated[str, AfterValidator(_authorities)]
 Address = Annotated[str, AfterValidator(_address)]
 
 
@@ -83,7 +97,7 @@ class Manifest(_Part):
     key_bits: Literal[32, 64] = 64
     nodes: dict[Literal["proxy-0", "proxy-1", "helper"], Node]
     owners: tuple[Owner, ...]
-    authorities: str  # PEM; whom certificates must be signed by
+    authorities: Authorities  # PEM; whom certificates must be signed by
     limits: Limits = Limits()
     release: Release = Release()
 

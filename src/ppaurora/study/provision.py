@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ppaurora.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem, write_secret
+from ppaurora.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
+from ppaurora.files import write_secret
 from ppaurora.role import Role
 from ppaurora.study.checking import checked
 from ppaurora.study.kit import STUDIES
@@ -48,14 +50,17 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest
         for name, participant in names.items()
     }
     manifest = _manifest(plan, credentials, str(plan_path))
-    building = out.with_name(out.name + ".new")
-    shutil.rmtree(building, ignore_errors=True)
-    building.mkdir(parents=True, mode=0o700)
-    for name in names:
-        _write_kit(building / name, name, plan, credentials[name], manifest)
-    _write_authority(building / AUTHORITY, authority, reuse)
-    (building / f"{plan.name}.json").write_text(manifest.text())
-    building.rename(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f"{out.name}.", dir=out.parent))
+    try:
+        for name in names:
+            _write_kit(building / name, name, plan, credentials[name], manifest)
+        _write_authority(building / AUTHORITY, authority, reuse)
+        (building / f"{plan.name}.json").write_text(manifest.text())
+        building.rename(out)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
     return manifest
 
 
