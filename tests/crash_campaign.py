@@ -25,7 +25,7 @@ from ppaurora.owner.samples import check_samples
 from ppaurora.owner.study import Study
 from tests.deployment import NODES, OWNERS, Deployment, samples
 
-SIZES = (400, 900, 1500)
+SIZES = (400, 3_000, 40_000)
 SECONDS_TO_END = 180.0
 
 
