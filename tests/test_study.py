@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ppaurora.certificates import Authority, days_left, pin_of_pem
+from ppaurora.certificates import Authority, days_left, describe_certificates, pin_of_pem
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
 from ppaurora.role import Role
@@ -71,27 +71,52 @@ def test_the_manifest_is_canonical_and_named_by_its_hash(kits: Path) -> None:
         Manifest.read(path)
 
 
+def values_of(content: object) -> list[str]:
+    """Everything in a manifest that is no name of a setting, as it is shown."""
+    if isinstance(content, dict):
+        return [text for value in content.values() for text in values_of(value)]
+    if isinstance(content, list | tuple):
+        return [text for value in content for text in values_of(value)]
+    return [] if content is None else [f"{content:,}" if isinstance(content, int) else str(content)]
+
+
 def test_everything_a_person_agrees_to_is_shown(kits: Path) -> None:
-    """No field of the manifest may be missing from what is shown."""
+    """No value of the manifest may be missing from what is shown; authorities appear by their digests."""
     manifest = Manifest.read(kits / "sepsis-2026.json")
     shown = "\n".join(f"{name} {value}" for name, value in manifest.describe())
-    for said in (
-        "sepsis-2026",
-        manifest.hash,
-        "auroc, aupr",
-        "fast, 64-bit",
-        "helper.example.com:8444",
-        "proxy0.example.org:8443",
-        "1,000,000",
-        "5 attempts",
-        "100 samples",
-        "10 of every owner",
-        "30 days",
-        *(owner.name for owner in manifest.owners),
-        *(owner.pin for owner in manifest.owners),
-        *(node.pin for node in manifest.nodes.values()),
-    ):
+    content = manifest.model_dump()
+    authorities = content.pop("authorities")
+    content.pop("delta")  # 1: shown where it is not
+    for said in [manifest.hash, *values_of(content), *describe_certificates(authorities)]:
         assert said in shown, said
+
+
+def test_what_a_protocol_opens_is_shown(plan: Path, tmp_path: Path) -> None:
+    for number, (more, said) in enumerate({"": "nothing", "delta = 3\n": "comparisons of scores"}.items()):
+        protocol = "paper" if more else "fast"
+        plan.write_text(SAMPLE.replace('protocol = "fast"', f'protocol = "{protocol}"\n{more}'))
+        manifest = provision(plan, tmp_path / f"kits-{number}")
+        assert said in dict(manifest.describe())["opened to servers"]
+    plan.write_text(SAMPLE.replace('protocol = "fast"', 'protocol = "paper"'))
+    assert "disguise" in dict(provision(plan, tmp_path / "kits-9").describe())["opened to servers"]
+
+
+def test_more_samples_than_the_arithmetic_holds_are_refused(plan: Path, tmp_path: Path) -> None:
+    plan.write_text(SAMPLE.replace("samples_per_owner = 1_000_000", "samples_per_owner = 40_000_000"))
+    with pytest.raises(InputError, match="33,554,431 samples in all are the most"):
+        provision(plan, tmp_path / "kits")
+
+
+@pytest.mark.parametrize("name", ["hospital-a", "proxy-1"])
+def test_preflight_says_what_is_missing_and_stops(kits: Path, name: str) -> None:
+    """A kit without its key is diagnosed, not stumbled over."""
+    (kits / name / "key.pem").unlink()
+    result = CliRunner().invoke(cli, ["preflight", str(kits / name), "--format", "json"])
+    assert isinstance(result.exception, InputError)
+    checks = {check["name"]: check for check in json.loads(result.output)}
+    assert not checks["key"]["ok"]
+    assert checks["key"]["fix"]
+    assert not any("reached" in name for name in checks)
 
 
 @pytest.mark.parametrize(

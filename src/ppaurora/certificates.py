@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ppaurora.errors import InputError
+from ppaurora.text import printable
 
 _BACKDATED = datetime.timedelta(minutes=5)  # for clocks that are a little behind
 
@@ -110,6 +111,14 @@ def _pin(certificate: x509.Certificate) -> str:
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return hashlib.sha256(key).hexdigest()
+
+
+def describe_certificates(text: str) -> list[str]:
+    """Name and digest of each, for people to compare. Raises ValueError if there is none."""
+    return [
+        f"{printable(one.subject.rfc4514_string())}, SHA-256 {one.fingerprint(hashes.SHA256()).hex()}"
+        for one in x509.load_pem_x509_certificates(text.encode())
+    ]
 
 
 def days_left(certificate: bytes) -> float:

@@ -15,6 +15,11 @@ class Role(IntEnum):
         return ("proxy 0", "proxy 1", "helper")[self]
 
     @property
+    def file_name(self) -> str:
+        """The title as a name of a file, a folder or a section."""
+        return self.title.replace(" ", "-")
+
+    @property
     def is_helper(self) -> bool:
         return self is Role.HELPER
 

@@ -17,7 +17,7 @@ from ppaurora.sharing.shares import RingShare, concat, stack
 from ppaurora.suites.base import Keys, Records, Suite
 
 PRECISION_BITS = 33
-_MOST_SAMPLES = (1 << 25) - 1
+MOST_SAMPLES = (1 << 25) - 1
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ METRICS = {
 
 def check_size(samples: int) -> None:
     """Refuse what would not fit: 2·P·2^33 must stay below 2^59, which leaves room for the division."""
-    if samples > _MOST_SAMPLES:
-        raise InputError(f"{samples} samples are too many; {_MOST_SAMPLES} fit the 64-bit arithmetic")
+    if samples > MOST_SAMPLES:
+        raise InputError(f"{samples} samples are too many; {MOST_SAMPLES} fit the 64-bit arithmetic")
 
 
 def denominator_bound(samples: int) -> int:

@@ -21,7 +21,9 @@ def serve_command(kit: Path) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
     try:
         from ppaurora.node.serve import serve
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in ("aiohttp", "prometheus_client"):
+            raise
         raise InputError("a node needs more packages: pip install 'ppaurora[node]'") from None
     serve(NodeKit.read(kit))
 

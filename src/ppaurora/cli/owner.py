@@ -15,8 +15,8 @@ from ppaurora.cli.study import FILE, FOLDER, as_told, show
 from ppaurora.errors import InputError
 from ppaurora.owner import read_table
 from ppaurora.owner.study import Study, StudyReport
+from ppaurora.preflight import Check, check_node, check_owner
 from ppaurora.study.kit import NodeKit, read_kit
-from ppaurora.study.preflight import Check, check_node, check_owner
 
 _STUDY = click.option("--study", help="Which of the kit's studies, if it has several.")
 _FORMAT = click.option(
@@ -97,7 +97,7 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
         )
         click.echo(json.dumps({"submitted": mine, "proxies": answers}, indent=2))
         return
-    table = Table(title=f"{own.manifest.study} ({own.manifest.hash[:16]})", title_justify="left")
+    table = Table(title=f"{own.manifest.study} {own.manifest.hash}", title_justify="left")
     for heading in ("", "state", "missing", "note"):
         table.add_column(heading)
     for title, answer in answers.items():

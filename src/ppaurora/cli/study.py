@@ -12,6 +12,7 @@ from ppaurora.study.kit import NodeKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision, renew
+from ppaurora.text import printable
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -19,7 +20,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 def as_told(text: object) -> Text:
     """What another machine said: its words, without markup and without control of the terminal."""
-    return Text("".join(letter if letter.isprintable() else "?" for letter in str(text)))
+    return Text(printable(text))
 
 
 def show(manifest: Manifest) -> None:

@@ -19,7 +19,7 @@ def make_identities(folder: Path) -> dict[Role, Identity]:
     paths: dict[Role, tuple[Path, Path]] = {}
     pins: dict[Role, str] = {}
     for role in Role:
-        name = role.title.replace(" ", "-")
+        name = role.file_name
         issued = authority.issue(name, _LIFETIME)
         paths[role] = folder / f"{name}.pem", folder / f"{name}.key"
         paths[role][0].write_bytes(issued.certificate)

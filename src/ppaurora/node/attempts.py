@@ -22,7 +22,7 @@ from ppaurora.node.gate import Gate, job_name
 from ppaurora.party.driven import ALLOCATOR, told_error
 from ppaurora.sharing.shares import Words
 from ppaurora.study.kit import NodeKit
-from ppaurora.study.manifest import Manifest
+from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
 
 _SECONDS_TO_START = 60.0
 
@@ -46,7 +46,7 @@ class Order:
 
     def binding(self) -> bytes:
         """The study as the session's keys are bound to it: manifest and submissions."""
-        return json.dumps([self.manifest.hash, list(self.agreed)], sort_keys=True).encode()
+        return json.dumps([PROTOCOL_VERSION, self.manifest.hash, list(self.agreed)], sort_keys=True).encode()
 
 
 class Attempt:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import fcntl
 import logging
-import sqlite3
 import threading
 import time
 from collections.abc import Sequence
@@ -19,7 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
-from ppaurora.errors import InputError, PeerError, PpauroraError
+import ppaurora
+from ppaurora.algorithms.curves import MOST_SAMPLES
+from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError
 from ppaurora.node.attempts import Attempt, Order, fresh_token
 from ppaurora.node.gate import Gate, ask
 from ppaurora.node.metrics import Metrics
@@ -34,6 +35,7 @@ from ppaurora.node.store import (
 from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest, split_address
+from ppaurora.text import printable
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
@@ -54,15 +56,13 @@ class Node:
     def __init__(self, kit: NodeKit, metrics: Metrics) -> None:
         self.kit = kit
         self.role = kit.role
-        try:
-            self.store = Store(kit.data)
-            self._only_one = _lock(kit.data / "serving")
-        except (OSError, sqlite3.Error) as error:
-            raise InputError(f"cannot keep anything in {kit.data}: {error}") from None
+        self.store = Store(kit.data)
+        self._only_one = _lock(kit.data / "serving")
         self.metrics = metrics
         self.accepted: set[str] = set()
         self._attempts: dict[str, Attempt] = {}
         self._lock = threading.Lock()
+        self._beginning = threading.Lock()
         self._stopping = threading.Event()
         self._news = threading.Event()
         self._busy: set[str] = set()
@@ -137,7 +137,8 @@ class Node:
             self.gate.trust(study.manifest)
             self.accepted.add(study.hash)
             log.info("study accepted", extra=_about(study))
-        self._retain(study, now)
+        if self._retain(study, now):
+            return
         if study.state is StudyState.RELEASED and self.store.holds_shares(study.hash):
             self._forget_shares(study)
         if self.role is Role.PROXY_0 and self._needs_leading(study):
@@ -148,19 +149,18 @@ class Node:
             if free:
                 self._leaders.submit(self._lead, study.hash)
 
-    def _retain(self, study: Study, now: float) -> None:
-        """Delete what the manifest says is not kept any longer."""
+    def _retain(self, study: Study, now: float) -> bool:
+        """Delete what the manifest says is not kept any longer. True if the study's time is over."""
         kept_seconds = study.manifest.release.retention_days * _SECONDS_PER_DAY
-        if study.state is StudyState.EXPIRED or (self.role.is_helper and study.ended_at is None):
-            return  # a helper has nothing to delete; it is there until the study ends
-        submissions = self.store.submissions(study)
-        last = max([study.accepted_at, *(submission.received_at for submission in submissions)])
-        if now < (study.ended_at or last) + kept_seconds:
-            return
-        files = self.store.forget_shares(study.hash)
-        self.store.forget_results(study.hash)
-        self.store.set_state(study.hash, StudyState.EXPIRED, "its time is over; everything was deleted")
+        if study.state is StudyState.EXPIRED:
+            return True
+        times = [submission.received_at for submission in self.store.submissions(study)]
+        since = study.ended_at or max(times, default=None)
+        if since is None or now < since + kept_seconds:
+            return False  # without a submission or a result there is nothing to delete
+        files = self.store.expire(study.hash)
         log.info("study expired; shares and results were deleted", extra={**_about(study), "files": files})
+        return True
 
     def _forget_shares(self, study: Study) -> None:
         files = self.store.forget_shares(study.hash)
@@ -198,35 +198,36 @@ class Node:
         if study.state is StudyState.RELEASED:
             self._tell(study)
             return
+        if study.state not in (StudyState.COLLECTING, StudyState.RUNNING):
+            return
         if study.state is StudyState.COLLECTING:
             self.store.set_state(study.hash, StudyState.RUNNING)
         last = self.store.last_attempt(study.hash)
         if last and self.store.attempt_state(study.hash, last) is AttemptState.COMPUTED:
             self._settle(study, last)
         elif study.failures >= study.manifest.limits.attempts:
-            note = f"{study.failures} attempts failed; the last one: {study.note}"
-            self.store.set_state(study.hash, StudyState.STOPPED, note)
-            log.warning(
-                "study stopped; look at it, then: ppaurora retry", extra={**_about(study), "note": note}
-            )
+            self._stop(study, f"{study.failures} attempts failed; the last one: {study.note}")
         else:
             self._try(study, last)
 
     def _try(self, study: Study, last: int) -> None:
         """Begin the next attempt, and see it through."""
         submissions = self.store.submissions(study)
+        lost = set(study.manifest.owner_names) - {submission.owner for submission in submissions}
+        if lost:
+            names = ", ".join(sorted(lost))
+            raise NotReadyError(f"shares of {names} were lost here; they have to submit again")
         agreed = [submission.agreed() for submission in submissions]
-        self._check_release(study, submissions)
+        if not self._may_release(study, submissions):
+            return
         for peer in self.role.peers:
             answer = self._ask(study, peer, {"ask": "ready", "agreed": agreed})
             last = max(last, _attempt_number(answer.get("last", 0)))
-            if answer["answer"] == "mismatch":
-                note = f"{peer.title} has other submissions: {answer.get('note', '')}"
-                self.store.set_state(study.hash, StudyState.STOPPED, note)
-                log.warning("study stopped", extra={**_about(study), "note": note})
+            if answer["answer"] in ("mismatch", "closed"):
+                self._stop(study, f"{peer.title} does not agree: {answer['note']}")
                 return
             if answer["answer"] != "ready":
-                raise NotReadyError(f"{peer.title} is not ready: {answer.get('note', answer['answer'])}")
+                raise NotReadyError(f"{peer.title} is not ready: {answer['note'] or answer['answer']}")
         order = self._order(study, submissions, last + 1, fresh_token(), agreed)
         self.store.begin_attempt(study.hash, order.number)
         log.info("attempt begins", extra={**_about(study), "attempt": order.number})
@@ -236,17 +237,23 @@ class Node:
                 begin = {"ask": "begin", "attempt": order.number, "token": order.token, "agreed": agreed}
                 answer = self._ask(study, peer, begin)
                 if answer["answer"] != "begun":
-                    attempt.abort(f"{peer.title} did not begin: {answer.get('note', answer['answer'])}")
+                    attempt.abort(f"{peer.title} did not begin: {answer['note'] or answer['answer']}")
         except PeerError as error:
             attempt.abort(str(error))
+        except Exception as error:
+            attempt.abort(f"internal error: {type(error).__name__}")
         if self._finish(study, order, attempt):
             self._settle(study, order.number)
 
-    def _check_release(self, study: Study, submissions: Sequence[Submission]) -> None:
+    def _may_release(self, study: Study, submissions: Sequence[Submission]) -> bool:
         problem = policy_problem(study.manifest, [submission.samples for submission in submissions])
         if problem:
-            self.store.set_state(study.hash, StudyState.STOPPED, problem)
-            raise NotReadyError(problem)
+            self._stop(study, problem)
+        return not problem
+
+    def _stop(self, study: Study, note: str) -> None:
+        self.store.set_state(study.hash, StudyState.STOPPED, note)
+        log.warning("study stopped; to go on: ppaurora retry", extra={**_about(study), "note": note})
 
     def _settle(self, study: Study, number: int) -> None:
         """Our part is on disk. Release it if proxy 1 has its own; else the attempt has failed."""
@@ -276,7 +283,11 @@ class Node:
         self.store.told_peers(study.hash)
 
     def _ask(self, study: Study, peer: Role, question: dict[str, Any]) -> dict[str, Any]:
-        return ask(self.kit, study.manifest, peer, question, _SECONDS_TO_ANSWER)
+        """What a peer answers, and a note for people, in its words as far as they can be shown."""
+        told = ask(self.kit, study.manifest, peer, question, _SECONDS_TO_ANSWER)
+        if not isinstance(told.get("answer"), str):
+            raise PeerMisbehavedError(peer.title, "gave no answer to a question")
+        return {**told, "answer": printable(told["answer"]), "note": printable(told.get("note", ""))}
 
     def _pause(self, study: str, reason: str) -> None:
         """Wait before the next try, longer every time."""
@@ -352,7 +363,14 @@ class Node:
         study = self.store.study(str(question.get("study", "")))
         if study is None:
             return {"answer": "unknown study", "note": "its manifest has not been accepted there"}
-        if study.manifest.role_of(pin) is not Role.PROXY_0:
+        asker = study.manifest.role_of(pin)
+        if asker is not None and question.get("ask") == "hello":
+            return {
+                "answer": "hello",
+                "version": ppaurora.__version__,
+                "protocol_version": PROTOCOL_VERSION,
+            }
+        if asker is not Role.PROXY_0:
             return {"answer": "refused", "note": "only proxy 0 of the study leads"}
         try:
             match question.get("ask"):
@@ -419,6 +437,10 @@ class Node:
         ready = self._is_ready(study, question["agreed"])
         if ready["answer"] != "ready":
             return ready
+        with self._beginning:
+            return self._begin_now(study, question)
+
+    def _begin_now(self, study: Study, question: dict[str, Any]) -> dict[str, Any]:
         token = str(question["token"])
         if len(token) != 32 or not set(token) <= set("0123456789abcdef"):
             return {"answer": "not understood", "note": "the token is not one"}
@@ -435,7 +457,11 @@ class Node:
             earlier.abort("a later attempt began")
         log.info("attempt begins", extra={**_about(study), "attempt": order.number})
         attempt = self._start(study, order)
-        threading.Thread(target=self._finish, args=(study, order, attempt), daemon=True).start()
+        try:
+            threading.Thread(target=self._finish, args=(study, order, attempt), daemon=True).start()
+        except RuntimeError:  # no more threads
+            attempt.abort("the node is overloaded")
+            self._finish(study, order, attempt)
         return {"answer": "begun"}
 
     def _release(self, study: Study, number: int) -> dict[str, Any]:
@@ -443,7 +469,8 @@ class Node:
             return {"answer": "released"}
         try:
             if self.role.is_helper:
-                self.store.set_state(study.hash, StudyState.RELEASED)
+                if study.state is StudyState.RUNNING:
+                    self.store.set_state(study.hash, StudyState.RELEASED)
             else:
                 self.store.release(study.hash, number)
         except StaleAttemptError as error:
@@ -461,6 +488,8 @@ class Node:
 def policy_problem(manifest: Manifest, samples: Sequence[int]) -> str:
     """Why these numbers of samples may not be evaluated, or nothing. Every node checks for itself."""
     release, limits = manifest.release, manifest.limits
+    if sum(samples) > MOST_SAMPLES:
+        return f"there are more than {MOST_SAMPLES:,} samples in all, which the arithmetic does not hold"
     if any(count > limits.samples_per_owner for count in samples):
         return f"an owner has more than {limits.samples_per_owner:,} samples"
     if any(count < release.minimum_samples_per_owner for count in samples):

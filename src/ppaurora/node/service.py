@@ -41,7 +41,7 @@ from ppaurora.node.store import (
     Submission,
     describe_progress,
 )
-from ppaurora.owner.commitment import SALT_BYTES, commitment
+from ppaurora.sharing.commitment import SALT_BYTES, commitment
 from ppaurora.study.manifest import PROTOCOL_VERSION
 
 _PIECE = 1 << 18

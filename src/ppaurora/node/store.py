@@ -120,13 +120,19 @@ class ClosedError(PpauroraError):
 
 
 class StaleAttemptError(PpauroraError):
-    """An attempt of this or a higher number was begun before."""
+    """The attempt is not, or no longer, the one that counts."""
 
 
 class Store:
     """One node's. Methods are atomic, durable on return, and may be called from any thread."""
 
     def __init__(self, folder: Path) -> None:
+        try:
+            self._open(folder)
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"cannot keep anything in {folder}: {error}") from None
+
+    def _open(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
         self.shares = folder / "shares"
@@ -158,10 +164,11 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # a full disk may have ended it already
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
 
     def _rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         with self._lock:
@@ -172,13 +179,15 @@ class Store:
     def accept(self, manifest: Manifest) -> bool:
         """True if it is new here."""
         with self._transaction() as db:
-            rows = db.execute("SELECT hash FROM studies WHERE name = ?", (manifest.study,)).fetchall()
+            rows = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchall()
             if rows:
                 if rows[0]["hash"] != manifest.hash:
                     raise InputError(
                         f"another manifest was accepted under the name '{manifest.study}'; "
                         "give the new study its own name"
                     )
+                if rows[0]["state"] == StudyState.EXPIRED:
+                    raise InputError(f"the study '{manifest.study}' is over here; it takes a new one")
                 return False
             db.execute(
                 "INSERT INTO studies (hash, name, manifest, accepted_at, state) VALUES (?, ?, ?, ?, ?)",
@@ -262,9 +271,13 @@ class Store:
         return _submission(rows[0]) if rows else None
 
     def submissions(self, study: Study) -> list[Submission]:
-        """In the order of the manifest."""
+        """In the order of the manifest. One whose share was lost from the disk is missing again."""
         rows = self._rows("SELECT * FROM submissions WHERE study = ?", study.hash)
-        found = {row["owner"]: _submission(row) for row in rows}
+        found = {
+            row["owner"]: _submission(row)
+            for row in rows
+            if row["file"] is None or (self.shares / row["file"]).exists()
+        }
         return [found[name] for name in study.manifest.owner_names if name in found]
 
     def holds_shares(self, study: str) -> bool:
@@ -278,7 +291,10 @@ class Store:
         for row in rows:
             (self.shares / row["file"]).unlink(missing_ok=True)
         with self._transaction() as db:
-            db.execute("UPDATE submissions SET file = NULL WHERE study = ?", (study,))
+            db.executemany(
+                "UPDATE submissions SET file = NULL WHERE study = ? AND file = ?",
+                [(study, row["file"]) for row in rows],
+            )
         return len(rows)
 
     def remove_strays(self) -> int:
@@ -381,17 +397,29 @@ class Store:
                 (StudyState.RELEASED, time.time(), study),
             )
 
-    def result(self, study: str, owner: str, rows: int = 2) -> tuple[int, Words] | None:
+    def result(self, study: str, owner: str) -> tuple[int, Words] | None:
         """The attempt and this proxy's part of the result."""
         found = self._rows("SELECT * FROM results WHERE study = ? AND owner = ?", study, owner)
         if not found:
             return None
         words = np.frombuffer(found[0]["words"], dtype="<u8").astype(np.uint64)
-        return int(found[0]["attempt"]), words.reshape(rows, -1)
+        return int(found[0]["attempt"]), words.reshape(2, -1)
 
-    def forget_results(self, study: str) -> None:
+    def expire(self, study: str) -> int:
+        """Its time is over: forget shares and results, take nothing more. Returns the number of shares."""
         with self._transaction() as db:
+            rows = db.execute(
+                "SELECT file FROM submissions WHERE study = ? AND file IS NOT NULL", (study,)
+            ).fetchall()
+            db.execute("UPDATE submissions SET file = NULL WHERE study = ?", (study,))
             db.execute("DELETE FROM results WHERE study = ?", (study,))
+            db.execute(
+                "UPDATE studies SET state = ?, note = ?, ended_at = COALESCE(ended_at, ?) WHERE hash = ?",
+                (StudyState.EXPIRED, "its time is over; everything was deleted", time.time(), study),
+            )
+        for row in rows:
+            (self.shares / row["file"]).unlink(missing_ok=True)
+        return len(rows)
 
 
 def _study(row: sqlite3.Row) -> Study:

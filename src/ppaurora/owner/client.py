@@ -6,6 +6,7 @@ HTTPS_PROXY and NO_PROXY are honoured; TLS goes through such a proxy unopened.
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import socket
@@ -19,9 +20,9 @@ from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.role import Role
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.text import printable
 
 _LONGEST_ANSWER = 1 << 24
-_LONGEST_REASON = 1000
 
 
 class ProxyClient:
@@ -59,12 +60,10 @@ class ProxyClient:
         title = self.role.title
         connection = self._connection()
         try:
-            try:
+            connection.connect()
+            # If it refuses before it has read everything, its answer says why.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 connection.request(method, path, body, headers or {})
-            except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
-                # It may have refused before it had read everything; its answer says why.
-                if connection.sock is None:
-                    raise
             response = connection.getresponse()
             content = response.read(_LONGEST_ANSWER)
         except PeerMisbehavedError:
@@ -75,7 +74,7 @@ class ProxyClient:
             reason = error.reason or "the connection was closed"
             raise PeerMisbehavedError(title, f"at {self.where} failed the TLS handshake: {reason}") from None
         except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
+            reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
             raise PeerLostError(title, f"cannot be reached at {self.where}: {reason}") from None
         finally:
             connection.close()
@@ -86,9 +85,9 @@ class ProxyClient:
         try:
             answer = json.loads(content)
             if status == 200:
-                return dict(answer)
+                return {name: printable(v) if isinstance(v, str) else v for name, v in answer.items()}
             error = answer["error"]
-            refused = RefusedError(title, _printable(error["code"]), _printable(error["message"]))
+            refused = RefusedError(title, printable(error["code"]), printable(error["message"]))
         except (ValueError, KeyError, TypeError):
             raise PeerMisbehavedError(title, f"at {self.where} gave an answer that is none of ours") from None
         raise refused
@@ -107,11 +106,6 @@ class ProxyClient:
             raise PeerMisbehavedError(
                 self.role.title, f"at {self.where} has another key than the manifest says; nothing was sent"
             )
-
-
-def _printable(text: object) -> str:
-    """A stranger's words, as they may be shown on a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST_REASON])
 
 
 def _https_proxy(host: str) -> tuple[str, int, dict[str, str]] | None:

@@ -10,16 +10,16 @@ import hashlib
 import json
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ppaurora.errors import InputError
 from ppaurora.files import replace_file, sync, write_secret
-from ppaurora.owner.commitment import SALT_BYTES, commit, fresh_salt
 from ppaurora.owner.prepare import prepare, split
 from ppaurora.owner.samples import Samples
 from ppaurora.role import Role
+from ppaurora.sharing.commitment import SALT_BYTES, commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
@@ -33,8 +33,9 @@ class Submission:
     study: str
     samples: int
     commitments: tuple[str, str]
-    fingerprint_salt: str
-    fingerprint: str  # of the samples, to recognise them; salted, and for this machine only
+    # Of the samples, to recognise them; for this machine only.
+    fingerprint_salt: str = field(repr=False)
+    fingerprint: str = field(repr=False)
     acknowledged: dict[str, dict[str, Any]]
 
     @property
@@ -91,6 +92,8 @@ class Outbox:
             {},
         )
         self._folder.parent.mkdir(exist_ok=True, mode=0o700)
+        for left_over in self._folder.parent.glob(f"{self._folder.name}.*"):
+            shutil.rmtree(left_over)
         building = Path(tempfile.mkdtemp(prefix=f"{self._folder.name}.", dir=self._folder.parent))
         for proxy, (salt, share) in zip(PROXIES, bodies, strict=True):
             write_secret(building / _body_name(proxy), salt + share)
@@ -106,7 +109,10 @@ class Outbox:
         return submission
 
     def body(self, proxy: Role) -> bytes:
-        return (self._folder / _body_name(proxy)).read_bytes()
+        try:
+            return (self._folder / _body_name(proxy)).read_bytes()
+        except FileNotFoundError:
+            raise InputError(f"{self._folder}: the shares were deleted when the result was there") from None
 
     def acknowledge(self, submission: Submission, proxy: Role, answer: dict[str, Any]) -> None:
         """Write it down."""
@@ -121,7 +127,7 @@ class Outbox:
 
 
 def _body_name(proxy: Role) -> str:
-    return f"{proxy.title.replace(' ', '-')}.share"
+    return f"{proxy.file_name}.share"
 
 
 def _fingerprint(salt: bytes, samples: Samples) -> str:

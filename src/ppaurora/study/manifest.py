@@ -12,9 +12,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from cryptography import x509
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from ppaurora.algorithms.curves import MOST_SAMPLES
+from ppaurora.certificates import describe_certificates
 from ppaurora.errors import InputError
 from ppaurora.party.job import Job
 from ppaurora.role import Role
@@ -29,14 +30,15 @@ Pin = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")
 
 
-def _split(address: str) -> tuple[str, int]:
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port."""
     host, _, port = address.rpartition(":")
     return host.strip("[]"), int(port)
 
 
 def _address(text: str) -> str:
     try:
-        host, port = _split(text)
+        host, port = split_address(text)
     except ValueError:
         host, port = "", 0
     if not _HOST.fullmatch(host) or not 0 < port < 1 << 16:
@@ -46,7 +48,7 @@ def _address(text: str) -> str:
 
 def _authorities(text: str) -> str:
     try:
-        x509.load_pem_x509_certificates(text.encode())
+        describe_certificates(text)
     except ValueError:
         raise ValueError("no certificates in PEM form") from None
     return text
@@ -116,6 +118,8 @@ class Manifest(_Part):
         if len(set(names)) != len(names):
             raise ValueError("two owners have the same name")
         self.job([1] * len(self.owners))
+        if self.limits.samples_per_owner + len(self.owners) - 1 > MOST_SAMPLES:
+            raise ValueError(f"limits.samples_per_owner: {MOST_SAMPLES:,} samples in all are the most")
         return self
 
     @classmethod
@@ -173,7 +177,10 @@ class Manifest(_Part):
 
     def describe(self) -> list[tuple[str, str]]:
         """What a person agrees to, line by line."""
-        opened = "comparisons of merged scores (delta above 1)" if self.delta > 1 else "nothing"
+        opened = "nothing"
+        if self.protocol == "paper":
+            opened = "to the helper, gaps between scores in an imperfect disguise"
+            opened += "; to all, comparisons of scores (delta above 1)" if self.delta > 1 else ""
         delta = f", delta {self.delta}" if self.delta > 1 else ""
         limits, release = self.limits, self.release
         lines = [
@@ -182,6 +189,7 @@ class Manifest(_Part):
             ("metrics", ", ".join(self.metrics)),
             ("protocol", f"{self.protocol}, {self.key_bits}-bit keys{delta}"),
             ("opened to servers", opened),
+            ("version", f"{self.version} of the protocol between participants"),
         ]
         for role in Role:
             node = self.node(role)
@@ -190,6 +198,7 @@ class Manifest(_Part):
                 lines.append(("", f"owners connect to {node.owners_address}"))
             lines.append(("", f"key {node.pin}"))
         lines += [(f"owner {owner.name}", f"key {owner.pin}") for owner in self.owners]
+        lines += [("authority", described) for described in describe_certificates(self.authorities)]
         lines += [
             (
                 "at most",
@@ -206,9 +215,5 @@ class Manifest(_Part):
 
 
 def kit_name(role: Role) -> Any:
-    """A role as a name of a folder or a section."""
-    return role.title.replace(" ", "-")
-
-
-def split_address(address: str) -> tuple[str, int]:
-    return _split(address)
+    """A role as the manifest's keys write it."""
+    return role.file_name

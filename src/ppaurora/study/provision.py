@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ppaurora.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
@@ -28,7 +28,7 @@ class _Credentials:
 
     certificate: bytes
     authority: bytes
-    key: bytes | None = None
+    key: bytes | None = field(default=None, repr=False)
 
 
 def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest:

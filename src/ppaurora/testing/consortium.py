@@ -122,7 +122,7 @@ class Consortium:
             return str(answer.read().decode())
 
     def kill(self, name: str) -> None:
-        """As a power cut would: the node and whatever it has started."""
+        """As a power cut would. Its workers notice, and end by themselves."""
         process = self.processes[name]
         process.send_signal(signal.SIGKILL)
         process.wait()

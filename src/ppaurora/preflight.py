@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,11 +11,14 @@ from pathlib import Path
 import ppaurora
 from ppaurora.certificates import days_left, read_pem
 from ppaurora.errors import InputError, PeerError, PpauroraError, RefusedError
+from ppaurora.node.gate import ask
+from ppaurora.node.store import Store
 from ppaurora.owner.client import ProxyClient
 from ppaurora.owner.outbox import PROXIES
 from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
+from ppaurora.text import printable
 
 _SECONDS_TO_ANSWER = 10.0
 _MOST_SECONDS_APART = 60.0
@@ -41,14 +43,17 @@ def _check(name: str, look: Callable[[], str], fix: str = "") -> Check:
 
 
 def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Check]:
-    yield from _own_files(kit)
+    own = list(_own_files(kit))
+    yield from own
+    if not all(check.ok for check in own):
+        return  # nothing can be reached without them
     manifest: Manifest | None = None
 
     def read_manifest() -> str:
         nonlocal manifest
         manifest = kit.manifest(study)
         kit.check_own(manifest)
-        return f"{manifest.study}, hash {manifest.hash[:16]}"
+        return f"{manifest.study}, hash {manifest.hash}"
 
     yield _check("manifest", read_manifest, "ask whoever provisioned the study for this owner's kit")
     if manifest is None:
@@ -119,18 +124,22 @@ def _proxy(client: ProxyClient, manifest: Manifest) -> Iterator[Check]:
 
 
 def check_node(kit: NodeKit) -> Iterator[Check]:
-    from ppaurora.node.store import Store
+    own = list(_own_files(kit))
+    yield from own
+    studies: list[Manifest] = []
 
-    yield from _own_files(kit)
-    kit.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    writable = os.access(kit.data, os.W_OK)
-    fix = "" if writable else f"let this user write to {kit.data}"
-    yield Check("data folder", writable, str(kit.data), fix)
-    store = Store(kit.data)
-    try:
-        studies = [study.manifest for study in store.studies()]
-    finally:
-        store.close()
+    def read_studies() -> str:
+        store = Store(kit.data)
+        try:
+            studies.extend(study.manifest for study in store.studies())
+        finally:
+            store.close()
+        return str(kit.data)
+
+    data = _check("data folder", read_studies, f"let this user read and write {kit.data}")
+    yield data
+    if not data.ok or not all(check.ok for check in own):
+        return
     names = ", ".join(manifest.study for manifest in studies)
     fix = "" if studies else "review one: ppaurora accept"
     yield Check("studies", bool(studies), names or "none accepted", fix)
@@ -154,9 +163,10 @@ def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:
 
 
 def _reach(kit: NodeKit, manifest: Manifest, peer: Role) -> str:
-    from ppaurora.node.gate import ask
-
     answer = ask(kit, manifest, peer, {"ask": "hello"}, _SECONDS_TO_ANSWER)
     if answer.get("answer") == "unknown study":
         raise RefusedError(peer.title, "unknown-study", "its operator has not accepted this manifest")
-    return f"{manifest.node(peer).nodes_address}, study {manifest.study}"
+    if answer.get("protocol_version") != PROTOCOL_VERSION:
+        raise RefusedError(peer.title, "version", "it speaks another version of the protocol")
+    there = printable(answer.get("version"))
+    return f"{manifest.node(peer).nodes_address}; ppaurora {there} there, {ppaurora.__version__} here"
