@@ -183,7 +183,7 @@ def test_a_projection_of_n_log_n_is_exact() -> None:
             "tls",
             64,
             "loopback",
-            1e-6 * n * bits,
+            1e-6 * sum(sent.values()),
             1.0,
             sum(sent.values()),
             sent,

@@ -18,7 +18,7 @@ PROJECTED_SAMPLES = 100_000_000
 PROJECTED_OWNERS = 8
 RATES = {"1 Gbit/s": 1e9, "10 Gbit/s": 1e10}
 GIGABYTE = 1e9
-HOUR = 3600.0
+MINUTE = 60.0
 
 
 def exponent(points: Iterable[tuple[float, float]]) -> float:
@@ -111,7 +111,11 @@ def _loopback(scale_rows: Sequence[dict[str, Any]]) -> list[Measurement]:
 
 @dataclass(frozen=True)
 class Projection:
-    """What so many samples would take. Per sample, traffic and time grow with log2 of their number."""
+    """What so many samples would take.
+
+    Traffic per sample grows with log2 of their number; computing time with traffic, as in the largest
+    measured run; memory with samples.
+    """
 
     samples: int
     bytes: float
@@ -121,17 +125,18 @@ class Projection:
 
     @classmethod
     def of(cls, measured: Sequence[Measurement], samples: int) -> Projection:
-        def per_sample(quantity: Callable[[Measurement], float], among: Sequence[Measurement]) -> float:
-            line = Line.through((float(np.log2(m.samples)), quantity(m) / m.samples) for m in among)
+        def per_sample(quantity: Callable[[Measurement], float]) -> float:
+            line = Line.through((float(np.log2(m.samples)), quantity(m) / m.samples) for m in measured)
             return samples * line.at(float(np.log2(samples)))
 
-        largest = sorted(measured, key=lambda m: m.samples)[-3:]
-        memory = Line.through((m.samples, max(m.peak_bytes.values())) for m in largest)
+        by_size = sorted(measured, key=lambda m: m.samples)
+        memory = Line.through((m.samples, max(m.peak_bytes.values())) for m in by_size[-3:])
+        sent = per_sample(lambda m: m.bytes)
         return cls(
             samples,
-            per_sample(lambda m: m.bytes, measured),
-            per_sample(lambda m: m.bytes - m.bytes_by_party["proxy 1"], measured),
-            per_sample(lambda m: m.seconds, largest),
+            sent,
+            per_sample(lambda m: m.bytes - m.bytes_by_party["proxy 1"]),
+            by_size[-1].seconds / by_size[-1].bytes * sent,
             memory.at(samples),
         )
 
@@ -164,12 +169,12 @@ def projection_table(scale_rows: Sequence[dict[str, Any]]) -> str:
     goal = Projection.of(everything, PROJECTED_SAMPLES)
 
     def cells(name: str, p: Projection) -> list[str]:
-        network = [f"{8 * p.busiest_bytes / rate / HOUR:.2f}" for rate in RATES.values()]
+        network = [f"{8 * p.busiest_bytes / rate / MINUTE:.1f}" for rate in RATES.values()]
         return [
             name,
             f"{p.bytes / GIGABYTE:,.0f}",
             f"{p.peak_bytes / GIGABYTE:,.1f}",
-            f"{p.computing_seconds / HOUR:.2f}",
+            f"{p.computing_seconds / MINUTE:.1f}",
             *network,
         ]
 
@@ -180,9 +185,9 @@ def projection_table(scale_rows: Sequence[dict[str, Any]]) -> str:
         largest.seconds,
         max(largest.peak_bytes.values()),
     )
-    headings = ["samples", "GB sent", "GB memory", "hours of computing"]
+    headings = ["samples", "GB sent", "GB memory", "minutes of computing"]
     return markdown(
-        [*headings, *(f"hours on the wire, {rate}" for rate in RATES)],
+        [*headings, *(f"minutes on the wire, {rate}" for rate in RATES)],
         [
             cells(f"{largest.samples:,}, measured", found),
             cells(f"{largest.samples:,}, projected from smaller runs", check),
