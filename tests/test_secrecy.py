@@ -257,7 +257,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "Frame of a view": (Frame(header, memoryview(raw)), [raw]),
         "FrameDecoder": (midway_through(header, raw), [raw]),
         "Message": (Message(Role.PROXY_0, Role.PROXY_1, raw), [raw]),
-        "Outcome": (Outcome(result, 0.5, {}, {}, peak_bytes=0), [words]),
+        "Outcome": (Outcome(result, (result,), 0.5, {}, {}, peak_bytes=0), [words]),
         "Stream": (stream, [KEY, drawn]),
         "Stream of its own": (Stream(OTHER_KEY, "own"), [OTHER_KEY]),
         "StreamFamily": (family, [KEY, drawn]),
