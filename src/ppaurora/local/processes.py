@@ -23,12 +23,11 @@ from typing import IO, Any
 import numpy as np
 
 from ppaurora.channel.shaped import Network
-from ppaurora.channel.tls import Identity
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
 from ppaurora.party.context import Progress
-from ppaurora.party.driven import ALLOCATOR, told_error
+from ppaurora.party.driven import ALLOCATOR, Meeting, told_error
 from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome
 from ppaurora.role import Role
@@ -54,30 +53,15 @@ def run_in_processes(
             ports = parties.ports(max(timeout, _SECONDS_TO_START))
             addresses = {role: ("127.0.0.1", port) for role, port in ports.items()}
             for role in Role:
-                order = _order(job, identities[role], addresses, timeout, network)
+                order = {
+                    "job": job.to_json(),
+                    "meeting": Meeting(identities[role], addresses, timeout).to_dict(),
+                    "network": None if network is None else asdict(network),
+                }
                 parties.order(role, order, inputs.get(role, ()))
             return parties.outcomes(progress, timeout)
         finally:
             parties.stop()
-
-
-def _order(
-    job: Job,
-    identity: Identity,
-    addresses: dict[Role, tuple[str, int]],
-    timeout: float,
-    network: Network | None,
-) -> dict[str, Any]:
-    return {
-        "job": job.to_json(),
-        "certificate": str(identity.certificate),
-        "key": str(identity.key),
-        "authorities": identity.authorities,
-        "pins": identity.pins,
-        "addresses": addresses,
-        "timeout": timeout,
-        "network": None if network is None else asdict(network),
-    }
 
 
 class _Parties:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ppaurora.errors import PartyFailedError
 from ppaurora.node.gate import Gate, job_name
-from ppaurora.party.driven import ALLOCATOR, told_error
+from ppaurora.party.driven import ALLOCATOR, Meeting, told_error
 from ppaurora.sharing.shares import Words
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
@@ -137,19 +137,14 @@ class Attempt:
 
 
 def _order(kit: NodeKit, order: Order, entrance: int) -> dict[str, Any]:
-    identity = kit.identity(order.manifest)
+    meeting = Meeting(kit.identity(order.manifest), order.manifest.addresses(), kit.settings.silence_seconds)
     return {
+        "meeting": meeting.to_dict(),
         "role": int(kit.role),
         "job": order.manifest.job([entry["samples"] for entry in order.agreed]).to_json(),
         "study": order.binding().hex(),
         "attempt": order.number,
         "shares": [str(path) for path in order.shares],
-        "certificate": str(identity.certificate),
-        "key": str(identity.key),
-        "authorities": identity.authorities,
-        "pins": identity.pins,
-        "addresses": order.manifest.addresses(),
         "server_name": job_name(order.token),
         "entrance": entrance,
-        "timeout": kit.settings.silence_seconds,
     }

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ppaurora.channel.tls import Identity, PassedSockets, connect_parties
-from ppaurora.party.driven import Driver, run_driven
+from ppaurora.channel.tls import PassedSockets, connect_parties
+from ppaurora.party.driven import Driver, Meeting, run_driven
 from ppaurora.party.job import Job
 from ppaurora.party.run import take_part
 from ppaurora.role import Role
@@ -30,22 +30,21 @@ def main() -> int:
 
 def _serve(driver: Driver) -> None:
     order: dict[str, Any] = json.loads(driver.commands.readline())
-    driver.stay_in_touch(order["timeout"] / 4)
+    meeting = Meeting.from_dict(order["meeting"])
+    driver.stay_in_touch(meeting.timeout / 4)
     role, job = Role(order["role"]), Job.from_json(order["job"])
-    identity = Identity(
-        Path(order["certificate"]),
-        Path(order["key"]),
-        order["authorities"],
-        {Role(int(peer)): pin for peer, pin in order["pins"].items()},
-    )
-    addresses = {Role(int(peer)): (host, port) for peer, (host, port) in order["addresses"].items()}
     inputs = [
         job.read_input(Path(path).read_bytes(), size)
         for path, size in zip(order["shares"], job.sizes, strict=not role.is_helper)
     ]
     with socket.socket(fileno=order["entrance"]) as entrance:
         transport = connect_parties(
-            role, identity, PassedSockets(entrance), addresses, order["timeout"], order["server_name"]
+            role,
+            meeting.identity,
+            PassedSockets(entrance),
+            meeting.addresses,
+            meeting.timeout,
+            order["server_name"],
         )
     try:
         outcome = take_part(

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from ppaurora.channel.shaped import Network
-from ppaurora.channel.tls import Identity, connect_parties, listen
-from ppaurora.party.driven import Driver, run_driven
+from ppaurora.channel.tls import connect_parties, listen
+from ppaurora.party.driven import Driver, Meeting, run_driven
 from ppaurora.party.job import Job
 from ppaurora.party.run import take_part
 from ppaurora.role import Role
@@ -33,15 +32,9 @@ def _serve(role: Role, driver: Driver) -> None:
         inputs: list[InputShare] = []
         if not role.is_helper:
             inputs = [job.read_input(driver.commands.read(job.input_bytes(size)), size) for size in job.sizes]
-        driver.stay_in_touch(order["timeout"] / 4)
-        identity = Identity(
-            Path(order["certificate"]),
-            Path(order["key"]),
-            order["authorities"],
-            {Role(int(peer)): pin for peer, pin in order["pins"].items()},
-        )
-        addresses = {Role(int(peer)): (host, port) for peer, (host, port) in order["addresses"].items()}
-        transport = connect_parties(role, identity, listener, addresses, order["timeout"])
+        meeting = Meeting.from_dict(order["meeting"])
+        driver.stay_in_touch(meeting.timeout / 4)
+        transport = connect_parties(role, meeting.identity, listener, meeting.addresses, meeting.timeout)
     network = None if order["network"] is None else Network(**order["network"])
     try:
         outcome = take_part(transport, job, inputs, driver.progress, network)

@@ -14,16 +14,48 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ppaurora import errors
+from ppaurora.channel.tls import Identity
 from ppaurora.errors import PpauroraError
 from ppaurora.party.run import Outcome
+from ppaurora.role import Role
 
 # Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
 # back to the kernel each time. Elsewhere these variables mean nothing.
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """How a server finds the other two and knows them; travels to it as JSON."""
+
+    identity: Identity
+    addresses: dict[Role, tuple[str, int]]
+    timeout: float
+
+    def to_dict(self) -> dict[str, Any]:
+        identity = self.identity
+        return {
+            "certificate": str(identity.certificate),
+            "key": str(identity.key),
+            "authorities": identity.authorities,
+            "pins": identity.pins,
+            "addresses": self.addresses,
+            "timeout": self.timeout,
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Meeting:
+        pins = {Role(int(peer)): pin for peer, pin in content["pins"].items()}
+        return cls(
+            Identity(Path(content["certificate"]), Path(content["key"]), content["authorities"], pins),
+            {Role(int(peer)): (host, port) for peer, (host, port) in content["addresses"].items()},
+            content["timeout"],
+        )
 
 
 class Driver:
