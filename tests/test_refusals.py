@@ -337,7 +337,7 @@ def test_what_is_not_tls_is_dropped(nodes: Trials, port: int) -> None:
     for noise in (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", os.urandom(300), b"\x16\x03\x01\xff\xff" * 9):
         with (
             socket.create_connection(("127.0.0.1", number), timeout=20) as sock,
-            contextlib.suppress(ConnectionError, BrokenPipeError),
+            contextlib.suppress(OSError),
         ):
             sock.sendall(noise)
             sock.shutdown(socket.SHUT_WR)
@@ -632,12 +632,12 @@ def test_kits_with_missing_files(kit: Path, node_kit: Path, capsys: pytest.Captu
     assert (code, "none" in said) == (2, True)
     (kit / "owner.toml").unlink()
     code, said = run(capsys, "status", kit)
-    assert (code, "owner.toml: cannot be read" in said) == (2, True)
+    assert (code, "it holds no owner.toml" in said) == (2, True)
     code, said = run(capsys, "preflight", kit)
     assert (code, "is no start-up kit" in said) == (2, True)
     (node_kit / "node.toml").unlink()
     code, said = run(capsys, "serve", node_kit)
-    assert (code, "node.toml: cannot be read" in said) == (2, True)
+    assert (code, "it holds no node.toml" in said) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -125,8 +125,8 @@ def test_preflight_says_what_is_missing_and_stops(kits: Path, name: str) -> None
         ("key_bits = 64", "key_bit = 64", r"key_bit: there is no such setting; did you mean 'key_bits'\?"),
         ("attempts = 5", "atempts = 5", r"limits.atempts: .* did you mean 'attempts'\?"),
         (
-            "[nodes.helper]\nnodes_address",
-            "[nodes.helper]\nnode_address",
+            'nodes_address = "helper.example.com:8444"',
+            'node_address = "helper.example.com:8444"',
             r"nodes.helper.node_address: .*did you mean 'nodes_address'\?",
         ),
         ("[owners.hospital-a]", "[owners.hospital-a]\ncertificat = 'x'", r"did you mean 'certificate'\?"),
@@ -136,6 +136,7 @@ def test_preflight_says_what_is_missing_and_stops(kits: Path, name: str) -> None
         ("key_bits = 64", "key_bits = 48", "key_bits"),
         ('"proxy0.example.org:8444"', '"proxy0.example.org"', "an address is a host and a port"),
         ("[nodes.helper]", "[nodes.helpr]", "nodes"),
+        ('"proxy1.example.net:8444"', '"proxy1.example.net:8443"', "two addresses are the same"),
         ("key_bits = 64", "key_bits = ", "is not TOML"),
         ("retention_days = 30", "retention_days = 0", "release.retention_days"),
         ('protocol = "fast"', 'protocol = "fast"\ndelta = 3', "delta"),

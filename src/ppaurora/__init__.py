@@ -39,6 +39,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     """An owner's study is loaded when it is asked for: a server process starts without it."""
     if name in ("Study", "StudyReport"):

@@ -47,7 +47,7 @@ def evaluate(
                 no scores were equal)
     protocol    "fast": any finite scores; "paper": as in the paper ppAURORA, scores in [0, 1]
     delta       for "paper": how many records move per shuffling; odd. 1 opens nothing, larger
-                values open comparisons to the servers and are faster
+                values open comparisons to the servers; less traffic, more rounds
     key_bits    for "fast": 32, exact for float32 scores only, or 64; by default what the data needs
     transport   "memory": three threads; "tls": three processes, mutual TLS on loopback
     pos_label   the label of the positive class, if labels are not 0/1 or true/false

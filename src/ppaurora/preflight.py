@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ppaurora
 from ppaurora.certificates import days_left, read_pem
-from ppaurora.errors import InputError, PeerError, PpauroraError, RefusedError
+from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, RefusedError
 from ppaurora.node.gate import ask
 from ppaurora.node.store import Store
 from ppaurora.owner.client import ProxyClient
@@ -103,6 +103,10 @@ def _proxy(client: ProxyClient, manifest: Manifest) -> Iterator[Check]:
         }
         yield Check(f"{title} knows the study", False, str(error), fixes.get(error.code, ""))
         return
+    except PeerMisbehavedError as error:
+        fix = "is this the right kit? does something on the way open TLS? compare the manifests' hashes"
+        yield Check(f"{title} reached", False, str(error), fix)
+        return
     except PeerError as error:
         fix = f"open outgoing TCP to {client.where}, or set HTTPS_PROXY; ask its operator whether it runs"
         yield Check(f"{title} reached", False, str(error), fix)
@@ -131,7 +135,7 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
     def read_studies() -> str:
         store = Store(kit.data)
         try:
-            studies.extend(study.manifest for study in store.studies())
+            studies.extend(study.manifest for study in store.studies() if study.ended_at is None)
         finally:
             store.close()
         return str(kit.data)
@@ -142,7 +146,7 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
         return
     names = ", ".join(manifest.study for manifest in studies)
     fix = "" if studies else "review one: ppaurora accept"
-    yield Check("studies", bool(studies), names or "none accepted", fix)
+    yield Check("studies under way", bool(studies), names or "none accepted", fix)
     for manifest in studies:
         yield _check(
             f"manifest of {manifest.study}",
@@ -151,9 +155,10 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
         )
         for peer in kit.role.peers:
             yield _check(
-                f"{peer.title} reached",
+                f"{peer.title} reached for {manifest.study}",
                 partial(_reach, kit, manifest, peer),
-                f"open TCP to {manifest.node(peer).nodes_address}; ask its operator whether it runs",
+                f"open TCP to {manifest.node(peer).nodes_address}; ask its operator whether it runs, and "
+                "has accepted the study",
             )
 
 

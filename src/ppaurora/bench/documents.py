@@ -85,6 +85,8 @@ def regenerated(text: str, saved: Saved) -> str:
 def stale_documents(root: Path) -> dict[Path, str]:
     """What each document that is not what the results say should be instead."""
     saved = Saved(root)
+    if not all((root / name).exists() for name in DOCUMENTS):
+        raise InputError(f"{root}: is no checkout of ppaurora; name it with --root")
     texts = {root / name: (root / name).read_text() for name in DOCUMENTS}
     fresh = {path: regenerated(text, saved) for path, text in texts.items()}
     return {path: fresh[path] for path in texts if fresh[path] != texts[path]}

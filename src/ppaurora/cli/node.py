@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from ppaurora.cli.study import FOLDER, as_told
+from ppaurora.cli.study import FOLDER
 from ppaurora.errors import InputError
 from ppaurora.node.store import Store, describe_progress
+from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit
+from ppaurora.text import printable
 
 
 @click.command("serve")
@@ -44,14 +44,18 @@ def studies_command(kit: Path, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(found, indent=2))
         return
-    table = Table()
-    for heading in ("study", "hash", "state", "missing", "attempt", "note"):
-        table.add_column(heading)
     for one in found:
-        missing = ", ".join(one["missing"]) if one["state"] == "collecting" else ""
-        cells = (one["name"], one["study"][:16], one["state"], missing, str(one["attempt"]), one["note"])
-        table.add_row(*map(as_told, cells))
-    Console().print(table)
+        waiting = (
+            f", waiting for {', '.join(one['missing'])}"
+            if one["state"] == "collecting" and one["missing"]
+            else ""
+        )
+        click.echo(f"{one['name']}: {one['state']}{waiting}; attempts: {one['attempt']}")
+        click.echo(f"    {one['study']}")
+        if one["note"]:
+            click.echo(f"    {printable(one['note'])}")
+    if not found:
+        click.echo("no study was accepted yet: ppaurora accept")
 
 
 @click.command("retry")
@@ -59,12 +63,15 @@ def studies_command(kit: Path, output: str) -> None:
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Let a stopped STUDY go on, at proxy 0, which leads the attempts."""
-    store = Store(NodeKit.read(kit).data)
+    own = NodeKit.read(kit)
+    if own.role is not Role.PROXY_0:
+        raise InputError(f"{kit}: is of {own.role.title}; only proxy 0 leads, so retry there")
+    store = Store(own.data)
     try:
         for known in store.studies():
             if known.manifest.study == study:
                 store.retry(known.hash)
-                click.echo(f"{study} is tried again")
+                click.echo(f"{study} is tried again; it had stopped because: {printable(known.note)}")
                 return
         names = ", ".join(known.manifest.study for known in store.studies()) or "none"
     finally:

@@ -97,7 +97,8 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
         )
         click.echo(json.dumps({"submitted": mine, "proxies": answers}, indent=2))
         return
-    table = Table(title=f"{own.manifest.study} {own.manifest.hash}", title_justify="left")
+    click.echo(f"{own.manifest.study} {own.manifest.hash}")
+    table = Table()
     for heading in ("", "state", "missing", "note"):
         table.add_column(heading)
     for title, answer in answers.items():

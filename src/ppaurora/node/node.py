@@ -253,7 +253,7 @@ class Node:
 
     def _stop(self, study: Study, note: str) -> None:
         self.store.set_state(study.hash, StudyState.STOPPED, note)
-        log.warning("study stopped; to go on: ppaurora retry", extra={**_about(study), "note": note})
+        log.warning("study stopped", extra={**_about(study), "note": note})
 
     def _settle(self, study: Study, number: int) -> None:
         """Our part is on disk. Release it if proxy 1 has its own; else the attempt has failed."""

@@ -260,7 +260,8 @@ class OwnersService:
         if study.state is StudyState.EXPIRED:
             refuse(410, "expired", "the study's time is over; its result was deleted")
         if study.state is not StudyState.RELEASED:
-            refuse(404, "not-released", f"there is no result yet; the study is {study.state.value}")
+            note = f": {study.note}" if study.note else ""
+            refuse(404, "not-released", f"there is no result; the study is {study.state.value}{note}")
         found = await asyncio.to_thread(self._node.store.result, study.hash, owner)
         if found is None:
             refuse(410, "expired", "the result was deleted")

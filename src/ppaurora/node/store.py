@@ -452,11 +452,13 @@ def _submission(row: sqlite3.Row) -> Submission:
 def describe_progress(study: Study, submissions: Sequence[Submission]) -> dict[str, Any]:
     """What participants may know about a study's course."""
     submitted = [submission.owner for submission in submissions]
+    missing = [name for name in study.manifest.owner_names if name not in submitted]
+    collecting = study.state is StudyState.COLLECTING
     return {
         "study": study.hash,
         "name": study.manifest.study,
         "state": study.state.value,
-        "note": study.note,
+        "note": study.note or ("" if missing or not collecting else "all have submitted; proxy 0 leads on"),
         "submitted": submitted,
-        "missing": [name for name in study.manifest.owner_names if name not in submitted],
+        "missing": missing,
     }

@@ -104,6 +104,7 @@ class NodeKit(_Kit):
 
     @classmethod
     def read(cls, folder: Path) -> NodeKit:
+        _expect(folder, "node.toml", "a node's kit")
         kit = cls(folder, read_toml(NodeSettings, folder / "node.toml"))
         kit.role  # noqa: B018 (says if there is no such role)
         if not kit.role.is_helper and kit.settings.listen_owners is None:
@@ -144,6 +145,7 @@ class OwnerKit(_Kit):
 
     @classmethod
     def read(cls, folder: Path) -> OwnerKit:
+        _expect(folder, "owner.toml", "an owner's kit")
         return cls(folder, read_toml(OwnerSettings, folder / "owner.toml"))
 
     @property
@@ -174,6 +176,13 @@ class OwnerKit(_Kit):
         if self.settings.authority is not None:
             context.load_verify_locations(cadata=read_pem(self.folder / self.settings.authority).decode())
         return context
+
+
+def _expect(folder: Path, settings: str, kind: str) -> None:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; {kind} is needed")
+    if not (folder / settings).exists():
+        raise InputError(f"{folder}: is not {kind}; it holds no {settings}")
 
 
 def _names(manifests: list[Manifest]) -> str:

@@ -20,10 +20,12 @@ from ppaurora.errors import InputError
 from ppaurora.party.job import Job
 from ppaurora.role import Role
 from ppaurora.study.checking import checked
+from ppaurora.text import printable
 
 PROTOCOL_VERSION = 1
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+Organisation = Annotated[str, StringConstraints(max_length=200), AfterValidator(printable)]
 Pin = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -67,11 +69,13 @@ class Node(_Part):
 
     nodes_address: Address
     owners_address: Address | None = None
+    organisation: Organisation = ""
     pin: Pin
 
 
 class Owner(_Part):
     name: Name
+    organisation: Organisation = ""
     pin: Pin
 
 
@@ -114,6 +118,10 @@ class Manifest(_Part):
         pins = [node.pin for node in self.nodes.values()] + [owner.pin for owner in self.owners]
         if len(set(pins)) != len(pins):
             raise ValueError("two participants have the same key; each needs its own")
+        addresses = [node.nodes_address for node in self.nodes.values()]
+        addresses += [node.owners_address for node in self.nodes.values() if node.owners_address is not None]
+        if len(set(addresses)) != len(addresses):
+            raise ValueError("nodes: two addresses are the same; every port needs its own")
         names = [owner.name for owner in self.owners]
         if len(set(names)) != len(names):
             raise ValueError("two owners have the same name")
@@ -193,11 +201,14 @@ class Manifest(_Part):
         ]
         for role in Role:
             node = self.node(role)
-            lines.append((role.title, f"nodes connect to {node.nodes_address}"))
+            lines.append((role.title, node.organisation or "of an organisation that is not named"))
+            lines.append(("", f"nodes connect to {node.nodes_address}"))
             if node.owners_address is not None:
                 lines.append(("", f"owners connect to {node.owners_address}"))
             lines.append(("", f"key {node.pin}"))
-        lines += [(f"owner {owner.name}", f"key {owner.pin}") for owner in self.owners]
+        for owner in self.owners:
+            whose = f"{owner.organisation}, " if owner.organisation else ""
+            lines.append((f"owner {owner.name}", f"{whose}key {owner.pin}"))
         lines += [("authority", described) for described in describe_certificates(self.authorities)]
         lines += [
             (

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ppaurora.errors import InputError
 from ppaurora.study.checking import checked
-from ppaurora.study.manifest import Address, Limits, Name, Release
+from ppaurora.study.manifest import Address, Limits, Name, Organisation, Release
 
 SAMPLE = """\
 # A study: who evaluates what with whom.
@@ -32,15 +32,19 @@ key_bits = 64
 
 # Three servers, run by three organisations that do not collude.
 # owners_address: where owners submit (HTTPS). nodes_address: where the other two nodes connect (TLS).
+# organisation: who runs it, for people to read before they accept.
 [nodes.proxy-0]
+organisation = "First University"
 owners_address = "proxy0.example.org:8443"
 nodes_address = "proxy0.example.org:8444"
 
 [nodes.proxy-1]
+organisation = "Second University"
 owners_address = "proxy1.example.net:8443"
 nodes_address = "proxy1.example.net:8444"
 
 [nodes.helper]
+organisation = "An Institute"
 nodes_address = "helper.example.com:8444"
 
 # The data owners, at least two. Names are of small letters, digits and hyphens.
@@ -73,8 +77,9 @@ class _Section(BaseModel):
 
 
 class Certified(_Section):
-    """Who brings a certificate of their own."""
+    """Whose it is, and the certificate that they bring, if any."""
 
+    organisation: Organisation = ""
     certificate: str | None = None
     authority: str | None = None
 

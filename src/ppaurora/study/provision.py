@@ -102,11 +102,17 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str) -> 
         "key_bits": plan.key_bits,
         "nodes": {
             name: Node(
-                nodes_address=node.nodes_address, owners_address=node.owners_address, pin=pins[name]
+                nodes_address=node.nodes_address,
+                owners_address=node.owners_address,
+                organisation=node.organisation,
+                pin=pins[name],
             ).model_dump()
             for name, node in plan.nodes.items()
         },
-        "owners": [Owner(name=name, pin=pins[name]).model_dump() for name in plan.owners],
+        "owners": [
+            Owner(name=name, organisation=owner.organisation, pin=pins[name]).model_dump()
+            for name, owner in plan.owners.items()
+        ],
         "authorities": "\n".join(authorities) + "\n",
         "limits": plan.limits.model_dump(),
         "release": plan.release.model_dump(),

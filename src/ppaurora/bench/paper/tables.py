@@ -76,28 +76,34 @@ def party_table(measurements: Measurements, metric: str) -> str:
 
 def headline_table(measurements: Measurements) -> str:
     """The largest setting without openings: 8 x 1,000 samples, delta 1."""
-    headings = ["8 x 1,000 samples", "printed MB", "fast MB", "1 /", "printed s", "fast s, WAN", "1 /"]
-    headings += ["paper s, LAN", "fast s, LAN", "1 /"]
+    headings = [
+        "8 x 1,000 samples",
+        "MB: printed",
+        "`paper`",
+        "`fast`",
+        "WAN s: printed",
+        "`paper`",
+        "`fast`",
+    ]
+    headings += ["LAN s: `paper`", "`fast`", "printed / `fast`: MB", "s"]
     rows = []
     for metric, title in METRICS.items():
         printed = PRINTED[metric, LARGEST]
-        wan, lan, paper = (
-            measurements.get(LARGEST, metric, network, protocol)
-            for network, protocol in (("WAN", "fast"), ("LAN", "fast"), ("LAN", "paper"))
-        )
-        cells = [title, f"{printed.total:,.2f}"]
-        cells += ["", ""] if wan is None else _beside(printed.total, wan.bytes / MEGABYTE)
-        cells += [f"{printed.seconds:,.2f}"]
-        cells += ["", ""] if wan is None else _beside(printed.seconds, wan.seconds)
-        cells += ["" if paper is None else f"{paper.seconds:,.2f}"]
-        cells += ["", ""] if lan is None or paper is None else _beside(paper.seconds, lan.seconds)
+        sent = [measurements.any_network(LARGEST, metric, protocol) for protocol in PROTOCOLS]
+        wan = [measurements.get(LARGEST, metric, "WAN", protocol) for protocol in PROTOCOLS]
+        lan = [measurements.get(LARGEST, metric, "LAN", protocol) for protocol in PROTOCOLS]
+        fast = wan[-1]
+        cells = [title, f"{printed.total:,.0f}"]
+        cells += ["" if one is None else f"{one.bytes / MEGABYTE:,.1f}" for one in sent]
+        cells += [f"{printed.seconds:,.0f}"]
+        cells += ["" if one is None else f"{one.seconds:,.2f}" for one in (*wan, *lan)]
+        if fast is None:
+            cells += ["", ""]
+        else:
+            cells.append(f"{printed.total * MEGABYTE / fast.bytes:,.0f}")
+            cells.append(f"{printed.seconds / fast.seconds:,.0f}")
         rows.append(cells)
     return markdown(headings, rows)
-
-
-def _beside(theirs: float, ours: float) -> list[str]:
-    """Ours, and how many times as much theirs is."""
-    return [f"{ours:,.2f}", f"{theirs / ours:,.0f}"]
 
 
 def report(measurements: Measurements) -> str:
