@@ -197,7 +197,7 @@ def test_fifty_studies_at_once_all_end(deployment: Deployment, tmp_path: Path) -
 def test_nodes_killed_at_random_moments(tmp_path: Path) -> None:
     """The short form of `python -m tests.crash_campaign`."""
     campaign = Campaign(tmp_path, seed=int(time.time()))
-    campaign.run(kills=12)
+    campaign.run(kills=20)
     assert campaign.studies >= 3
 
 
@@ -213,6 +213,8 @@ def test_a_study_that_keeps_failing_stops_until_a_person_looks(tmp_path: Path) -
             submit(deployment, owner, "few")
         with pytest.raises(NotReleasedError, match="2 attempts failed"):
             Study(deployment.kit("north"), "few").wait(timeout=90)
+        told = [answer["state"] for answer in Study(deployment.kit("north"), "few").status().values()]
+        assert told == ["stopped", "stopped"]
         deployment.mend_workers("helper")
         refused = command("retry", deployment.kit("proxy-0"), "no-such-study")
         assert refused.returncode == 2

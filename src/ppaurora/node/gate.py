@@ -30,6 +30,7 @@ CONTROL = "control.ppaurora"
 JOB = "job.ppaurora"
 _SECONDS_TO_SPEAK = 10.0
 _MOST_GUESTS = 128
+_MOST_THREADS = _MOST_GUESTS + 32  # those who were told to go need a moment
 _LONGEST_LINE = 1 << 22
 
 Answer = Callable[[str, dict[str, Any]], dict[str, Any]]  # of a pin and a question
@@ -52,6 +53,7 @@ class Gate:
         self._jobs: dict[str, socket.socket] = {}
         self._lock = threading.Lock()
         self._guests: dict[int, socket.socket] = {}  # by number, oldest first
+        self._threads = threading.Semaphore(_MOST_THREADS)
         self._listener = listen(*address)
         self._closed = False
         threading.Thread(target=self._accept, name="gate", daemon=True).start()
@@ -107,9 +109,10 @@ class Gate:
                     evicted = self._guests.pop(min(self._guests))
                     with contextlib.suppress(OSError):
                         evicted.shutdown(socket.SHUT_RDWR)
+            self._threads.acquire()
             try:
                 threading.Thread(target=self._welcome, args=(number, connection), daemon=True).start()
-            except RuntimeError:  # no more threads: let some end
+            except RuntimeError:  # the machine has no more threads: let some end
                 self._leave(number)
                 connection.close()
                 time.sleep(0.05)
@@ -129,6 +132,7 @@ class Gate:
     def _leave(self, number: int) -> None:
         with self._lock:
             self._guests.pop(number, None)
+        self._threads.release()
 
     def _route(self, number: int, connection: socket.socket) -> None:
         connection.settimeout(_SECONDS_TO_SPEAK)

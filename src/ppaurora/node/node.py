@@ -9,6 +9,7 @@ next one starts from the stored shares with fresh keys.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import threading
@@ -254,6 +255,10 @@ class Node:
     def _stop(self, study: Study, note: str) -> None:
         self.store.set_state(study.hash, StudyState.STOPPED, note)
         log.warning("study stopped", extra={**_about(study), "note": note})
+        for peer in self.role.peers:
+            # For the people there to see; whoever does not hear it is none the worse.
+            with contextlib.suppress(PeerError):
+                self._ask(study, peer, {"ask": "stop", "note": note})
 
     def _settle(self, study: Study, number: int) -> None:
         """Our part is on disk. Release it if proxy 1 has its own; else the attempt has failed."""
@@ -380,6 +385,10 @@ class Node:
                     return self._begin(study, question)
                 case "outcome":
                     return {"answer": self._outcome(study, int(question["attempt"]))}
+                case "stop":
+                    if study.state in (StudyState.COLLECTING, StudyState.RUNNING):
+                        self.store.set_state(study.hash, StudyState.STOPPED, printable(question["note"]))
+                    return {"answer": "stopped"}
                 case "release":
                     return self._release(study, int(question["attempt"]))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

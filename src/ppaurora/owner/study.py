@@ -31,6 +31,7 @@ from ppaurora.owner.collect import combine
 from ppaurora.owner.outbox import PROXIES, Outbox, Submission
 from ppaurora.owner.samples import Samples, check_samples
 from ppaurora.report import MetricValues
+from ppaurora.role import Role
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
@@ -164,7 +165,9 @@ class Study:
                 with contextlib.suppress(PeerLostError, PeerTimeoutError):
                     return self.result()
             for title, answer in answers.items():
-                if answer["state"] in ("stopped", "expired"):
+                # Proxy 0 leads: it may be trying again when the other has not heard of it yet.
+                stopped = answer["state"] == "stopped" and title == Role.PROXY_0.title
+                if stopped or answer["state"] == "expired":
                     raise NotReleasedError(f"{title}: the study is {answer['state']}: {answer['note']}")
             said = _summary(answers)
             if watch is not None and said != last:
