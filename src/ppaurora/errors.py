@@ -20,6 +20,7 @@ No message carries a secret: no score, label, share, key or mask.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 
@@ -131,3 +132,11 @@ class MisuseError(PpauroraError):
     """Our own code broke one of its rules: a stream opened twice, shares of different kinds mixed."""
 
     exit_code = 70
+
+
+def place_of(error: BaseException) -> tuple[str, int]:
+    """File and line where it was raised: what may be told when its text might quote data."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return ("?", 0) if trace is None else (Path(trace.tb_frame.f_code.co_filename).name, trace.tb_lineno)

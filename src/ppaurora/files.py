@@ -1,10 +1,19 @@
-"""Files that are there whole or not at all, and survive a power cut."""
+"""Files: read with a clear complaint, written whole or not at all, so that they survive a power cut."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
+
+from ppaurora.errors import InputError
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o644) -> None:

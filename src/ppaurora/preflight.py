@@ -133,11 +133,8 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
     studies: list[Manifest] = []
 
     def read_studies() -> str:
-        store = Store(kit.data)
-        try:
+        with Store(kit.data) as store:
             studies.extend(study.manifest for study in store.studies() if study.ended_at is None)
-        finally:
-            store.close()
         return str(kit.data)
 
     data = _check("data folder", read_studies, f"let this user read and write {kit.data}")

@@ -38,12 +38,16 @@ class Saved:
 
     def __init__(self, root: Path) -> None:
         self._folder = root / RESULTS
+        self._read: dict[str, list[Row]] = {}
 
     def rows(self, name: str) -> list[Row]:
+        """Read once, however many blocks are made of them."""
         path = self._folder / f"{name}.json"
         if not path.exists():
             raise InputError(f"{path} is missing; measure it with 'ppaurora bench', see docs/performance.md")
-        return load_rows(path)
+        if name not in self._read:
+            self._read[name] = load_rows(path)
+        return self._read[name]
 
     @property
     def paper(self) -> Measurements:

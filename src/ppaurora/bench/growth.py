@@ -57,9 +57,8 @@ def exponents_table(paper_rows: Sequence[dict[str, Any]], scale_rows: Sequence[d
             [name, protocol, *_measured_exponents(measurements, settings, size, protocol)]
             for protocol in ("paper", "fast")
         ]
-    large = _loopback(scale_rows)
-    by_samples = [(m.samples, m) for m in large if m.owners == PROJECTED_OWNERS and m.samples >= 10_000]
-    by_owners = [(m.owners, m) for m in large if m.samples == 100_000]
+    by_samples = [(m.samples, m) for m in projected_from(scale_rows)]
+    by_owners = [(m.owners, m) for m in _loopback(scale_rows) if m.samples == 100_000]
     for name, points in (
         (f"samples, {PROJECTED_OWNERS} owners of {_range(by_samples, PROJECTED_OWNERS)}", by_samples),
         (f"owners, {_range(by_owners, 1)} with 100,000 samples in all", by_owners),
@@ -129,15 +128,14 @@ class Projection:
             line = Line.through((float(np.log2(m.samples)), quantity(m) / m.samples) for m in measured)
             return samples * line.at(float(np.log2(samples)))
 
-        by_size = sorted(measured, key=lambda m: m.samples)
-        memory = Line.through((m.samples, max(m.peak_bytes.values())) for m in by_size[-3:])
+        largest = max(measured, key=lambda m: m.samples)
         sent = per_sample(lambda m: m.bytes)
         return cls(
             samples,
             sent,
             per_sample(lambda m: m.bytes - m.bytes_by_party["proxy 1"]),
-            by_size[-1].seconds / by_size[-1].bytes * sent,
-            memory.at(samples),
+            largest.seconds / largest.bytes * sent,
+            _memory(_largest(measured)).at(samples),
         )
 
 
@@ -150,9 +148,19 @@ def projected_from(scale_rows: Sequence[dict[str, Any]], *, up_to: int | None = 
     ]
 
 
+def _largest(measured: Sequence[Measurement]) -> list[Measurement]:
+    """The three that memory is fitted to."""
+    return sorted(measured, key=lambda m: m.samples)[-3:]
+
+
+def _memory(measured: Sequence[Measurement]) -> Line:
+    """The largest server's, over samples."""
+    return Line.through((m.samples, max(m.peak_bytes.values())) for m in measured)
+
+
 def memory_sentence(scale_rows: Sequence[dict[str, Any]]) -> str:
-    largest = sorted(projected_from(scale_rows), key=lambda m: m.samples)[-3:]
-    line = Line.through((m.samples, max(m.peak_bytes.values())) for m in largest)
+    largest = _largest(projected_from(scale_rows))
+    line = _memory(largest)
     sizes = ", ".join(f"{m.samples:,}" for m in largest)
     return (
         f"Memory: {line.slope:.0f} bytes per sample and {max(line.start, 0) / 1e6:.0f} MB besides, for the "

@@ -33,14 +33,11 @@ def serve_command(kit: Path) -> None:
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def studies_command(kit: Path, output: str) -> None:
     """The studies that the node of KIT has accepted, and how far each is. The node may be running."""
-    store = Store(NodeKit.read(kit).data)
-    try:
+    with Store(NodeKit.read(kit).data) as store:
         found = [
             {**describe_progress(study, store.submissions(study)), "attempt": store.last_attempt(study.hash)}
             for study in store.studies()
         ]
-    finally:
-        store.close()
     if output == "json":
         click.echo(json.dumps(found, indent=2))
         return
@@ -66,14 +63,12 @@ def retry_command(kit: Path, study: str) -> None:
     own = NodeKit.read(kit)
     if own.role is not Role.PROXY_0:
         raise InputError(f"{kit}: is of {own.role.title}; only proxy 0 leads, so retry there")
-    store = Store(own.data)
-    try:
-        for known in store.studies():
-            if known.manifest.study == study:
-                store.retry(known.hash)
-                click.echo(f"{study} is tried again; it had stopped because: {printable(known.note)}")
-                return
-        names = ", ".join(known.manifest.study for known in store.studies()) or "none"
-    finally:
-        store.close()
+    with Store(own.data) as store:
+        accepted = {known.manifest.study: known for known in store.studies()}
+        if study in accepted:
+            store.retry(accepted[study].hash)
+            note = printable(accepted[study].note)
+            click.echo(f"{study} is tried again; it had stopped because: {note}")
+            return
+    names = ", ".join(accepted) or "none"
     raise InputError(f"{kit}: has not accepted a study '{study}'; there are: {names}")

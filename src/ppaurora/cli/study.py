@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from ppaurora.acceptance import accept
 from ppaurora.errors import InputError
-from ppaurora.study.kit import NodeKit, read_kit
+from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision, renew
@@ -60,17 +61,7 @@ def accept_command(kit: Path, manifest: Path, yes: bool) -> None:
     show(found)
     if not yes and not click.confirm("Accept this study?"):
         raise InputError("not accepted; nothing was changed")
-    if isinstance(own, NodeKit):
-        from ppaurora.node.store import Store
-
-        store = Store(own.data)
-        try:
-            new = store.accept(found)
-        finally:
-            store.close()
-    else:
-        new = found.hash not in [known.hash for known in own.manifests()]
-        own.add(found)
+    new = accept(own, found)
     click.echo(f"{'accepted' if new else 'was accepted before'}: {found.study} {found.hash}")
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -27,7 +25,7 @@ from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
 from ppaurora.party.context import Progress
-from ppaurora.party.driven import ALLOCATOR, Meeting, told_error
+from ppaurora.party.driven import Meeting, start_server, told_error
 from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome
 from ppaurora.role import Role
@@ -74,14 +72,9 @@ class _Parties:
         self._couriers: list[threading.Thread] = []
 
     def start(self) -> None:
-        debugging = bool(os.environ.get("PPAURORA_DEBUG"))
         for role in Role:
-            process = subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
-                [sys.executable, "-P", "-m", "ppaurora.party", role.title],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=None if debugging else subprocess.DEVNULL,
-                env={**ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            process = start_server(
+                "ppaurora.party", role.title, stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
             self._processes[role] = process
             self._last_heard[role] = time.monotonic()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import queue
 import secrets
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +17,7 @@ import numpy as np
 
 from ppaurora.errors import PartyFailedError
 from ppaurora.node.gate import Gate, job_name
-from ppaurora.party.driven import ALLOCATOR, Meeting, told_error
+from ppaurora.party.driven import Meeting, start_server, told_error
 from ppaurora.sharing.shares import Words
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
@@ -64,13 +62,11 @@ class Attempt:
         process = None
         try:
             entrance = self._resources.enter_context(gate.expecting(order.token))
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "ppaurora.node.worker"],
+            self._process = process = start_server(
+                "ppaurora.node.worker",
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
                 pass_fds=[entrance.fileno()],
-                env={**ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             assert self._process.stdin is not None  # noqa: S101
             with contextlib.suppress(BrokenPipeError):

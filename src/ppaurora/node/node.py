@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import ppaurora
 from ppaurora.algorithms.curves import MOST_SAMPLES
-from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError
+from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, place_of
 from ppaurora.node.attempts import Attempt, Order, fresh_token
 from ppaurora.node.gate import Gate, ask
 from ppaurora.node.metrics import Metrics
@@ -36,7 +36,7 @@ from ppaurora.node.store import (
 from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest, split_address
-from ppaurora.text import printable
+from ppaurora.text import is_hex, printable
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
@@ -67,9 +67,7 @@ class Node:
         self._stopping = threading.Event()
         self._news = threading.Event()
         self._busy: set[str] = set()
-        self._pauses: dict[
-            str, tuple[float, float]
-        ] = {}  # by study: not before, and how long the last one was
+        self._pauses: dict[str, tuple[float, float]] = {}  # by study: until when, and how long it is
         self.store.fail_interrupted()
         strays = self.store.remove_strays()
         if strays:
@@ -451,7 +449,7 @@ class Node:
 
     def _begin_now(self, study: Study, question: dict[str, Any]) -> dict[str, Any]:
         token = str(question["token"])
-        if len(token) != 32 or not set(token) <= set("0123456789abcdef"):
+        if not is_hex(token, 32):
             return {"answer": "not understood", "note": "the token is not one"}
         submissions = self.store.submissions(study) if self.role is Role.PROXY_1 else []
         number = _attempt_number(question["attempt"])
@@ -528,11 +526,7 @@ def _attempt_number(value: Any) -> int:
 
 def _log_unforeseen(what: str, error: Exception) -> None:
     """Its type and place only: a traceback with values might quote data."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    line = trace.tb_lineno if trace is not None else 0
-    log.error(what, extra={"reason": type(error).__name__, "line": line})
+    log.error(what, extra={"reason": type(error).__name__, "line": place_of(error)[1]})
 
 
 def _about(study: Study) -> dict[str, Any]:

@@ -41,8 +41,9 @@ from ppaurora.node.store import (
     Submission,
     describe_progress,
 )
-from ppaurora.sharing.commitment import SALT_BYTES, commitment
+from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.study.manifest import PROTOCOL_VERSION
+from ppaurora.text import is_hex
 
 _PIECE = 1 << 18
 _SECONDS_FOR_A_PIECE = 60.0
@@ -204,7 +205,7 @@ class OwnersService:
             commitments = tuple(request.headers[f"Ppaurora-Commitment-{number}"] for number in (0, 1))
         except (KeyError, ValueError):
             refuse(400, "headers", "Ppaurora-Samples, Ppaurora-Commitment-0 and -1 are needed")
-        if any(len(text) != 64 or not set(text) <= set("0123456789abcdef") for text in commitments):
+        if not all(is_hex(text, 64) for text in commitments):
             refuse(400, "headers", "a commitment is 64 hexadecimal digits")
         limits, release = study.manifest.limits, study.manifest.release
         if not release.minimum_samples_per_owner <= samples <= limits.samples_per_owner:
@@ -246,7 +247,7 @@ class OwnersService:
                     head = piece[: SALT_BYTES - len(salt)]
                     salt += head
                     await asyncio.to_thread(file.write, piece[len(head) :])
-                if commitment(digest) != offered.commitments[self._node.role]:
+                if digest.hexdigest() != offered.commitments[self._node.role]:
                     refuse(422, "commitment", "the body is not what the commitment says")
                 await asyncio.to_thread(_sync, file)
             await asyncio.to_thread(sync, folder)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,6 +83,7 @@ class AttemptState(StrEnum):
 
 @dataclass(frozen=True)
 class Study:
+    hash: str
     manifest: Manifest
     state: StudyState
     note: str
@@ -90,10 +91,6 @@ class Study:
     accepted_at: float
     ended_at: float | None
     told_peers: bool
-
-    @property
-    def hash(self) -> str:
-        return self.manifest.hash
 
 
 @dataclass(frozen=True)
@@ -158,6 +155,12 @@ class Store:
         with self._lock:
             self._db.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
@@ -173,6 +176,10 @@ class Store:
     def _rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         with self._lock:
             return self._db.execute(query, values).fetchall()
+
+    def _state(self, study: str) -> StudyState:
+        (row,) = self._rows("SELECT state FROM studies WHERE hash = ?", study)
+        return StudyState(row["state"])
 
     # Studies
 
@@ -237,7 +244,7 @@ class Store:
         study takes nothing more.
         """
         with self._transaction() as db:
-            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
+            state = self._state(study)
             try:
                 db.execute(
                     "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -314,7 +321,7 @@ class Store:
     def begin_attempt(self, study: str, number: int) -> None:
         """Durable before the first message; a number is never used twice, nor a study that is over."""
         with self._transaction() as db:
-            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
+            state = self._state(study)
             if state in (StudyState.RELEASED, StudyState.EXPIRED):
                 raise StaleAttemptError(f"the study is {state}")
             if number <= self.last_attempt(study):
@@ -359,7 +366,7 @@ class Store:
     def computed(self, study: str, number: int, results: dict[str, Words]) -> None:
         """Keep the results of the attempt that runs; they replace those of an earlier one."""
         with self._transaction() as db:
-            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
+            state = self._state(study)
             runs = self.attempt_state(study, number) is AttemptState.RUNNING
             if state != StudyState.RUNNING or not runs or number != self.last_attempt(study):
                 raise StaleAttemptError(f"attempt {number} does not run any longer")
@@ -376,7 +383,7 @@ class Store:
     def release(self, study: str, number: int) -> None:
         """From now on owners get their results, of this attempt and no other."""
         with self._transaction() as db:
-            (state,) = db.execute("SELECT state FROM studies WHERE hash = ?", (study,)).fetchone()
+            state = self._state(study)
             kept = db.execute("SELECT 1 FROM results WHERE study = ? AND attempt = ?", (study, number))
             if state not in (StudyState.RUNNING, StudyState.RELEASED) or kept.fetchone() is None:
                 raise StaleAttemptError(f"attempt {number} has no results to release")
@@ -424,6 +431,7 @@ class Store:
 
 def _study(row: sqlite3.Row) -> Study:
     return Study(
+        row["hash"],
         _parsed(row["manifest"]),
         StudyState(row["state"]),
         row["note"],

@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -20,13 +21,23 @@ from typing import Any
 
 from ppaurora import errors
 from ppaurora.channel.tls import Identity
-from ppaurora.errors import PpauroraError
+from ppaurora.errors import PpauroraError, place_of
 from ppaurora.party.run import Outcome
 from ppaurora.role import Role
 
 # Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
 # back to the kernel each time. Elsewhere these variables mean nothing.
-ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
+_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
+
+
+def start_server(module: str, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    """A server process that sees the packages that this one sees; it complains only to who debugs."""
+    return subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
+        [sys.executable, "-P", "-m", module, *arguments],
+        stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
+        env={**_ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        **options,
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,7 @@ def run_driven(serve: Callable[[Driver], None]) -> int:
         driver.say(
             event="error",
             kind="MisuseError",
-            message=f"internal error: {type(error).__name__} {_place(error)}",
+            message=f"internal error: {type(error).__name__} at {':'.join(map(str, place_of(error)))}",
         )
         if os.environ.get("PPAURORA_DEBUG"):
             raise
@@ -128,10 +139,3 @@ def told_error(event: dict[str, Any], reporter: str) -> PpauroraError:
         kind(peer, message.removeprefix(f"{peer} ")) if peer else kind(f"{reporter}: {message}")
     )
     return error
-
-
-def _place(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any
 
 SALT_BYTES = 32
 
@@ -18,10 +17,5 @@ def fresh_salt() -> bytes:
     return os.urandom(SALT_BYTES)
 
 
-def commitment(digest: Any) -> str:
-    """Of a SHA-256 over salt and share."""
-    return str(digest.hexdigest())
-
-
 def commit(salt: bytes, share: bytes) -> str:
-    return commitment(hashlib.sha256(salt + share))
+    return hashlib.sha256(salt + share).hexdigest()

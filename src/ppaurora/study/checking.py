@@ -7,11 +7,17 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ppaurora.errors import InputError
 
 M = TypeVar("M", bound=BaseModel)
+
+
+class StrictModel(BaseModel):
+    """What it does not know it refuses; nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def checked(model: type[M], content: Any, source: str) -> M:

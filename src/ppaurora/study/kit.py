@@ -17,23 +17,22 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ppaurora.certificates import pin_of_pem, read_pem
 from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.errors import InputError
 from ppaurora.files import replace_file
 from ppaurora.role import Role
+from ppaurora.study.checking import StrictModel
 from ppaurora.study.manifest import Address, Manifest, Name, kit_name
 from ppaurora.study.plan import read_toml
 
 STUDIES = "studies"
 
 
-class NodeSettings(BaseModel):
+class NodeSettings(StrictModel):
     """`node.toml`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     role: str
     listen_nodes: Address
@@ -44,10 +43,8 @@ class NodeSettings(BaseModel):
     silence_seconds: float = Field(60.0, gt=0, le=86400)
 
 
-class OwnerSettings(BaseModel):
+class OwnerSettings(StrictModel):
     """`owner.toml`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Name
     authority: str | None = None  # further authorities to trust, when a node's has changed

@@ -12,14 +12,15 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from ppaurora.algorithms.curves import MOST_SAMPLES
 from ppaurora.certificates import describe_certificates
 from ppaurora.errors import InputError
+from ppaurora.files import read_text
 from ppaurora.party.job import Job
 from ppaurora.role import Role
-from ppaurora.study.checking import checked
+from ppaurora.study.checking import StrictModel, checked
 from ppaurora.text import printable
 
 PROTOCOL_VERSION = 1
@@ -60,11 +61,7 @@ Authorities = Annotated[str, AfterValidator(_authorities)]
 Address = Annotated[str, AfterValidator(_address)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Node(_Part):
+class Node(StrictModel):
     """A server: where it is, and the key it is known by. Owners do not talk to the helper."""
 
     nodes_address: Address
@@ -73,20 +70,20 @@ class Node(_Part):
     pin: Pin
 
 
-class Owner(_Part):
+class Owner(StrictModel):
     name: Name
     organisation: Organisation = ""
     pin: Pin
 
 
-class Limits(_Part):
+class Limits(StrictModel):
     """What the servers take on."""
 
     samples_per_owner: int = Field(1_000_000, ge=1)
     attempts: int = Field(5, ge=1, le=1000)
 
 
-class Release(_Part):
+class Release(StrictModel):
     """When there is a result, and how long it and the shares are kept."""
 
     minimum_samples: int = Field(2, ge=2)
@@ -94,18 +91,23 @@ class Release(_Part):
     retention_days: int = Field(30, ge=1)
 
 
-class Manifest(_Part):
-    version: Literal[1] = 1
-    study: Name
+class Terms(StrictModel):
+    """What is computed and how, and within which limits."""
+
     metrics: tuple[str, ...]
     protocol: Literal["fast", "paper"] = "fast"
     delta: int = 1
     key_bits: Literal[32, 64] = 64
+    limits: Limits = Limits()
+    release: Release = Release()
+
+
+class Manifest(Terms):
+    version: Literal[1] = 1
+    study: Name
     nodes: dict[Literal["proxy-0", "proxy-1", "helper"], Node]
     owners: tuple[Owner, ...]
     authorities: Authorities  # PEM; whom certificates must be signed by
-    limits: Limits = Limits()
-    release: Release = Release()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -132,11 +134,7 @@ class Manifest(_Part):
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        try:
-            text = path.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        return cls.parse(text, str(path))
+        return cls.parse(read_text(path), str(path))
 
     @classmethod
     def parse(cls, text: str, source: str) -> Manifest:

@@ -6,11 +6,12 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from ppaurora.errors import InputError
-from ppaurora.study.checking import checked
-from ppaurora.study.manifest import Address, Limits, Name, Organisation, Release
+from ppaurora.files import read_text
+from ppaurora.study.checking import StrictModel, checked
+from ppaurora.study.manifest import Address, Name, Organisation, Terms
 
 SAMPLE = """\
 # A study: who evaluates what with whom.
@@ -72,11 +73,7 @@ retention_days = 30
 """
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Certified(_Section):
+class Certified(StrictModel):
     """Whose it is, and the certificate that they bring, if any."""
 
     organisation: Organisation = ""
@@ -93,16 +90,10 @@ class PlannedOwner(Certified):
     pass
 
 
-class Plan(_Section):
+class Plan(Terms):
     name: Name
-    metrics: tuple[str, ...]
-    protocol: Literal["fast", "paper"] = "fast"
-    delta: int = 1
-    key_bits: Literal[32, 64] = 64
     nodes: dict[Literal["proxy-0", "proxy-1", "helper"], PlannedNode]
     owners: dict[Name, PlannedOwner]
-    limits: Limits = Limits()
-    release: Release = Release()
 
 
 def read_plan(path: Path) -> Plan:
@@ -114,9 +105,7 @@ T = TypeVar("T", bound=BaseModel)
 
 def read_toml(model: type[T], path: Path) -> T:
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        content: dict[str, Any] = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: is not TOML: {error}") from None
     return checked(model, content, str(path))

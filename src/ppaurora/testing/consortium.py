@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ppaurora.acceptance import accept
 from ppaurora.errors import PartyFailedError
-from ppaurora.node.store import Store
 from ppaurora.role import Role
-from ppaurora.study.kit import NodeKit, read_kit
+from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest, kit_name
 from ppaurora.study.provision import provision
 
@@ -88,12 +88,7 @@ class Consortium:
         for name in names:
             kit = read_kit(self.kit(name))
             kit.check_own(manifest)
-            if isinstance(kit, NodeKit):
-                store = Store(kit.data)
-                store.accept(manifest)
-                store.close()
-            else:
-                kit.add(manifest)
+            accept(kit, manifest)
 
     def start(self, *names: str) -> None:
         for name in names or NODES:

@@ -149,14 +149,14 @@ class Estimate:
 
 
 def _work_of_paper(setting: Setting) -> tuple[int, int]:
-    """About how many comparisons and rounds: a shuffling of all pairs takes 3, a choice of a top 5."""
+    """About how many comparisons and rounds: a shuffling of all pairs takes 3, a choice of a top 4."""
     lengths = list(setting.sizes)
     depths = [0] * len(lengths)
     comparisons = 0
     for merge in plan(setting.sizes):
         shufflings = -(-merge.size // setting.delta)
         comparisons += shufflings * min(lengths[merge.left], lengths[merge.right]) // 2
-        rounds = 3 * shufflings + 5 * (merge.size - shufflings)
+        rounds = 3 * shufflings + 4 * (merge.size - shufflings)
         lengths.append(merge.size)
         depths.append(max(depths[merge.left], depths[merge.right]) + rounds)
     return comparisons, depths[-1]

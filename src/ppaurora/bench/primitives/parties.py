@@ -5,9 +5,7 @@ Threads would share the interpreter's lock, and a job of the real servers is a w
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from multiprocessing import Pipe
@@ -18,7 +16,7 @@ from typing import Any, Self, TypeVar
 from ppaurora.errors import PartyFailedError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
-from ppaurora.party.driven import ALLOCATOR
+from ppaurora.party.driven import start_server
 from ppaurora.role import Role
 
 T = TypeVar("T")
@@ -60,19 +58,12 @@ class Parties:
         self._pipes[role] = ours
         with theirs:
             self._processes.append(
-                subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
-                    [
-                        sys.executable,
-                        "-P",
-                        "-m",
-                        "ppaurora.bench.primitives.party",
-                        str(int(role)),
-                        str(theirs.fileno()),
-                    ],
+                start_server(
+                    "ppaurora.bench.primitives.party",
+                    str(int(role)),
+                    str(theirs.fileno()),
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
-                    stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
-                    env={**ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 )
             )
 

@@ -1,0 +1,17 @@
+"""Agreeing to a study, for a node or an owner."""
+
+from __future__ import annotations
+
+from ppaurora.node.store import Store
+from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.manifest import Manifest
+
+
+def accept(kit: NodeKit | OwnerKit, manifest: Manifest) -> bool:
+    """Keep it where a node, which may be running, or an owner looks for it. True if it is new there."""
+    if isinstance(kit, NodeKit):
+        with Store(kit.data) as store:
+            return store.accept(manifest)
+    new = manifest.hash not in [known.hash for known in kit.manifests()]
+    kit.add(manifest)
+    return new
