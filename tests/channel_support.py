@@ -9,7 +9,7 @@ from typing import Any
 
 from ppaurora.channel.frames import Header
 from ppaurora.channel.tls import Identity, TlsTransport, connect_parties, listen
-from ppaurora.role import Role
+from ppaurora.suites.role import Role
 
 PATIENCE = 20.0  # far more than anything here takes on a busy machine
 

@@ -17,13 +17,13 @@ from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
 from ppaurora.local.threads import run_in_threads
-from ppaurora.party.context import no_progress
-from ppaurora.role import Role
+from ppaurora.session import no_progress
+from ppaurora.suites.role import Role
 
 
 def ping_pong(shape: Network, payload: int, turns: int) -> float:
     """Seconds that proxy 0 and proxy 1 take to throw a payload to and fro."""
-    transports = [ShapedTransport(transport, shape) for transport in memory_transports(timeout=10)]
+    transports = [ShapedTransport(transport, shape) for transport in memory_transports(Role, timeout=10)]
 
     def party(role: Role) -> float:
         channel = Channel(transports[role])
@@ -51,7 +51,9 @@ def test_bandwidth_is_paid_per_byte() -> None:
 
 def test_what_was_sent_early_is_not_delayed_again() -> None:
     """Twenty frames on their way at once arrive after one delay, not twenty."""
-    transports = [ShapedTransport(transport, Network(0.2)) for transport in memory_transports(timeout=10)]
+    transports = [
+        ShapedTransport(transport, Network(0.2)) for transport in memory_transports(Role, timeout=10)
+    ]
 
     def party(role: Role) -> float:
         channel = Channel(transports[role])

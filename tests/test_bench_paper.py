@@ -37,7 +37,7 @@ from ppaurora.bench.scale import Measurement
 from ppaurora.bench.synthetic import synthetic_owners
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
-from ppaurora.party.context import no_progress
+from ppaurora.session import no_progress
 
 ROOT = Path(__file__).resolve().parent.parent
 EIGHT = OWNERS[-1]

@@ -27,7 +27,7 @@ from ppaurora.bench.synthetic import Owner
 from ppaurora.cli.bench.peers import PEERS_PYTHON
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError, PeerLostError
-from ppaurora.party.context import Progress, no_progress
+from ppaurora.session import Progress, no_progress
 from tests import oracles
 
 PYTHON = Path(sys.executable)

@@ -24,11 +24,11 @@ from ppaurora.channel.base import Transport
 from ppaurora.cli.main import cli, main
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.randomness import Stream
-from ppaurora.role import Role
 from ppaurora.sharing import Holder
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import costs as bitsliced_costs
 from ppaurora.suites.cecilia import costs as cecilia_costs
+from ppaurora.suites.role import Role
 from tests.cases import on_planes
 from tests.test_bitsliced import fast
 

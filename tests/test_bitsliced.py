@@ -17,12 +17,12 @@ from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import count_ascents
 from ppaurora.randomness import Stream
-from ppaurora.role import Role
 from ppaurora.sharing import RingShare
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.division import bits_per_step
 from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from ppaurora.testing.world import WorldRun
 from tests.cases import Owner, on_planes, owners, xor_shared

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.randomness import Stream
-from ppaurora.role import Role
 from ppaurora.sharing import BitShare, RingShare
 from ppaurora.suites.arrays import ArrayRecords as Records
 from ppaurora.suites.base import Suite
 from ppaurora.suites.cecilia import CeciliaSuite, compare, costs
 from ppaurora.suites.cecilia.compare import LOW_63, Blinds
 from ppaurora.suites.cecilia.residues import MODULUS, RESIDUES, draw, pack, unpack
+from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from ppaurora.testing.world import WorldRun
 

@@ -21,7 +21,7 @@ from ppaurora.errors import (
 )
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import run_in_threads
-from ppaurora.role import Role
+from ppaurora.suites.role import Role
 from tests.channel_support import (
     PATIENCE,
     failure_of,
@@ -40,7 +40,7 @@ Connect = Callable[..., list[Transport]]
 
 @pytest.fixture(scope="module")
 def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[Role, Identity]:
-    return make_identities(tmp_path_factory.mktemp("identities"))
+    return make_identities(tmp_path_factory.mktemp("identities"), Role)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def connect_tls(identities: dict[Role, Identity]) -> Iterator[Connect]:
 def connect(request: pytest.FixtureRequest) -> Connect:
     if request.param == "tls":
         return request.getfixturevalue("connect_tls")
-    return lambda timeout=PATIENCE: list(memory_transports(timeout))
+    return lambda timeout=PATIENCE: list(memory_transports(Role, timeout))
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_a_frame_above_the_limit_is_our_own_mistake(
 
 def send_then_receive(channel: Channel, payloads: list[bytes]) -> list[bytes]:
     """One of two proxies that both speak before they listen."""
-    peer = channel.role.other_proxy
+    peer = Role(channel.role).other_proxy
     for payload in payloads:
         channel.send(peer, payload)
     received = receive_all(channel, peer, [len(payload) for payload in payloads])
@@ -231,7 +231,7 @@ def test_a_helper_far_ahead_is_held_back(
 @pytest.mark.parametrize("bounded", [True, False], ids=["held back", "control: within the limit"])
 def test_a_helper_far_ahead_is_held_back_in_memory(monkeypatch: pytest.MonkeyPatch, bounded: bool) -> None:
     monkeypatch.setattr(memory, "MAILBOX_LIMIT", (4 if bounded else 8) * MB)
-    transports = memory_transports(timeout=0.3)
+    transports = memory_transports(Role, timeout=0.3)
     helper, proxy_1 = Channel(transports[HELPER]), Channel(transports[PROXY_1])
 
     def run_ahead() -> None:
@@ -419,7 +419,7 @@ def test_sending_to_a_peer_that_left_fails_in_the_end(connect_tls: Connect) -> N
 
 
 def test_a_frame_shorter_than_it_announces_is_noticed_in_memory() -> None:
-    transports = memory_transports()
+    transports = memory_transports(Role)
     transports[PROXY_0].put(PROXY_1, [frame(b"1234")[:-1]])
     with pytest.raises(PeerMisbehavedError, match="proxy 0 sent a frame whose length"):
         transports[PROXY_1].get(PROXY_0)
@@ -491,7 +491,7 @@ def test_the_meter_counts_payload_and_headers(channels: list[Channel]) -> None:
 
 
 def test_the_meter_counts_what_is_on_the_wire(monkeypatch: pytest.MonkeyPatch) -> None:
-    transports = memory_transports()
+    transports = memory_transports(Role)
     wire = bytearray()
     monkeypatch.setattr(transports[PROXY_0], "put", lambda to, buffers: wire.extend(b"".join(buffers)))
     channel = Channel(transports[PROXY_0])

@@ -20,8 +20,8 @@ from ppaurora.local.threads import run_in_threads
 from ppaurora.owner import Prepared, Samples, combine, prepare, split
 from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome, take_part
-from ppaurora.role import Role
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.role import Role
 from tests.bad_input import BAD_ARRAYS, ONLY_PAPER, BadArrays, by_protocol
 from tests.oracles import Sample, exact_aupr, exact_auroc, exact_average_precision
 from tests.test_owner import LikeAPandasSeries
@@ -326,7 +326,7 @@ def run_on_lists(lists: Sequence[Sequence[int]], key_bits: int = 64) -> list[Res
 def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[ResultShare]:
     job = Job(tuple(len(prepared.keys) for prepared in lists), ("auroc",), "fast", key_bits)
     shares = [split(prepared, "fast", key_bits) for prepared in lists]
-    transports = memory_transports(20)
+    transports = memory_transports(Role, 20)
 
     def party(role: Role) -> Outcome:
         return take_part(transports[role], job, () if role.is_helper else [pair[role] for pair in shares])

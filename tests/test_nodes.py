@@ -20,9 +20,9 @@ from ppaurora.owner.client import ProxyClient
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.samples import check_samples
 from ppaurora.owner.study import Study
-from ppaurora.role import Role
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.suites.role import Role
 from tests.crash_campaign import Campaign
 from tests.deployment import NODES, OWNERS, Deployment, command, samples, write_csv
 

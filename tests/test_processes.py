@@ -22,9 +22,9 @@ import ppaurora
 from ppaurora.errors import MisuseError, PartyFailedError, PeerLostError, PeerTimeoutError, ProtocolError
 from ppaurora.local import processes
 from ppaurora.local.threads import root_cause
-from ppaurora.party.context import Progress, no_progress
 from ppaurora.party.job import PROTOCOLS
-from ppaurora.role import Role
+from ppaurora.session import Progress, no_progress
+from ppaurora.suites.role import Role
 
 Owner = tuple[ArrayLike, ArrayLike]
 PROXY_0, PROXY_1, HELPER = Role

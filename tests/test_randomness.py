@@ -9,9 +9,10 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from ppaurora.channel import memory_transports
 from ppaurora.errors import MisuseError, PeerMisbehavedError
 from ppaurora.local.threads import run_in_threads
-from ppaurora.party.context import open_session
-from ppaurora.randomness import SessionSecrets, Stream, StreamFamily
-from ppaurora.role import Role
+from ppaurora.randomness import Stream, StreamFamily
+from ppaurora.session import open_session
+from ppaurora.session.agreement import SessionSecrets
+from ppaurora.suites.role import Role
 
 KEY = bytes(range(32))
 
@@ -94,7 +95,7 @@ def test_the_salt_binds_job_attempt_and_all_nonces() -> None:
 
 
 def test_parties_that_mean_different_jobs_do_not_start() -> None:
-    transports = memory_transports(timeout=5)
+    transports = memory_transports(Role, timeout=5)
 
     def party(role: Role) -> None:
         open_session(transports[role], bytes(32) if role is not Role.HELPER else b"other job" + bytes(23))

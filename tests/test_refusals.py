@@ -43,11 +43,11 @@ from ppaurora.node.store import AttemptState, StaleAttemptError, Store, StudySta
 from ppaurora.owner.client import ProxyClient
 from ppaurora.owner.samples import check_samples
 from ppaurora.owner.study import Study
-from ppaurora.role import Role
 from ppaurora.sharing.commitment import SALT_BYTES, commit
 from ppaurora.study.kit import NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
+from ppaurora.suites.role import Role
 from tests.bad_input import PLANTED
 from tests.deployment import NODES, Deployment, command, free_ports, samples, write_csv
 from tests.oracles import exact_auroc

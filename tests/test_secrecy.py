@@ -38,10 +38,10 @@ from ppaurora.errors import (
     UnsortedListError,
 )
 from ppaurora.owner import Prepared, Samples, check_samples, combine, prepare, read_table, split
-from ppaurora.party.context import Context
 from ppaurora.party.run import Outcome
-from ppaurora.randomness import PairKeys, SessionSecrets, Stream, StreamFamily
-from ppaurora.role import Role
+from ppaurora.randomness import Stream, StreamFamily
+from ppaurora.session import Context
+from ppaurora.session.agreement import PairKeys, SessionSecrets
 from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
 from ppaurora.sharing.planes import Planes
 from ppaurora.sharing.stages import AdditiveShare, PlanesShare, ResultShare
@@ -50,6 +50,7 @@ from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from ppaurora.testing.world import Message
 from tests.bad_input import BAD_ARRAYS, BAD_FILES, PLANTED, PLANTED_DIGITS, BadArrays, BadFile, by_protocol
@@ -224,7 +225,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
     helper_planes = Planes(Holder.HELPER, components[:1], 64)
     result = ResultShare(words)
     pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 8)
-    context = Context(Channel(memory_transports()[Role.PROXY_0]), pair_keys)
+    context = Context(Channel(memory_transports(Role)[Role.PROXY_0]), pair_keys)
     raw = planes_share.to_bytes()
     header = Header(3, b"\x01" * 8, 2, len(raw))
     payload: Any = bytearray(raw)  # unlike a view, it would show what is in it

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from ppaurora.certificates import Authority, days_left, describe_certificates, pin_of_pem
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
-from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest, kit_name
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision, renew
+from ppaurora.suites.role import Role
 
 
 @pytest.fixture

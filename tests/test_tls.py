@@ -20,7 +20,7 @@ from ppaurora.channel import Channel, tls
 from ppaurora.channel.tls import Identity, TlsTransport, connect_parties, listen
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.local.certificates import make_identities
-from ppaurora.role import Role
+from ppaurora.suites.role import Role
 from tests.channel_support import PATIENCE, side_by_side, tls_transports
 
 PROXY_0, PROXY_1, HELPER = Role
@@ -31,13 +31,13 @@ Identities = dict[Role, Identity]
 
 @pytest.fixture(scope="module")
 def identities(tmp_path_factory: pytest.TempPathFactory) -> Identities:
-    return make_identities(tmp_path_factory.mktemp("identities"))
+    return make_identities(tmp_path_factory.mktemp("identities"), Role)
 
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Identities:
     """The same roles, certified by another authority."""
-    return make_identities(tmp_path_factory.mktemp("foreign"))
+    return make_identities(tmp_path_factory.mktemp("foreign"), Role)
 
 
 def test_the_parties_speak_tls_1_3(identities: Identities) -> None:
@@ -359,7 +359,7 @@ def mode(path: Path) -> int:
 
 @pytest.mark.usefixtures("careless_umask")
 def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
-    identities = make_identities(tmp_path)
+    identities = make_identities(tmp_path, Role)
     assert [mode(identities[role].key) for role in Role] == [0o600] * 3
     # The control: this umask leaves other files open to everybody.
     assert [mode(identities[role].certificate) for role in Role] == [0o666] * 3
@@ -367,13 +367,13 @@ def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
 
 def test_a_key_never_overwrites_a_file(tmp_path: Path) -> None:
     """A file that somebody else put there could be readable for others."""
-    make_identities(tmp_path)
+    make_identities(tmp_path, Role)
     with pytest.raises(FileExistsError):
-        make_identities(tmp_path)
+        make_identities(tmp_path, Role)
 
 
 def test_the_key_of_the_authority_is_not_written(tmp_path: Path) -> None:
-    identities = make_identities(tmp_path)
+    identities = make_identities(tmp_path, Role)
     keys = [path for path in tmp_path.iterdir() if b"PRIVATE KEY" in path.read_bytes()]
     assert sorted(keys) == sorted(identities[role].key for role in Role)
     assert not any(b"PRIVATE KEY" in identities[role].authorities.encode() for role in Role)

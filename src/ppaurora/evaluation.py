@@ -14,12 +14,13 @@ from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.owner import Samples, check_samples, combine, least_key_bits, prepare, split
-from ppaurora.party.context import Progress, no_progress
 from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome, take_part
 from ppaurora.report import Report, RunCost
-from ppaurora.role import Role
+from ppaurora.servers import Server
+from ppaurora.session import Progress, no_progress
 from ppaurora.sharing.stages import InputShare
+from ppaurora.suites.role import Role
 
 TRANSPORTS = ("memory", "tls")
 DEFAULT_METRICS = ("auroc", "aupr")
@@ -157,10 +158,10 @@ def _run_in_threads(
     timeout: float,
     network: Network | None = None,
 ) -> list[Outcome]:
-    transports = memory_transports(timeout)
+    transports = memory_transports(Role, timeout)
 
-    def party(role: Role) -> Outcome:
+    def party(role: Server) -> Outcome:
         watched = progress if role is Role.PROXY_0 else no_progress
-        return take_part(transports[role], job, inputs.get(role, ()), watched, network)
+        return take_part(transports[role], job, inputs.get(Role(role), ()), watched, network)
 
     return run_in_threads(party, transports)

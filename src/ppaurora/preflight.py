@@ -15,9 +15,9 @@ from ppaurora.node.gate import ask
 from ppaurora.node.store import Store
 from ppaurora.owner.client import ProxyClient
 from ppaurora.owner.outbox import PROXIES
-from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
+from ppaurora.suites.role import Role
 from ppaurora.text import printable
 
 _SECONDS_TO_ANSWER = 10.0

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ppaurora.party.run import Outcome
-from ppaurora.role import Role
+from ppaurora.suites.role import Role
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ppaurora.bench.plain import checked_difference, pooled
 from ppaurora.bench.synthetic import Owner, synthetic_owners
 from ppaurora.channel.shaped import Network
 from ppaurora.evaluation import evaluate
-from ppaurora.party.context import Progress
+from ppaurora.session import Progress
 
 METRICS = ("auroc", "aupr")
 SEED = 2023

@@ -1,4 +1,4 @@
-"""A party's channel to its two peers: frames checked one by one on top of any transport."""
+"""A party's channel to its peers: frames checked one by one on top of any transport."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import MisuseError, PeerMisbehavedError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 Buffer = bytes | bytearray | memoryview
 NO_SESSION = bytes(8)
@@ -23,11 +23,11 @@ class Transport(Protocol):
     `finish` waits until all that was put has left; `close` ends everything at once.
     """
 
-    role: Role
+    role: Server
 
-    def put(self, to: Role, buffers: Sequence[Buffer]) -> None: ...
+    def put(self, to: Server, buffers: Sequence[Buffer]) -> None: ...
 
-    def get(self, sender: Role) -> Frame: ...
+    def get(self, sender: Server) -> Frame: ...
 
     def finish(self) -> None: ...
 
@@ -45,7 +45,7 @@ class Channel:
         self._sent = dict.fromkeys(self.role.peers, 0)
         self._received = dict.fromkeys(self.role.peers, 0)
 
-    def send(self, to: Role, *payload: Buffer) -> None:
+    def send(self, to: Server, *payload: Buffer) -> None:
         """Send the buffers, one after the other, as one frame."""
         length = sum(memoryview(part).nbytes for part in payload)
         if length > MAX_PAYLOAD_BYTES:
@@ -55,7 +55,7 @@ class Channel:
         self._sent[to] += 1
         self._transport.put(to, (header.pack(), *payload))
 
-    def receive(self, sender: Role, length: int) -> memoryview:
+    def receive(self, sender: Server, length: int) -> memoryview:
         """The next frame of `sender`, which must have exactly `length` bytes."""
         frame = self._transport.get(sender)
         header = frame.header

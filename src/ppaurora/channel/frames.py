@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 _LAYOUT = struct.Struct(">4sI8sQQ")
 _MAGIC = b"PPA1"
@@ -37,7 +37,7 @@ class Header:
         return _LAYOUT.pack(_MAGIC, depth, self.session, self.sequence, self.length)
 
     @classmethod
-    def unpack(cls, raw: bytes | bytearray | memoryview, sender: Role) -> Header:
+    def unpack(cls, raw: bytes | bytearray | memoryview, sender: Server) -> Header:
         magic, depth, session, sequence, length = _LAYOUT.unpack(raw)
         if magic != _MAGIC:
             raise PeerMisbehavedError(sender.title, "sent bytes that are not a ppaurora frame")
@@ -61,7 +61,7 @@ class FrameDecoder:
     frame is returned by the `advance` that completed it.
     """
 
-    def __init__(self, sender: Role) -> None:
+    def __init__(self, sender: Server) -> None:
         self._sender = sender
         self._header: Header | None = None
         self._begin(HEADER_BYTES)

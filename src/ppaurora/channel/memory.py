@@ -1,4 +1,4 @@
-"""Three parties in one process: frames through mailboxes, encoded and decoded as on a wire."""
+"""All parties in one process: frames through mailboxes, encoded and decoded as on a wire."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 MAILBOX_LIMIT = 64 << 20
 
@@ -59,19 +59,21 @@ class _Mailbox:
 class MemoryTransport:
     """One party's end of the mailboxes."""
 
-    def __init__(self, role: Role, mailboxes: dict[tuple[Role, Role], _Mailbox], timeout: float) -> None:
+    def __init__(
+        self, role: Server, mailboxes: dict[tuple[Server, Server], _Mailbox], timeout: float
+    ) -> None:
         self.role = role
         self._mailboxes = mailboxes
         self._timeout = timeout
 
-    def put(self, to: Role, buffers: Sequence[Buffer]) -> None:
+    def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
         mailbox = self._mailboxes[self.role, to]
         mailbox.put(b"".join(buffers))
-        # Proxies answer each other, so they never run ahead; two that waited here could wait for ever.
-        if self.role.is_helper and not mailbox.wait_for_room(self._timeout):
+        # Servers that answer each other never run ahead; two that waited here could wait for ever.
+        if self.role.runs_ahead and not mailbox.wait_for_room(self._timeout):
             raise PeerTimeoutError(to.title, f"received nothing for {self._timeout:g} seconds")
 
-    def get(self, sender: Role) -> Frame:
+    def get(self, sender: Server) -> Frame:
         try:
             raw = self._mailboxes[sender, self.role].get(self._timeout)
         except TimeoutError:
@@ -94,8 +96,7 @@ class MemoryTransport:
             self._mailboxes[peer, self.role].leave(sender=False)
 
 
-def memory_transports(timeout: float = 120.0) -> tuple[MemoryTransport, MemoryTransport, MemoryTransport]:
-    """The three connected ends, in the order of the roles."""
-    mailboxes = {(sender, receiver): _Mailbox() for sender in Role for receiver in sender.peers}
-    first, second, third = (MemoryTransport(role, mailboxes, timeout) for role in Role)
-    return first, second, third
+def memory_transports(servers: type[Server], timeout: float = 120.0) -> tuple[MemoryTransport, ...]:
+    """The connected ends, in the order of the servers."""
+    mailboxes = {(sender, receiver): _Mailbox() for sender in servers for receiver in sender.peers}
+    return tuple(MemoryTransport(server, mailboxes, timeout) for server in servers)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ppaurora.channel.base import Buffer, Transport
 from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
 from ppaurora.errors import InputError, PeerMisbehavedError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 _STAMP = struct.Struct(">Q")
 _NANOSECONDS = 1_000_000_000
@@ -63,12 +63,12 @@ class ShapedTransport:
         self._rate = shape.bits_per_second
         self._busy_until = dict.fromkeys(inner.role.peers, 0)
 
-    def put(self, to: Role, buffers: Sequence[Buffer]) -> None:
+    def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
         header = Header.unpack(memoryview(buffers[0])[:HEADER_BYTES], self.role)
         stamped = replace(header, length=header.length + _STAMP.size)
         self._inner.put(to, [stamped.pack(), *buffers[1:], _STAMP.pack(time.monotonic_ns())])
 
-    def get(self, sender: Role) -> Frame:
+    def get(self, sender: Server) -> Frame:
         frame = self._inner.get(sender)
         payload = memoryview(frame.payload)
         if len(payload) < _STAMP.size:

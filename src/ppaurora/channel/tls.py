@@ -26,7 +26,7 @@ from ppaurora.certificates import pin_of
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 OUTBOX_LIMIT = 64 << 20
 INBOX_LIMIT = 64 << 20
@@ -42,12 +42,12 @@ class Identity:
     certificate: Path
     key: Path
     authorities: str
-    pins: dict[Role, str]
+    pins: dict[Server, str]
 
     def context(self, purpose: ssl.Purpose) -> ssl.SSLContext:
         return tls_context(purpose, self.certificate, self.key, self.authorities)
 
-    def check(self, peer: Role, sock: ssl.SSLSocket) -> None:
+    def check(self, peer: Server, sock: ssl.SSLSocket) -> None:
         if peer_pin(sock) != self.pins[peer]:
             raise PeerMisbehavedError(
                 peer.title, "presented a certificate whose key is not the one pinned for its role"
@@ -115,10 +115,10 @@ def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
 
 
 def connect_parties(
-    role: Role,
+    role: Server,
     identity: Identity,
     listener: Listener,
-    addresses: dict[Role, tuple[str, int]],
+    addresses: dict[Server, tuple[str, int]],
     timeout: float,
     server_name: str = "ppaurora",
 ) -> TlsTransport:
@@ -127,7 +127,7 @@ def connect_parties(
     Where several computations share a port, the server's name (SNI) tells which one is meant.
     """
     deadline = time.monotonic() + timeout
-    links: dict[Role, ssl.SSLSocket] = {}
+    links: dict[Server, ssl.SSLSocket] = {}
     try:
         for peer in role.peers:
             if peer < role:
@@ -150,7 +150,7 @@ def _remaining(deadline: float) -> float:
 
 
 def _connect(
-    peer: Role, identity: Identity, address: tuple[str, int], deadline: float, server_name: str
+    peer: Server, identity: Identity, address: tuple[str, int], deadline: float, server_name: str
 ) -> ssl.SSLSocket:
     context = identity.context(ssl.Purpose.SERVER_AUTH)
     where = f"{address[0]}:{address[1]}"
@@ -198,7 +198,7 @@ class _Entrance:
             guest.close()
         self._selector.close()
 
-    def admit(self, awaited: Sequence[Role], deadline: float) -> tuple[Role, ssl.SSLSocket]:
+    def admit(self, awaited: Sequence[Server], deadline: float) -> tuple[Server, ssl.SSLSocket]:
         """The next connection that proves to be one of the awaited peers; strangers are dropped."""
         while (seconds := deadline - time.monotonic()) > 0:
             for key, _ in self._selector.select(seconds):
@@ -262,7 +262,7 @@ def _reason(error: OSError) -> str:
 class _Link:
     """One connected peer: bytes waiting to leave, frames that have arrived."""
 
-    def __init__(self, peer: Role, sock: ssl.SSLSocket) -> None:
+    def __init__(self, peer: Server, sock: ssl.SSLSocket) -> None:
         self.peer = peer
         self.sock = sock
         self.decoder = FrameDecoder(peer)
@@ -347,7 +347,7 @@ class _Link:
 class TlsTransport:
     """The connected links of one party."""
 
-    def __init__(self, role: Role, sockets: dict[Role, ssl.SSLSocket], timeout: float) -> None:
+    def __init__(self, role: Server, sockets: dict[Server, ssl.SSLSocket], timeout: float) -> None:
         self.role = role
         self._timeout = timeout
         self._links = {peer: _Link(peer, sock) for peer, sock in sockets.items()}
@@ -358,14 +358,14 @@ class TlsTransport:
             link.sock.setblocking(False)
             self._by_descriptor[link.sock.fileno()] = link
 
-    def put(self, to: Role, buffers: Sequence[Buffer]) -> None:
+    def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
         link = self._links[to]
         link.queue(buffers)
         link.flush()
         if link.outbox_bytes > OUTBOX_LIMIT:
             self._wait(link, lambda link: link.outbox_bytes <= OUTBOX_LIMIT // 2, "received nothing")
 
-    def get(self, sender: Role) -> Frame:
+    def get(self, sender: Server) -> Frame:
         link = self._links[sender]
         if not link.inbox:
             link.fill()

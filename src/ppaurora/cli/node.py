@@ -10,8 +10,8 @@ import click
 from ppaurora.cli.study import FOLDER
 from ppaurora.errors import InputError
 from ppaurora.node.store import Store, describe_progress
-from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit
+from ppaurora.suites.role import Role
 from ppaurora.text import printable
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from ppaurora.party.context import Progress
+from ppaurora.session import Progress
 
 
 @contextmanager

@@ -8,26 +8,26 @@ from pathlib import Path
 from ppaurora.certificates import Authority, pin_of_pem
 from ppaurora.channel.tls import Identity
 from ppaurora.files import write_secret
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 _LIFETIME = datetime.timedelta(days=30)
 
 
-def make_identities(folder: Path) -> dict[Role, Identity]:
+def make_identities(folder: Path, servers: type[Server]) -> dict[Server, Identity]:
     """Writes certificates and keys (mode 0600) to `folder`. The authority's key is never written."""
     authority = Authority.make("ppaurora run", _LIFETIME)
-    paths: dict[Role, tuple[Path, Path]] = {}
-    pins: dict[Role, str] = {}
-    for role in Role:
-        name = role.file_name
+    paths: dict[Server, tuple[Path, Path]] = {}
+    pins: dict[Server, str] = {}
+    for server in servers:
+        name = server.file_name
         issued = authority.issue(name, _LIFETIME)
-        paths[role] = folder / f"{name}.pem", folder / f"{name}.key"
-        paths[role][0].write_bytes(issued.certificate)
-        write_secret(paths[role][1], issued.key)
-        pins[role] = pin_of_pem(issued.certificate)
+        paths[server] = folder / f"{name}.pem", folder / f"{name}.key"
+        paths[server][0].write_bytes(issued.certificate)
+        write_secret(paths[server][1], issued.key)
+        pins[server] = pin_of_pem(issued.certificate)
     return {
-        role: Identity(
-            *paths[role], authority.certificate.decode(), {peer: pins[peer] for peer in role.peers}
+        server: Identity(
+            *paths[server], authority.certificate.decode(), {peer: pins[peer] for peer in server.peers}
         )
-        for role in Role
+        for server in servers
     }

@@ -24,12 +24,13 @@ from ppaurora.channel.shaped import Network
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
-from ppaurora.party.context import Progress
 from ppaurora.party.driven import Meeting, start_server, told_error
 from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome
-from ppaurora.role import Role
+from ppaurora.servers import Server
+from ppaurora.session import Progress
 from ppaurora.sharing.stages import InputShare, ResultShare
+from ppaurora.suites.role import Role
 
 _SECONDS_TO_START = 30.0
 _SECONDS_FOR_LAST_WORDS = 2.0
@@ -44,12 +45,14 @@ def run_in_processes(
 ) -> list[Outcome]:
     """One outcome per role, or the error that stopped the run."""
     with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
-        identities = make_identities(Path(folder))
+        identities = make_identities(Path(folder), Role)
         parties = _Parties()
         try:
             parties.start()
             ports = parties.ports(max(timeout, _SECONDS_TO_START))
-            addresses = {role: ("127.0.0.1", port) for role, port in ports.items()}
+            addresses: dict[Server, tuple[str, int]] = {
+                role: ("127.0.0.1", port) for role, port in ports.items()
+            }
             for role in Role:
                 order = {
                     "job": job.to_json(),
@@ -143,7 +146,7 @@ class _Parties:
 
     def _root_cause(self, failure: PpauroraError, reporter: Role) -> BaseException:
         """Who lost a peer only echoes what happened there: hear the others before blaming anyone."""
-        failures = {reporter: failure}
+        failures: dict[Server, PpauroraError] = {reporter: failure}
         deadline = time.monotonic() + _SECONDS_FOR_LAST_WORDS
         while isinstance(root_cause(failures), PeerError) and len(failures) < len(Role):
             try:

@@ -1,4 +1,4 @@
-"""Three parties as three threads."""
+"""Parties as threads of this process."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from typing import TypeVar
 
 from ppaurora.channel.base import Transport
 from ppaurora.errors import PeerError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 T = TypeVar("T")
 
 
-def run_in_threads(party: Callable[[Role], T], transports: Sequence[Transport]) -> list[T]:
-    """Run `party` for every role. If one fails, its peers are told, and the cause is raised."""
-    results: dict[Role, T] = {}
-    failures: dict[Role, BaseException] = {}
+def run_in_threads(party: Callable[[Server], T], transports: Sequence[Transport]) -> list[T]:
+    """Run `party` at every end. If one fails, its peers are told, and the cause is raised."""
+    results: dict[Server, T] = {}
+    failures: dict[Server, BaseException] = {}
 
-    def run(role: Role) -> None:
+    def run(transport: Transport) -> None:
+        server = transport.role
         try:
-            results[role] = party(role)
-            transports[role].finish()
+            results[server] = party(server)
+            transport.finish()
         except BaseException as error:
-            failures[role] = error
+            failures[server] = error
         finally:
-            transports[role].close()
+            transport.close()
 
-    threads = [threading.Thread(target=run, args=(role,), name=role.title, daemon=True) for role in Role]
+    threads = [
+        threading.Thread(target=run, args=(transport,), name=transport.role.title, daemon=True)
+        for transport in transports
+    ]
     try:
         for thread in threads:
             thread.start()
@@ -42,15 +46,15 @@ def run_in_threads(party: Callable[[Role], T], transports: Sequence[Transport]) 
         raise
     if failures:
         raise root_cause(failures)
-    return [results[role] for role in Role]
+    return [results[transport.role] for transport in transports]
 
 
-def root_cause(failures: Mapping[Role, BaseException]) -> BaseException:
+def root_cause(failures: Mapping[Server, BaseException]) -> BaseException:
     """A party that lost its peer only echoes what happened there.
 
     So an error of another kind comes first, then one that blames a party of which nothing was heard.
     """
-    heard = {role.title for role in failures}
+    heard = {server.title for server in failures}
 
     def echo(failure: BaseException) -> tuple[bool, bool]:
         return isinstance(failure, PeerError), isinstance(failure, PeerError) and failure.peer in heard

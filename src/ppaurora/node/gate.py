@@ -22,9 +22,9 @@ from typing import Any
 from ppaurora.channel.tls import listen, pass_socket, peer_pin, tls_context
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError
 from ppaurora.node.hello import NotTlsError, peek_server_name
-from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.suites.role import Role
 
 CONTROL = "control.ppaurora"
 JOB = "job.ppaurora"

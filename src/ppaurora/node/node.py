@@ -33,9 +33,9 @@ from ppaurora.node.store import (
     StudyState,
     Submission,
 )
-from ppaurora.role import Role
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest, split_address
+from ppaurora.suites.role import Role
 from ppaurora.text import is_hex, printable
 
 _SECONDS_BETWEEN_LOOKS = 0.5

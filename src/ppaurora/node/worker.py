@@ -17,7 +17,7 @@ from ppaurora.channel.tls import PassedSockets, connect_parties
 from ppaurora.party.driven import Driver, Meeting, run_driven
 from ppaurora.party.job import Job
 from ppaurora.party.run import take_part
-from ppaurora.role import Role
+from ppaurora.suites.role import Role
 
 _FIRST_TO_GO = "800"  # if memory runs out, the kernel takes this process rather than the node
 

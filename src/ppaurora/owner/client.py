@@ -17,9 +17,9 @@ from typing import Any
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError, RefusedError
-from ppaurora.role import Role
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.suites.role import Role
 from ppaurora.text import printable
 
 _LONGEST_ANSWER = 1 << 24

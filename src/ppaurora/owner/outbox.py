@@ -18,10 +18,10 @@ from ppaurora.errors import InputError
 from ppaurora.files import replace_file, sync, write_secret
 from ppaurora.owner.prepare import prepare, split
 from ppaurora.owner.samples import Samples
-from ppaurora.role import Role
 from ppaurora.sharing.commitment import SALT_BYTES, commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.suites.role import Role
 
 PROXIES = (Role.PROXY_0, Role.PROXY_1)
 

@@ -31,10 +31,10 @@ from ppaurora.owner.collect import combine
 from ppaurora.owner.outbox import PROXIES, Outbox, Submission
 from ppaurora.owner.samples import Samples, check_samples
 from ppaurora.report import MetricValues
-from ppaurora.role import Role
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
+from ppaurora.suites.role import Role
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 

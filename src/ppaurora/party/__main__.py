@@ -15,8 +15,8 @@ from ppaurora.channel.tls import connect_parties, listen
 from ppaurora.party.driven import Driver, Meeting, run_driven
 from ppaurora.party.job import Job
 from ppaurora.party.run import take_part
-from ppaurora.role import Role
 from ppaurora.sharing.stages import InputShare
+from ppaurora.suites.role import Role
 
 
 def main() -> int:

@@ -23,7 +23,8 @@ from ppaurora import errors
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import PpauroraError, place_of
 from ppaurora.party.run import Outcome
-from ppaurora.role import Role
+from ppaurora.servers import Server
+from ppaurora.suites.role import Role
 
 # Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
 # back to the kernel each time. Elsewhere these variables mean nothing.
@@ -45,7 +46,7 @@ class Meeting:
     """How a server finds the other two and knows them; travels to it as JSON."""
 
     identity: Identity
-    addresses: dict[Role, tuple[str, int]]
+    addresses: dict[Server, tuple[str, int]]
     timeout: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +62,7 @@ class Meeting:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Meeting:
-        pins = {Role(int(peer)): pin for peer, pin in content["pins"].items()}
+        pins: dict[Server, str] = {Role(int(peer)): pin for peer, pin in content["pins"].items()}
         return cls(
             Identity(Path(content["certificate"]), Path(content["key"]), content["authorities"], pins),
             {Role(int(peer)): (host, port) for peer, (host, port) in content["addresses"].items()},

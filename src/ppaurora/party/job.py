@@ -14,12 +14,13 @@ from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import count_ascents
 from ppaurora.errors import InputError
-from ppaurora.party.context import Context
+from ppaurora.session import Context
 from ppaurora.sharing.shares import BitShare, RingShare
 from ppaurora.sharing.stages import AdditiveShare, InputShare, PlanesShare, ResultShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.role import Role
 
 PROTOCOLS = ("fast", "paper")
 
@@ -95,16 +96,16 @@ def run_job(context: Context, job: Job, inputs: Sequence[Any]) -> ResultShare | 
 def run_paper(context: Context, job: Job, inputs: Sequence[AdditiveShare]) -> ResultShare | None:
     """The paper's protocol: delta merge, Algorithm 3, division by CECILIA's primitives."""
     suite = CeciliaSuite(context)
-    lists = [ArrayRecords.empty(context.holder, size) for size in job.sizes]
-    if not context.role.is_helper:
+    lists = [ArrayRecords.empty(suite.holder, size) for size in job.sizes]
+    if not Role(context.role).is_helper:
         lists = [
-            ArrayRecords(RingShare(context.holder, share.keys), BitShare(context.holder, share.labels))
+            ArrayRecords(RingShare(suite.holder, share.keys), BitShare(suite.holder, share.labels))
             for share in inputs
         ]
     with context.step("merge"):
         merged = merge_all(suite, lists, merge_delta(job.delta))
     result = areas(suite, merged, job.metrics)
-    return None if context.role.is_helper else ResultShare(result.values)
+    return None if Role(context.role).is_helper else ResultShare(result.values)
 
 
 def run_fast(context: Context, job: Job, inputs: Sequence[PlanesShare]) -> ResultShare | None:
@@ -116,4 +117,4 @@ def run_fast(context: Context, job: Job, inputs: Sequence[PlanesShare]) -> Resul
     with context.step("merge"):
         merged = merge_all(suite, lists, merge_network)
     result = areas(suite, merged, job.metrics, ascents)
-    return None if context.role.is_helper else ResultShare(suite.result_part(result))
+    return None if Role(context.role).is_helper else ResultShare(suite.result_part(result))

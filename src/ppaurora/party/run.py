@@ -11,12 +11,10 @@ from typing import Any
 
 from ppaurora.channel.base import Transport
 from ppaurora.channel.shaped import Network, ShapedTransport
-from ppaurora.party.context import Context, Progress, no_progress, open_session
 from ppaurora.party.job import Job, run_job
-from ppaurora.role import Role
+from ppaurora.session import Context, Progress, no_progress, open_session, throttled
 from ppaurora.sharing.stages import InputShare, ResultShare
-
-_SECONDS_BETWEEN_REPORTS = 0.1
+from ppaurora.suites.role import Role
 
 
 @dataclass(frozen=True)
@@ -65,13 +63,12 @@ def reshare(context: Context, result: ResultShare, recipients: int) -> tuple[Res
 
     So what one recipient gets from one proxy does not fit what another gets from the other.
     """
-    pads = context.stream(context.role.other_proxy, "release")
+    role = Role(context.role)
+    pads = context.stream(role.other_proxy, "release")
     releases = []
     for _ in range(recipients):
         pad = pads.words(result.words.shape)
-        releases.append(
-            ResultShare(result.words + pad if context.role is Role.PROXY_0 else result.words - pad)
-        )
+        releases.append(ResultShare(result.words + pad if role is Role.PROXY_0 else result.words - pad))
     return tuple(releases)
 
 
@@ -86,17 +83,3 @@ def peak_memory() -> int:
 
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def throttled(progress: Progress, clock: Callable[[], float] = time.monotonic) -> Progress:
-    """Passes on a report now and then, and every last one."""
-    last = 0.0
-
-    def report(step: str, done: int, total: int) -> None:
-        nonlocal last
-        now = clock()
-        if done >= total or now - last >= _SECONDS_BETWEEN_REPORTS:
-            last = now
-            progress(step, done, total)
-
-    return report

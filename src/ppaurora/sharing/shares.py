@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.errors import MisuseError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
@@ -39,8 +39,8 @@ class Holder(Enum):
     CLEARTEXT = "cleartext"
 
     @classmethod
-    def of(cls, role: Role) -> Holder:
-        return (cls.PROXY_0, cls.PROXY_1, cls.HELPER)[role]
+    def of(cls, server: Server) -> Holder:
+        return cls(server.title)
 
     @property
     def unit(self) -> int:

@@ -23,10 +23,11 @@ from ppaurora.certificates import pin_of_pem, read_pem
 from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.errors import InputError
 from ppaurora.files import replace_file
-from ppaurora.role import Role
+from ppaurora.servers import Server
 from ppaurora.study.checking import StrictModel
 from ppaurora.study.manifest import Address, Manifest, Name, kit_name
 from ppaurora.study.plan import read_toml
+from ppaurora.suites.role import Role
 
 STUDIES = "studies"
 
@@ -124,7 +125,7 @@ class NodeKit(_Kit):
 
     def identity(self, manifest: Manifest) -> Identity:
         """To meet the other two nodes of a study."""
-        pins = {peer: manifest.node(peer).pin for peer in self.role.peers}
+        pins: dict[Server, str] = {peer: manifest.node(peer).pin for peer in self.role.peers}
         return Identity(self.certificate, self.key, manifest.authorities, pins)
 
     def check_own(self, manifest: Manifest) -> None:

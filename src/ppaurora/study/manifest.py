@@ -19,8 +19,9 @@ from ppaurora.certificates import describe_certificates
 from ppaurora.errors import InputError
 from ppaurora.files import read_text
 from ppaurora.party.job import Job
-from ppaurora.role import Role
+from ppaurora.servers import Server
 from ppaurora.study.checking import StrictModel, checked
+from ppaurora.suites.role import Role
 from ppaurora.text import printable
 
 PROTOCOL_VERSION = 1
@@ -172,7 +173,7 @@ class Manifest(Terms):
     def job(self, sizes: list[int]) -> Job:
         return Job(tuple(sizes), self.metrics, self.protocol, self.key_bits, self.delta)
 
-    def addresses(self) -> dict[Role, tuple[str, int]]:
+    def addresses(self) -> dict[Server, tuple[str, int]]:
         """Where the nodes find each other."""
         return {role: split_address(self.node(role).nodes_address) for role in Role}
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from ppaurora.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
 from ppaurora.files import write_secret
-from ppaurora.role import Role
 from ppaurora.study.checking import checked
 from ppaurora.study.kit import STUDIES
 from ppaurora.study.manifest import Manifest, Node, Owner, kit_name, split_address
 from ppaurora.study.plan import Certified, Plan, PlannedNode, read_plan
+from ppaurora.suites.role import Role
 
 LIFETIME = datetime.timedelta(days=3 * 365)
 AUTHORITY_LIFETIME = datetime.timedelta(days=20 * 365)  # it has to outlive what it renews

@@ -15,10 +15,10 @@ from typing import Any
 
 from ppaurora.acceptance import accept
 from ppaurora.errors import PartyFailedError
-from ppaurora.role import Role
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest, kit_name
 from ppaurora.study.provision import provision
+from ppaurora.suites.role import Role
 
 NODES = tuple(str(kit_name(role)) for role in Role)
 

@@ -21,20 +21,21 @@ from ppaurora.channel.frames import HEADER_BYTES, Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.meter import Cost
 from ppaurora.local.threads import run_in_threads
-from ppaurora.party.context import Context, open_session
-from ppaurora.role import Role
+from ppaurora.servers import Server
+from ppaurora.session import Context, open_session
 from ppaurora.sharing.planes import Planes, unpack_lanes
 from ppaurora.sharing.shares import BitShare, Holder, MaskedShare, RingShare
 from ppaurora.suites.base import Suite
 from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.role import Role
 
-Tamper = Callable[[Role, Role, bytes], bytes]
+Tamper = Callable[[Server, Server, bytes], bytes]
 
 
 @dataclass(frozen=True)
 class Message:
-    sender: Role
-    receiver: Role
+    sender: Server
+    receiver: Server
     payload: bytes = field(repr=False)
 
 
@@ -64,7 +65,7 @@ class _WatchedTransport(MemoryTransport):
         self._log = log
         self._tamper = tamper
 
-    def put(self, to: Role, buffers: Sequence[Buffer]) -> None:
+    def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
         raw = b"".join(buffers)
         if Header.unpack(raw[:HEADER_BYTES], self.role).session != NO_SESSION:
             self._log.append(Message(self.role, to, raw[HEADER_BYTES:]))
@@ -97,10 +98,11 @@ class World:
         shared = [share_input(value) for value in inputs]
         log: list[Message] = []
         transports = [
-            _WatchedTransport(transport, log, self._tamper) for transport in memory_transports(self._timeout)
+            _WatchedTransport(transport, log, self._tamper)
+            for transport in memory_transports(Role, self._timeout)
         ]
 
-        def party(role: Role) -> tuple[Any, Context, int, int, int]:
+        def party(role: Server) -> tuple[Any, Context, int, int, int]:
             context = open_session(transports[role], self._job_hash)
             before = context.meter.messages, context.meter.bytes, context.meter.depth
             result = function(self._suite(context), *(shares[role] for shares in shared))

@@ -12,7 +12,7 @@ from ppaurora.bench.plain import checked_difference, pooled
 from ppaurora.bench.synthetic import synthetic_owners
 from ppaurora.channel.shaped import Network
 from ppaurora.evaluation import evaluate
-from ppaurora.party.context import Progress
+from ppaurora.session import Progress
 
 SEED = 2023
 PROTOCOLS = ("paper", "fast")

@@ -11,7 +11,7 @@ from ppaurora.bench.peers.systems import System
 from ppaurora.bench.peers.worker import NotMeasuredError
 from ppaurora.bench.synthetic import Owner, synthetic_owners
 from ppaurora.errors import PpauroraError
-from ppaurora.party.context import Progress
+from ppaurora.session import Progress
 
 SEED = 2023
 SIZES = (192, 3_072, 8_000)

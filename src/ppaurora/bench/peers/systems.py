@@ -17,7 +17,7 @@ from ppaurora.bench.plain import pooled
 from ppaurora.bench.synthetic import Owner
 from ppaurora.errors import InputError, PpauroraError
 from ppaurora.evaluation import evaluate
-from ppaurora.party.context import Progress
+from ppaurora.session import Progress
 
 SECONDS_AT_MOST = 900.0
 LONG_SECONDS_AT_MOST = 4 * 3600.0

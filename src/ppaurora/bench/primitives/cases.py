@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ppaurora.channel.meter import Cost
-from ppaurora.party.context import Context
+from ppaurora.session import Context
 from ppaurora.sharing.planes import word_count
 from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
 from ppaurora.suites.arrays import ArrayRecords

@@ -26,9 +26,9 @@ from ppaurora.bench.markdown import markdown
 from ppaurora.bench.primitives.parties import Parties
 from ppaurora.bench.scale import Setting, measure
 from ppaurora.channel.base import Channel, Transport
-from ppaurora.party.context import Progress
 from ppaurora.randomness.streams import Stream
-from ppaurora.role import Role
+from ppaurora.session import Progress
+from ppaurora.suites.role import Role
 
 HEADINGS = ("limit", "rate", "amount", "seconds")
 _MB = 1 << 20
@@ -56,15 +56,15 @@ class Rates:
 def exchange_frames(transport: Transport, length: int, times: int) -> float:
     """Seconds in which the proxies send each other so many frames, waiting for each."""
     channel = Channel(transport)
-    if channel.role.is_helper:
+    if Role(channel.role).is_helper:
         return 0.0
     payload = bytes(length)
     start = 0.0
     for turn in range(times + 1):
         if turn == 1:  # the first one has brought both together
             start = time.perf_counter()
-        channel.send(channel.role.other_proxy, payload)
-        channel.receive(channel.role.other_proxy, length)
+        channel.send(Role(channel.role).other_proxy, payload)
+        channel.receive(Role(channel.role).other_proxy, length)
     return time.perf_counter() - start
 
 

@@ -17,7 +17,8 @@ from ppaurora.errors import PartyFailedError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
 from ppaurora.party.driven import start_server
-from ppaurora.role import Role
+from ppaurora.servers import Server
+from ppaurora.suites.role import Role
 
 T = TypeVar("T")
 _SECONDS_OF_SILENCE = 60.0
@@ -36,7 +37,7 @@ class Parties:
             for role in Role:
                 self._start(role)
             addresses = dict(zip(Role, self._answers(), strict=True))
-            identities = make_identities(Path(self._folder.name))
+            identities = make_identities(Path(self._folder.name), Role)
             for role, pipe in self._pipes.items():
                 pipe.send((identities[role], addresses, _SECONDS_OF_SILENCE))
         except BaseException:
@@ -70,7 +71,9 @@ class Parties:
     def _answers(self) -> list[Any]:
         """Every party's, or the error that stopped them."""
         answers = {role: _answer(role, pipe) for role, pipe in self._pipes.items()}
-        failures = {role: answer for role, answer in answers.items() if isinstance(answer, Exception)}
+        failures: dict[Server, BaseException] = {
+            role: answer for role, answer in answers.items() if isinstance(answer, Exception)
+        }
         if failures:
             raise root_cause(failures)
         return [answers[role] for role in Role]

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ppaurora.channel.tls import connect_parties, listen
-from ppaurora.role import Role
+from ppaurora.suites.role import Role
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from ppaurora.bench.primitives.parties import Parties
 from ppaurora.channel.base import Channel, Transport
 from ppaurora.channel.meter import Cost, Meter
 from ppaurora.errors import PpauroraError
-from ppaurora.party.context import open_session
-from ppaurora.role import Role
+from ppaurora.session import open_session
+from ppaurora.suites.role import Role
 
 HEADINGS = ("suite", "primitive", "elements", "ns each", "bytes each", "rounds")
 _NO_JOB = bytes(32)
@@ -71,11 +71,11 @@ def run_case(transport: Transport, suite_name: str, name: str, elements: int, re
     case = CASES[suite_name, name]
     context = open_session(transport, _NO_JOB)
     suite = SUITES[suite_name](context)
-    inputs = case.prepare(suite, MadeUpData(context.holder, elements))
+    inputs = case.prepare(suite, MadeUpData(suite.holder, elements))
     trials = []
     for _ in range(repeats + 1):
         meet(context.channel)
-        context.channel.meter = meter = fresh_meter(context.role)
+        context.channel.meter = meter = fresh_meter(Role(context.role))
         start = time.perf_counter()
         case.run(suite, *inputs)
         seconds = time.perf_counter() - start

@@ -24,7 +24,7 @@ from ppaurora.bench.paper.tables import Measurements, report
 from ppaurora.bench.results import Results
 from ppaurora.cli.progress import progress_bar
 from ppaurora.errors import InputError
-from ppaurora.party.context import Progress
+from ppaurora.session import Progress
 
 
 @click.command("paper")

@@ -23,7 +23,7 @@ from ppaurora.channel.shaped import Network
 from ppaurora.cli.progress import progress_bar
 from ppaurora.errors import InputError
 from ppaurora.evaluation import TRANSPORTS
-from ppaurora.party.context import Progress
+from ppaurora.session import Progress
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LARGE = 10_000_000

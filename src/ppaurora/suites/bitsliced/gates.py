@@ -21,11 +21,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ppaurora.party.context import Context
-from ppaurora.role import Role
+from ppaurora.session import Context
 from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.shares import Words
 from ppaurora.sharing.spans import spans
+from ppaurora.suites.role import Role
 
 T = TypeVar("T")
 Operands = Sequence[tuple[Words, Words]]
@@ -37,7 +37,7 @@ class Gates:
     """One party's end. Operands and results are arrays whose first axis is the component."""
 
     def __init__(self, context: Context) -> None:
-        self.role = context.role
+        self.role = Role(context.role)
         self._channel = context.channel
         peers = (Role.PROXY_0, Role.PROXY_1) if self.role.is_helper else (Role.HELPER,)
         self._masks = [context.stream(peer, "bitsliced/masks") for peer in peers]

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.party.context import Context
+from ppaurora.session import Context
 from ppaurora.sharing.planes import (
     LANES,
     Planes,
@@ -18,7 +18,7 @@ from ppaurora.sharing.planes import (
     unpack_lanes,
     word_count,
 )
-from ppaurora.sharing.shares import MaskedShare, Public, RingShare, Words
+from ppaurora.sharing.shares import Holder, MaskedShare, Public, RingShare, Words
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import division, trees
@@ -34,12 +34,12 @@ class BitslicedSuite(Suite):
     """One party's end."""
 
     def __init__(self, context: Context, key_bits: int = 64) -> None:
-        self.holder = context.holder
+        self.holder = Holder.of(context.role)
         self.key_bits = key_bits
         self._context = context
         self._gates = Gates(context)
-        self._is_helper = context.role.is_helper
-        self._unit = np.uint64(context.holder.unit)
+        self._is_helper = self._gates.role.is_helper
+        self._unit = np.uint64(self.holder.unit)
 
     def step(self, name: str) -> AbstractContextManager[None]:
         return self._context.step(name)

@@ -21,9 +21,9 @@ import numpy as np
 
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
-from ppaurora.party.context import Context
-from ppaurora.role import Role
+from ppaurora.session import Context
 from ppaurora.sharing.algebra import Algebra, Array, Shape
+from ppaurora.suites.role import Role
 
 Kinds = Sequence[tuple[Algebra, Shape]]
 Parts = Sequence[tuple[Algebra, Array]]
@@ -33,7 +33,7 @@ class Dealing:
     """One party's end of the moves."""
 
     def __init__(self, context: Context, label: str) -> None:
-        self.role = context.role
+        self.role = Role(context.role)
         self._channel = context.channel
         self._masks = {}
         if self.role is not Role.PROXY_1:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.party.context import Context
+from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
-from ppaurora.sharing.shares import BitShare, RingShare, Words
+from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
 from ppaurora.suites.arrays import ArrayRecords, ArraySuite
 from ppaurora.suites.cecilia import compare, ties
 from ppaurora.suites.cecilia.dealing import Dealing
 from ppaurora.suites.cecilia.residues import RESIDUES
+from ppaurora.suites.role import Role
 
 _63 = np.uint64(63)
 _ONE = np.uint64(1)
@@ -43,10 +44,10 @@ class CeciliaSuite(ArraySuite):
     """One party's end."""
 
     def __init__(self, context: Context) -> None:
-        self.holder = context.holder
+        self.holder = Holder.of(context.role)
         self._context = context
-        self._role = context.role
-        self._unit = np.uint64(context.holder.unit)
+        self._role = Role(context.role)
+        self._unit = np.uint64(self.holder.unit)
         self._dealing = Dealing(context, "cecilia")
 
     def step(self, name: str) -> AbstractContextManager[None]:

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.randomness.streams import Stream
-from ppaurora.role import Role
 from ppaurora.sharing.algebra import RING, XOR_WORDS
 from ppaurora.sharing.shares import RingShare, Words
 from ppaurora.suites.cecilia.dealing import Dealing
+from ppaurora.suites.role import Role
 
 
 def differ(dealing: Dealing, d: RingShare) -> RingShare:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from ppaurora.channel.base import Channel, Transport
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.randomness.keys import CONTRIBUTION_BYTES, PairKeys, SessionSecrets
 from ppaurora.randomness.streams import Stream, StreamFamily
-from ppaurora.role import Role
-from ppaurora.sharing.shares import Holder
-
-Progress = Callable[[str, int, int], None]
-_HASH_BYTES = 32
-
-
-def no_progress(step: str, done: int, total: int) -> None:
-    """Reports to nobody."""
+from ppaurora.servers import Server
+from ppaurora.session.agreement import CONTRIBUTION_BYTES, PairKeys, SessionSecrets
+from ppaurora.session.progress import Progress, no_progress
 
 
 class Context:
@@ -27,7 +19,6 @@ class Context:
 
     def __init__(self, channel: Channel, keys: PairKeys, progress: Progress = no_progress) -> None:
         self.role = channel.role
-        self.holder = Holder.of(channel.role)
         self.channel = channel
         self.progress = progress
         self.openings: Counter[str] = Counter()
@@ -44,7 +35,7 @@ class Context:
         """Attribute the traffic inside to `name`."""
         return self.meter.step(name)
 
-    def stream(self, peer: Role, label: str) -> Stream:
+    def stream(self, peer: Server, label: str) -> Stream:
         """Open the stream `label` that is shared with `peer`; once per label."""
         return self._families[peer].open(label)
 
@@ -55,20 +46,18 @@ class Context:
 def open_session(
     transport: Transport, job_hash: bytes, attempt: int = 1, progress: Progress = no_progress
 ) -> Context:
-    """Agree with both peers on the job and on fresh keys."""
+    """Agree with all peers on the job and on fresh keys."""
     channel = Channel(transport)
     secrets = SessionSecrets()
+    hello = job_hash + attempt.to_bytes(8, "big")
     for peer in channel.role.peers:
-        channel.send(peer, job_hash, attempt.to_bytes(8, "big"), secrets.contribution())
+        channel.send(peer, hello, secrets.contribution())
     contributions = {}
     for peer in channel.role.peers:
-        hello = bytes(channel.receive(peer, _HASH_BYTES + 8 + CONTRIBUTION_BYTES))
-        if (
-            hello[:_HASH_BYTES] != job_hash
-            or int.from_bytes(hello[_HASH_BYTES : _HASH_BYTES + 8], "big") != attempt
-        ):
+        answer = bytes(channel.receive(peer, len(hello) + CONTRIBUTION_BYTES))
+        if not answer.startswith(hello):
             raise PeerMisbehavedError(peer.title, "wants to run another job or another attempt")
-        contributions[peer] = hello[_HASH_BYTES + 8 :]
+        contributions[peer] = answer[len(hello) :]
     keys = secrets.agree(channel.role, contributions, job_hash, attempt)
     channel.session = keys.session
     return Context(channel, keys, progress)

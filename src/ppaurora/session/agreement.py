@@ -1,14 +1,14 @@
-"""Agreement on the three pairwise keys of one attempt.
+"""Agreement on the pairwise keys of one attempt.
 
-Each party makes a fresh nonce and a fresh X25519 key pair and sends nonce and public key to both
+Each party makes a fresh nonce and a fresh X25519 key pair and sends nonce and public key to all
 others. The key of a pair is HKDF-SHA256 over
 
     secret:  the pair's X25519 shared secret
-    salt:    SHA-256 of the job's hash, the attempt number, all three nonces and public keys
+    salt:    SHA-256 of the job's hash, the attempt number, everybody's nonces and public keys
     info:    which pair
 
-so a second attempt at the same job never meets a mask of the first, and the third party cannot
-compute the key although it contributed to it.
+so a second attempt at the same job never meets a mask of the first, and the other parties cannot
+compute the key although they contributed to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.role import Role
+from ppaurora.servers import Server
 
 NONCE_BYTES = 32
 CONTRIBUTION_BYTES = NONCE_BYTES + 32
@@ -30,9 +30,9 @@ CONTRIBUTION_BYTES = NONCE_BYTES + 32
 
 @dataclass
 class PairKeys:
-    """This party's two pairwise keys and the session's public name."""
+    """This party's pairwise keys and the session's public name."""
 
-    keys: dict[Role, bytes] = field(repr=False)
+    keys: dict[Server, bytes] = field(repr=False)
     session: bytes
 
 
@@ -44,13 +44,13 @@ class SessionSecrets:
         self._private = X25519PrivateKey.generate()
 
     def contribution(self) -> bytes:
-        """What the two others get: nonce and public key."""
+        """What the others get: nonce and public key."""
         return self._nonce + self._private.public_key().public_bytes_raw()
 
-    def agree(self, me: Role, others: dict[Role, bytes], job_hash: bytes, attempt: int) -> PairKeys:
+    def agree(self, me: Server, others: dict[Server, bytes], job_hash: bytes, attempt: int) -> PairKeys:
         contributions = {**others, me: self.contribution()}
         salt = hashlib.sha256(
-            job_hash + attempt.to_bytes(8, "big") + b"".join(contributions[role] for role in Role)
+            job_hash + attempt.to_bytes(8, "big") + b"".join(contributions[server] for server in type(me))
         ).digest()
         keys = {}
         for peer, contribution in others.items():

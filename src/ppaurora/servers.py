@@ -1,0 +1,30 @@
+"""The servers of a protocol. Each protocol names its own, as a subclass of `Server` with members."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Self
+
+
+class Server(IntEnum):
+    """One of the servers that compute together, by its number. This class itself has no members."""
+
+    @property
+    def title(self) -> str:
+        """As people call it."""
+        return self.name.lower().replace("_", " ")
+
+    @property
+    def file_name(self) -> str:
+        """The title as a name of a file, a folder or a section."""
+        return self.title.replace(" ", "-")
+
+    @property
+    def peers(self) -> tuple[Self, ...]:
+        """The other servers of the same protocol."""
+        return tuple(server for server in type(self) if server is not self)
+
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether it sends without waiting for answers, so that it must be held back when others are slow."""
+        return False
