@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppaurora.channel import Channel, Meter, Transport, memory, memory_transports, tls
+from ppaurora.channel import Channel, Meter, Transport, memory, memory_transports
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, FrameDecoder, Header
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import (
@@ -165,8 +165,8 @@ def test_both_parties_may_send_a_large_frame_before_they_receive(channels: list[
 def test_both_parties_may_send_more_than_all_limits_before_they_receive(
     channels: list[Channel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tls, "OUTBOX_LIMIT", MB)
-    monkeypatch.setattr(tls, "INBOX_LIMIT", MB)
+    monkeypatch.setattr("ppaurora.channel.tls.transport.OUTBOX_LIMIT", MB)
+    monkeypatch.setattr("ppaurora.channel.tls.transport.INBOX_LIMIT", MB)
     both_proxies_speak_first(channels, [MB] * (most_bytes_in_flight() // MB + 8))
 
 
@@ -182,8 +182,8 @@ def test_a_large_frame_blocks_a_plain_socket(connect_tls: Connect) -> None:
 def test_frames_sent_far_ahead_wait_for_a_late_reader(
     channels: list[Channel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tls, "OUTBOX_LIMIT", MB)
-    monkeypatch.setattr(tls, "INBOX_LIMIT", MB)
+    monkeypatch.setattr("ppaurora.channel.tls.transport.OUTBOX_LIMIT", MB)
+    monkeypatch.setattr("ppaurora.channel.tls.transport.INBOX_LIMIT", MB)
     stream = [number.to_bytes(4, "big") * 50_000 for number in range(200)]
 
     def late_reader() -> list[bytes]:
@@ -207,8 +207,8 @@ def test_a_helper_far_ahead_is_held_back(
     """While proxy 0 waits for proxy 1, only so much of the helper's stream is kept for later."""
     frames = most_bytes_in_flight() // MB + 8
     limit = MB if bounded else frames * MB
-    monkeypatch.setattr(tls, "OUTBOX_LIMIT", limit)
-    monkeypatch.setattr(tls, "INBOX_LIMIT", limit)
+    monkeypatch.setattr("ppaurora.channel.tls.transport.OUTBOX_LIMIT", limit)
+    monkeypatch.setattr("ppaurora.channel.tls.transport.INBOX_LIMIT", limit)
     transports = connect_tls()
     transports[HELPER]._timeout = 0.5
     proxy_0, proxy_1, helper = map(Channel, transports)
@@ -253,7 +253,7 @@ def test_a_helper_far_ahead_is_held_back_in_memory(monkeypatch: pytest.MonkeyPat
 def test_empty_frames_count_against_the_limit_too(
     connect_tls: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tls, "INBOX_LIMIT", 10 * HEADER_BYTES)
+    monkeypatch.setattr("ppaurora.channel.tls.transport.INBOX_LIMIT", 10 * HEADER_BYTES)
     proxy_0, _, helper = connect_tls()
     sender, receiver = Channel(helper), Channel(proxy_0)
     for _ in range(100):

@@ -1,0 +1,17 @@
+"""Mutual TLS 1.3 between the parties: who is who, how they connect, how frames travel."""
+
+from ppaurora.channel.tls.connecting import Listener, PassedSockets, connect_parties, listen, pass_socket
+from ppaurora.channel.tls.identity import Identity, peer_pin, tls_context
+from ppaurora.channel.tls.transport import TlsTransport
+
+__all__ = [
+    "Identity",
+    "Listener",
+    "PassedSockets",
+    "TlsTransport",
+    "connect_parties",
+    "listen",
+    "pass_socket",
+    "peer_pin",
+    "tls_context",
+]

@@ -1,0 +1,185 @@
+"""Frames over TLS, on one thread and without blocking sends.
+
+A frame that the kernel does not take at once waits in an outbox. Whenever a party waits, for a
+frame or for room in an outbox, it moves bytes in both directions on all of its links. So two
+parties that both send large frames before they receive cannot block each other, and a server that
+runs ahead of the others is held back by `OUTBOX_LIMIT` and `INBOX_LIMIT`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from ppaurora.channel.base import Buffer
+from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
+from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError
+from ppaurora.servers import Server
+
+OUTBOX_LIMIT = 64 << 20
+INBOX_LIMIT = 64 << 20
+_PIECE = 1 << 18
+_JOIN_BELOW = 1 << 14
+
+
+def reason_of(error: OSError) -> str:
+    """Why a connection failed, as TLS says it or else the system."""
+    return getattr(error, "reason", None) or error.strerror or type(error).__name__
+
+
+class _Link:
+    """One connected peer: bytes waiting to leave, frames that have arrived."""
+
+    def __init__(self, peer: Server, sock: ssl.SSLSocket) -> None:
+        self.peer = peer
+        self.sock = sock
+        self.decoder = FrameDecoder(peer)
+        self.outbox: deque[memoryview] = deque()
+        self.outbox_bytes = 0
+        self.inbox: deque[Frame] = deque()
+        self.inbox_bytes = 0
+        self.end: PeerError | None = None  # why nothing more will arrive
+
+    def queue(self, buffers: Sequence[Buffer]) -> None:
+        """Small buffers leave joined, in one TLS record; large ones piece by piece, uncopied."""
+        views = [memoryview(buffer).cast("B") for buffer in buffers if memoryview(buffer).nbytes]
+        if sum(view.nbytes for view in views) <= _JOIN_BELOW:
+            views = [memoryview(b"".join(views))]
+        for view in views:
+            for start in range(0, view.nbytes, _PIECE):
+                self.outbox.append(view[start : start + _PIECE])
+            self.outbox_bytes += view.nbytes
+
+    def flush(self) -> None:
+        """Hand the kernel what it takes."""
+        while self.outbox:
+            piece = self.outbox[0]
+            try:
+                sent = self.sock.send(piece)
+            except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+                return
+            except OSError as error:
+                self.fill()  # its last words may say why
+                raise (self.end or self._lost()) from error
+            self.outbox_bytes -= sent
+            if sent == piece.nbytes:
+                self.outbox.popleft()
+            else:
+                self.outbox[0] = piece[sent:]
+
+    @property
+    def open_to_more(self) -> bool:
+        """Whether to take what the peer sends.
+
+        There is a limit, but not while the peer owes us room in the outbox: if both sides stopped
+        reading, each would wait for the other for ever.
+        """
+        return self.end is None and (self.inbox_bytes < INBOX_LIMIT or self.outbox_bytes > OUTBOX_LIMIT // 2)
+
+    def fill(self) -> bool:
+        """Take what the kernel has; True if anything arrived."""
+        arrived = False
+        while self.open_to_more:
+            try:
+                count = self.sock.recv_into(self.decoder.space())
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                break
+            except ssl.SSLError as error:
+                self.end = PeerMisbehavedError(
+                    self.peer.title, f"broke the TLS connection: {reason_of(error)}"
+                )
+                break
+            except OSError:
+                count = 0
+            if count == 0:
+                self.end = self._lost()
+                break
+            arrived = True
+            frame = self.decoder.advance(count)
+            if frame is not None:
+                self.inbox.append(frame)
+                self.inbox_bytes += HEADER_BYTES + frame.header.length
+        return arrived
+
+    def take(self) -> Frame:
+        frame = self.inbox.popleft()
+        self.inbox_bytes -= HEADER_BYTES + frame.header.length
+        return frame
+
+    def _lost(self) -> PeerLostError:
+        return PeerLostError(self.peer.title, "closed the connection in the middle of the computation")
+
+    def check_alive(self) -> None:
+        if self.end is not None:
+            raise self.end
+
+
+class TlsTransport:
+    """The connected links of one party."""
+
+    def __init__(self, role: Server, sockets: dict[Server, ssl.SSLSocket], timeout: float) -> None:
+        self.role = role
+        self._timeout = timeout
+        self._links = {peer: _Link(peer, sock) for peer, sock in sockets.items()}
+        self._poll = select.poll()
+        self._by_descriptor: dict[int, _Link] = {}
+        for link in self._links.values():
+            link.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            link.sock.setblocking(False)
+            self._by_descriptor[link.sock.fileno()] = link
+
+    def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
+        link = self._links[to]
+        link.queue(buffers)
+        link.flush()
+        if link.outbox_bytes > OUTBOX_LIMIT:
+            self._wait(link, lambda link: link.outbox_bytes <= OUTBOX_LIMIT // 2, "received nothing")
+
+    def get(self, sender: Server) -> Frame:
+        link = self._links[sender]
+        if not link.inbox:
+            link.fill()
+        if not link.inbox:
+            self._wait(link, lambda link: bool(link.inbox), "sent nothing")
+        return link.take()
+
+    def _wait(self, link: _Link, done: Callable[[_Link], bool], complaint: str) -> None:
+        """Move bytes on all links until the one that we wait for is `done`."""
+        last_sign_of_life = time.monotonic()
+        while not done(link):
+            link.check_alive()
+            wait_for = last_sign_of_life + self._timeout - time.monotonic()
+            if wait_for <= 0:
+                raise PeerTimeoutError(link.peer.title, f"{complaint} for {self._timeout:g} seconds")
+            for descriptor in self._poll_once(wait_for):
+                moving = self._by_descriptor[descriptor]
+                before = moving.outbox_bytes
+                moving.flush()
+                if (moving.fill() or moving.outbox_bytes < before) and moving is link:
+                    last_sign_of_life = time.monotonic()
+
+    def _poll_once(self, seconds: float) -> list[int]:
+        for descriptor, link in self._by_descriptor.items():
+            events = select.POLLOUT if link.outbox else 0
+            if link.open_to_more:
+                events |= select.POLLIN
+            if events:
+                self._poll.register(descriptor, events)
+            else:
+                with contextlib.suppress(KeyError):
+                    self._poll.unregister(descriptor)
+        return [descriptor for descriptor, _ in self._poll.poll(seconds * 1000)]
+
+    def finish(self) -> None:
+        """Wait until the kernel has all that was put; it takes as long as the peers take to read."""
+        for link in self._links.values():
+            self._wait(link, lambda link: not link.outbox, "received nothing")
+
+    def close(self) -> None:
+        for link in self._links.values():
+            link.sock.close()
