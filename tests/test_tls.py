@@ -196,7 +196,7 @@ def is_dropped(stranger: socket.socket) -> bool:
 def test_a_crowd_of_silent_strangers_makes_room_for_the_peers(
     house: House, identities: Identities, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ppaurora.channel.tls.connecting._MOST_GUESTS", 4)
+    monkeypatch.setattr("ppaurora.channel.tls.connecting._MAX_PENDING", 4)
     with ExitStack() as cleanup:
         crowd = [
             cleanup.enter_context(socket.create_connection(house.address, timeout=PATIENCE)) for _ in range(6)

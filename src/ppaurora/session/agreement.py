@@ -7,7 +7,7 @@ others. The key of a pair is HKDF-SHA256 over
     salt:    SHA-256 of the job's hash, the attempt number, everybody's nonces and public keys
     info:    which pair
 
-so a second attempt at the same job never meets a mask of the first, and the other parties cannot
+so a second attempt at the same job never reuses a mask of the first, and the other parties cannot
 compute the key although they contributed to it.
 """
 

@@ -1,6 +1,6 @@
-"""How parties find each other: each connects to those of lower number and accepts those of higher number.
+"""How parties connect: each to those of lower number, while it accepts those of higher number.
 
-Whoever connects is a stranger until its certificate says otherwise.
+Whoever connects is unauthenticated until its certificate shows the key of an expected peer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ppaurora.channel.tls.transport import TlsTransport, reason_of
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.servers import Server
 
-_MOST_GUESTS = 64
+_MAX_PENDING = 64
 
 
 class Listener(Protocol):
@@ -80,11 +80,11 @@ def connect_parties(
         for peer in role.peers:
             if peer < role:
                 links[peer] = _connect(peer, identity, addresses[peer], deadline, server_name)
-        awaited = [peer for peer in role.peers if peer > role]
-        with _Entrance(identity, listener) as entrance:
-            while awaited:
-                peer, sock = entrance.admit(awaited, deadline)
-                awaited.remove(peer)
+        expected = [peer for peer in role.peers if peer > role]
+        with _Acceptor(identity, listener) as acceptor:
+            while expected:
+                peer, sock = acceptor.accept_peer(expected, deadline)
+                expected.remove(peer)
                 links[peer] = sock
     except BaseException:
         for sock in links.values():
@@ -122,18 +122,18 @@ def _connect(
     return sock
 
 
-class _Entrance:
-    """Accepts connections and shakes hands with all of them side by side.
+class _Acceptor:
+    """Accepts connections and advances the handshakes of all that are pending side by side.
 
-    So a stranger who connects and says nothing holds up nobody. When too many stand here, the one
-    that came first has to go: a peer needs but a moment.
+    So a client that connects and says nothing holds up nobody. When too many are pending, the oldest
+    is dropped: a peer's handshake takes but a moment.
     """
 
     def __init__(self, identity: Identity, listener: Listener) -> None:
         self._identity = identity
         self._context = identity.context(ssl.Purpose.CLIENT_AUTH)
         self._listener = listener
-        self._guests: list[ssl.SSLSocket] = []
+        self._pending: list[ssl.SSLSocket] = []
         self._selector = selectors.DefaultSelector()
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ)
@@ -142,61 +142,62 @@ class _Entrance:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for guest in self._guests:
-            guest.close()
+        for connection in self._pending:
+            connection.close()
         self._selector.close()
 
-    def admit(self, awaited: Sequence[Server], deadline: float) -> tuple[Server, ssl.SSLSocket]:
-        """The next connection that proves to be one of the awaited peers; strangers are dropped."""
+    def accept_peer(self, expected: Sequence[Server], deadline: float) -> tuple[Server, ssl.SSLSocket]:
+        """The next connection that authenticates as an expected peer; any other is dropped."""
         while (seconds := deadline - time.monotonic()) > 0:
             for key, _ in self._selector.select(seconds):
                 if key.fileobj is self._listener:
-                    self._welcome()
+                    self._accept()
                     continue
-                guest = next((guest for guest in self._guests if guest is key.fileobj), None)
-                if guest is None or not self._shake_hands(guest):
+                # One that was dropped since the selector reported it is no longer pending.
+                connection = next((one for one in self._pending if one is key.fileobj), None)
+                if connection is None or not self._advance_handshake(connection):
                     continue
-                self._release(guest)
-                peer = self._identity.recognise(guest, awaited)
+                self._forget(connection)
+                peer = self._identity.recognise(connection, expected)
                 if peer is not None:
-                    return peer, guest
-                guest.close()
-        raise PeerTimeoutError(awaited[0].title, "did not connect in time")
+                    return peer, connection
+                connection.close()
+        raise PeerTimeoutError(expected[0].title, "did not connect in time")
 
-    def _welcome(self) -> None:
+    def _accept(self) -> None:
         try:
             raw, _ = self._listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
             return
         raw.setblocking(False)
         try:
-            guest = self._context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
+            connection = self._context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
         except OSError:
             raw.close()
             return
-        self._guests.append(guest)
-        self._selector.register(guest, selectors.EVENT_READ)
-        if len(self._guests) > _MOST_GUESTS:
-            self._dismiss(self._guests[0])
+        self._pending.append(connection)
+        self._selector.register(connection, selectors.EVENT_READ)
+        if len(self._pending) > _MAX_PENDING:
+            self._drop(self._pending[0])
 
-    def _shake_hands(self, guest: ssl.SSLSocket) -> bool:
-        """As far as the handshake goes without waiting; True once it is done."""
+    def _advance_handshake(self, connection: ssl.SSLSocket) -> bool:
+        """As far as it goes without waiting; True once it is done."""
         try:
-            guest.do_handshake()
+            connection.do_handshake()
         except ssl.SSLWantReadError:
-            self._selector.modify(guest, selectors.EVENT_READ)
+            self._selector.modify(connection, selectors.EVENT_READ)
         except ssl.SSLWantWriteError:
-            self._selector.modify(guest, selectors.EVENT_WRITE)
+            self._selector.modify(connection, selectors.EVENT_WRITE)
         except OSError:
-            self._dismiss(guest)
+            self._drop(connection)
         else:
             return True
         return False
 
-    def _release(self, guest: ssl.SSLSocket) -> None:
-        self._guests.remove(guest)
-        self._selector.unregister(guest)
+    def _forget(self, connection: ssl.SSLSocket) -> None:
+        self._pending.remove(connection)
+        self._selector.unregister(connection)
 
-    def _dismiss(self, guest: ssl.SSLSocket) -> None:
-        self._release(guest)
-        guest.close()
+    def _drop(self, connection: ssl.SSLSocket) -> None:
+        self._forget(connection)
+        connection.close()
