@@ -49,6 +49,11 @@ class Stream:
 
     def fill(self, out: NDArray[np.uint64]) -> None:
         """Overwrite a contiguous array with the next words of the stream."""
+        if not out.flags.c_contiguous:
+            # Flattening it would make a copy, and the caller's array would stay unmasked.
+            raise MisuseError(
+                f"a stream fills contiguous arrays, not one of shape {out.shape} and strides {out.strides}"
+            )
         target = out.reshape(-1).view(np.uint8).data
         head = min(len(self._ahead), len(target))
         target[:head] = self._ahead[:head]
