@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ppaurora.channel.base import NO_SESSION
 from ppaurora.channel.frames import Header
 from ppaurora.channel.tls import Identity, TlsTransport, connect_parties, listen
 from ppaurora.suites.role import Role
@@ -45,7 +46,7 @@ def tls_transports(identities: dict[Role, Identity], timeout: float = PATIENCE) 
     return side_by_side(*(lambda role=role: join(role) for role in Role))
 
 
-def frame(payload: bytes = b"", *, session: bytes = bytes(8), sequence: int = 0, depth: int = 1) -> bytes:
+def frame(payload: bytes = b"", *, session: bytes = NO_SESSION, sequence: int = 0, depth: int = 1) -> bytes:
     """A frame as it is on the wire."""
     return Header(depth, session, sequence, len(payload)).pack() + payload
 

@@ -266,11 +266,11 @@ def test_empty_frames_count_against_the_limit_too(
     assert link.inbox_bytes == 0
 
 
-SESSION = b"session1"
+SESSION = b"a session's name"
 
 FAULTS = {
     "another length": (frame(b"12345", session=SESSION), "sent 5 bytes in frame 0 where 4 were due"),
-    "another session": (frame(b"1234", session=b"session2"), "speaks in another session"),
+    "another session": (frame(b"1234", session=b"another's, or so"), "speaks in another session"),
     "no session": (frame(b"1234"), "speaks in another session"),
     "a frame skipped": (
         frame(b"1234", session=SESSION, sequence=1),
@@ -650,17 +650,17 @@ def test_an_unfinished_frame_does_not_come_out(missing: int) -> None:
 
 
 def test_a_header_survives_the_wire() -> None:
-    header = Header(depth=7, session=b"8 bytes!", sequence=(1 << 64) - 1, length=MAX_PAYLOAD_BYTES)
+    header = Header(depth=7, session=b"16 bytes exactly", sequence=(1 << 32) - 1, length=MAX_PAYLOAD_BYTES)
     assert Header.unpack(header.pack(), HELPER) == header
 
 
-@pytest.mark.parametrize("raw", [bytes(HEADER_BYTES), b"PPA2" + bytes(HEADER_BYTES - 4)])
+@pytest.mark.parametrize("raw", [bytes(HEADER_BYTES), b"PPA1" + bytes(HEADER_BYTES - 4)])
 def test_the_decoder_refuses_what_is_not_a_frame(raw: bytes) -> None:
     with pytest.raises(PeerMisbehavedError, match="proxy 0 sent bytes that are not a ppaurora frame"):
         decode(raw, endless([5]))
 
 
 def test_the_decoder_refuses_an_oversized_frame_before_it_makes_room() -> None:
-    raw = Header(1, bytes(8), 0, (1 << 64) - 1).pack()
+    raw = Header(1, bytes(16), 0, (1 << 32) - 1).pack()
     with pytest.raises(PeerMisbehavedError, match="proxy 0 announced"):
         decode(raw, endless([HEADER_BYTES]))

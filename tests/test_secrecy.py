@@ -224,10 +224,10 @@ def things() -> dict[str, tuple[object, list[object]]]:
     planes = Planes(Holder.PROXY_0, components, 64)
     helper_planes = Planes(Holder.HELPER, components[:1], 64)
     result = ResultShare(words)
-    pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 8)
+    pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 16)
     context = Context(Channel(memory_transports(Role)[Role.PROXY_0]), pair_keys)
     raw = planes_share.to_bytes()
-    header = Header(3, b"\x01" * 8, 2, len(raw))
+    header = Header(3, b"\x01" * 16, 2, len(raw))
     payload: Any = bytearray(raw)  # unlike a view, it would show what is in it
     family = StreamFamily(KEY, "k01")
     stream = family.open("masks")

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
+from ppaurora.channel.frames import (
+    HEADER_BYTES,
+    MAX_PAYLOAD_BYTES,
+    MAX_SEQUENCE,
+    SESSION_BYTES,
+    Frame,
+    Header,
+)
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import MisuseError, PeerMisbehavedError
 from ppaurora.servers import Server
 
 Buffer = bytes | bytearray | memoryview
-NO_SESSION = bytes(8)
+NO_SESSION = bytes(SESSION_BYTES)
 
 
 class Transport(Protocol):
@@ -50,8 +57,13 @@ class Channel:
         length = sum(memoryview(part).nbytes for part in payload)
         if length > MAX_PAYLOAD_BYTES:
             raise MisuseError(f"a frame of {length} bytes is above the limit of {MAX_PAYLOAD_BYTES}")
+        sequence = self._sent[to]
+        if sequence > MAX_SEQUENCE:
+            raise MisuseError(
+                f"{to.title} was sent {sequence} frames, as many as can be numbered in one session"
+            )
         depth = self.meter.sent(HEADER_BYTES + length)
-        header = Header(depth, self.session, self._sent[to], length)
+        header = Header(depth, self.session, sequence, length)
         self._sent[to] += 1
         self._transport.put(to, (header.pack(), *payload))
 

@@ -1,10 +1,10 @@
 """The frame: a fixed header, then exactly as many bytes as it announces. No I/O here.
 
-magic     4 bytes   "PPA1"
+magic     4 bytes   "PPA2"
 depth     4 bytes   how many messages led to this one, itself included (for counting rounds)
-session   8 bytes   the session's public name; zeros until the keys are agreed
-sequence  8 bytes   0, 1, 2, ... per direction of a link
-length    8 bytes   of the payload that follows
+session  16 bytes   the session's public name; zeros until the keys are agreed
+sequence  4 bytes   0, 1, 2, ... per direction of a link
+length    4 bytes   of the payload that follows
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import numpy as np
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.servers import Server
 
-_LAYOUT = struct.Struct(">4sI8sQQ")
-_MAGIC = b"PPA1"
+SESSION_BYTES = 16
+_LAYOUT = struct.Struct(f">4sI{SESSION_BYTES}sII")
+_MAGIC = b"PPA2"
 HEADER_BYTES = _LAYOUT.size
 MAX_PAYLOAD_BYTES = 1 << 31
+MAX_SEQUENCE = (1 << 32) - 1
 _MAX_DEPTH = (1 << 32) - 1
 
 

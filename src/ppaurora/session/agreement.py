@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from ppaurora.channel.frames import SESSION_BYTES
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.servers import Server
 
@@ -61,5 +62,5 @@ class SessionSecrets:
             low, high = sorted((me, peer))
             info = b"ppaurora pair key %d%d" % (low, high)
             keys[peer] = HKDF(hashes.SHA256(), 32, salt, info).derive(shared)
-        session = hashlib.sha256(b"ppaurora session\0" + salt).digest()[:8]
+        session = hashlib.sha256(b"ppaurora session\0" + salt).digest()[:SESSION_BYTES]
         return PairKeys(keys, session)
