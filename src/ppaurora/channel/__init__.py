@@ -2,6 +2,6 @@
 
 from ppaurora.channel.base import Channel, Transport
 from ppaurora.channel.memory import memory_transports
-from ppaurora.channel.meter import Cost, Meter
+from ppaurora.channel.meter import Cost, Meter, MeterReading
 
-__all__ = ["Channel", "Cost", "Meter", "Transport", "memory_transports"]
+__all__ = ["Channel", "Cost", "Meter", "MeterReading", "Transport", "memory_transports"]

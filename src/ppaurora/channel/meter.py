@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Cost:
-    """What a step costs all parties together. Bytes include frame headers, not TLS."""
+    """What a step costs, one party or all of them together. Bytes include frame headers, not TLS."""
 
     messages: int = 0
     bytes: int = 0
@@ -23,6 +23,16 @@ class Cost:
     def __mul__(self, times: int) -> Cost:
         """The same step several times in a row."""
         return Cost(self.messages * times, self.bytes * times, self.rounds * times)
+
+
+@dataclass(frozen=True)
+class MeterReading:
+    """What one party counted in a session, in all and by step."""
+
+    rounds: int
+    messages: int
+    bytes: int
+    steps: dict[str, Cost]
 
 
 @dataclass
@@ -79,12 +89,12 @@ class Meter:
     def bytes(self) -> int:
         return sum(tally.bytes for tally in self.steps.values())
 
-    def to_dict(self) -> dict[str, Any]:
+    def reading(self) -> MeterReading:
         """Everything counted; to be called outside of any step."""
         self._tally(self._step).rounds = self.depth - self._inner_rounds
-        return {
-            "rounds": self.depth,
-            "messages": self.messages,
-            "bytes": self.bytes,
-            "steps": {name: asdict(tally) for name, tally in self.steps.items()},
-        }
+        steps = {name: Cost(tally.messages, tally.bytes, tally.rounds) for name, tally in self.steps.items()}
+        return MeterReading(self.depth, self.messages, self.bytes, steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reading as plain values, for JSON."""
+        return asdict(self.reading())
