@@ -1,4 +1,4 @@
-"""Exact pooled AUROC and AUPR over several owners' samples, computed on shares by three servers."""
+"""Exact pooled AUROC and AUPR over several owners' samples, computed on shares by servers that see none of it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from ppaurora.errors import (
     UnsortedListError,
 )
 from ppaurora.evaluation import evaluate
+from ppaurora.metrics import METRICS
 from ppaurora.report import Report, RunCost
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "METRICS",
     "DataError",
     "InputError",
     "NotReleasedError",

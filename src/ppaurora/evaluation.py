@@ -1,30 +1,29 @@
-"""The whole way of the data in one call, with the three servers embedded on this machine."""
+"""The whole way of the data in one call, with all servers embedded on this machine."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.shaped import Network
+from ppaurora.data import Samples, check_samples
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
-from ppaurora.owner import Samples, check_samples, combine, least_key_bits, prepare, split
-from ppaurora.party.job import Job
+from ppaurora.metrics import DEFAULT_METRICS
 from ppaurora.party.run import Outcome, take_part
+from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 from ppaurora.report import Report, RunCost
 from ppaurora.servers import Server
 from ppaurora.session import Progress, no_progress
 from ppaurora.sharing.stages import InputShare
-from ppaurora.suites.role import Role
+from ppaurora.terms import Job, Limits, Terms
 
 TRANSPORTS = ("memory", "tls")
-DEFAULT_METRICS = ("auroc", "aupr")
-PAPER_KEY_BITS = 64  # keys of 62 bits, shared modulo 2^64
 MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
 
 
@@ -32,29 +31,55 @@ def evaluate(
     owners: Sequence[tuple[ArrayLike, ArrayLike]],
     *,
     metrics: Sequence[str] = DEFAULT_METRICS,
-    protocol: str = "fast",
-    delta: int = 1,
-    key_bits: int | None = None,
+    protocol: str = DEFAULT_PROTOCOL,
     transport: str = "memory",
     pos_label: object | None = None,
     progress: Progress | None = None,
     timeout: float = 120.0,
     network: Network | None = None,
+    **parameters: Any,
 ) -> Report:
     """Evaluate a model on several owners' samples together.
 
-    owners      one (y_true, y_score) per owner, as scikit-learn's metrics take them
-    metrics     any of "auroc", "aupr" (trapezoids), "ap" (average precision), "auroc_no_ties" (as if
-                no scores were equal)
-    protocol    "fast": any finite scores; "paper": as in the paper ppAURORA, scores in [0, 1]
-    delta       for "paper": how many records move per shuffling; odd. 1 opens nothing, larger
-                values open comparisons to the servers; less traffic, more rounds
-    key_bits    for "fast": 32, exact for float32 scores only, or 64; by default what the data needs
-    transport   "memory": three threads; "tls": three processes, mutual TLS on loopback
-    pos_label   the label of the positive class, if labels are not 0/1 or true/false
-    progress    called with (step, done, total) during long work
-    timeout     seconds a server waits for a silent peer before it gives up
-    network     a slower network between the servers, to measure with
+    Parameters
+    ----------
+    owners
+        One `(y_true, y_score)` per owner, as scikit-learn's metrics take them.
+    metrics
+        Names of metrics; `ppaurora.METRICS` describes them.
+    protocol
+        "fast": any finite scores, the servers learn nothing. "paper": as in the paper ppAURORA, scores
+        from 0 to 1, slower, and the servers learn more.
+    transport
+        "memory": servers as threads; "tls": as processes, with mutual TLS on loopback.
+    pos_label
+        The label of the positive class, if labels are not 0/1 or true/false.
+    progress
+        Called with (step, done, total) during long work.
+    timeout
+        Seconds a server waits for a silent peer before it gives up.
+    network
+        A slower network between the servers, to measure with.
+    **parameters
+        Of the protocol. "fast": `key_bits`, 32 (exact for float32 scores only) or 64; by default what
+        the data needs. "paper": `delta`, odd, how many records move per shuffling; with values above 1
+        the proxies learn some comparisons of scores.
+
+    Returns
+    -------
+    Report
+        The metrics, by name and as attributes, and what they cost.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> hospital_a = ([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2])
+    >>> hospital_b = ([0, 1, 0], [0.3, 0.6, 0.6])
+    >>> report = ppaurora.evaluate([hospital_a, hospital_b], metrics=["auroc"])
+    >>> report.auroc
+    0.9583333333333334
+    >>> report.openings  # values that servers learnt
+    {}
     """
     samples = []
     for number, owner in enumerate(owners, start=1):
@@ -67,8 +92,7 @@ def evaluate(
         samples,
         metrics=metrics,
         protocol=protocol,
-        delta=delta,
-        key_bits=key_bits,
+        parameters=parameters,
         transport=transport,
         progress=no_progress if progress is None else progress,
         timeout=timeout,
@@ -81,8 +105,7 @@ def evaluate_samples(
     *,
     metrics: Sequence[str],
     protocol: str,
-    delta: int,
-    key_bits: int | None,
+    parameters: Mapping[str, Any],
     transport: str,
     progress: Progress,
     timeout: float,
@@ -93,35 +116,23 @@ def evaluate_samples(
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
     names = _metric_names(metrics)
     _check_timeout(timeout)
-    delta = _whole_number(delta, "delta must be an odd number, 1 or larger")
-    if key_bits is not None:
-        key_bits = _whole_number(key_bits, "keys have 32 or 64 bits")
-        if protocol == "paper" and key_bits != PAPER_KEY_BITS:
-            raise InputError("the key width is for the protocol 'fast'; 'paper' has only one")
-    elif protocol == "paper":
-        key_bits = PAPER_KEY_BITS
-    else:
-        key_bits = least_key_bits(owners)
-    job = Job(tuple(len(samples) for samples in owners), names, protocol, key_bits, delta)
-    shares = [split(prepare(samples, protocol, key_bits), protocol, key_bits) for samples in owners]
-    inputs: dict[Role, Sequence[InputShare]] = {
-        Role.PROXY_0: [share for share, _ in shares],
-        Role.PROXY_1: [share for _, share in shares],
-    }
+    chosen: Protocol = find_protocol(protocol).fitting(owners, **parameters)
+    terms = Terms(metrics=names, protocol=chosen, limits=Limits(samples_per_owner=MOST_SAMPLES))
+    job = Job(terms=terms, sizes=tuple(len(samples) for samples in owners))
+    shares = [chosen.split(chosen.prepare(samples)) for samples in owners]
+    inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     run = run_in_processes if transport == "tls" else _run_in_threads
     outcomes = run(job, inputs, progress, timeout, network)
-    result_shares = [outcome.result for outcome in outcomes if outcome.result is not None]
-    checked = [samples.source for samples in owners] if job.checks_order else []
+    parts = [outcomes[server].parts[0] for server in chosen.result_servers]
     return Report(
-        metrics=combine(result_shares, job.metrics, checked),
+        metrics=chosen.combine(parts, names, [samples.source for samples in owners]),
         owners=len(job.sizes),
         samples=sum(job.sizes),
-        protocol=job.protocol,
-        delta=job.delta,
-        key_bits=job.key_bits,
+        protocol=chosen.name,
+        parameters=chosen.settings(),
         transport=transport,
-        cost=RunCost.of(outcomes),
-        openings=outcomes[Role.PROXY_0].openings,
+        cost=RunCost.of(chosen.servers, outcomes),
+        openings=outcomes[chosen.leader].openings,
     )
 
 
@@ -144,24 +155,18 @@ def _check_timeout(timeout: Any) -> None:
         raise InputError(f"the timeout must be above 0 and at most {MOST_SECONDS_OF_SILENCE} seconds")
 
 
-def _whole_number(value: Any, expected: str) -> int:
-    try:
-        return int(operator.index(value))
-    except TypeError:
-        raise InputError(f"{expected}, not {value!r}") from None
-
-
 def _run_in_threads(
     job: Job,
-    inputs: dict[Role, Sequence[InputShare]],
+    inputs: Mapping[Server, Sequence[InputShare]],
     progress: Progress,
     timeout: float,
     network: Network | None = None,
 ) -> list[Outcome]:
-    transports = memory_transports(Role, timeout)
+    protocol = job.terms.protocol
+    transports = memory_transports(protocol.servers, timeout)
 
-    def party(role: Server) -> Outcome:
-        watched = progress if role is Role.PROXY_0 else no_progress
-        return take_part(transports[role], job, inputs.get(Role(role), ()), watched, network)
+    def party(server: Server) -> Outcome:
+        watched = progress if server is protocol.leader else no_progress
+        return take_part(transports[server], job, inputs.get(server, ()), watched, network)
 
     return run_in_threads(party, transports)

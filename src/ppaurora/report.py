@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ppaurora.metrics import METRICS
 from ppaurora.party.run import Outcome
-from ppaurora.suites.role import Role
+from ppaurora.servers import Server
 
 
 @dataclass(frozen=True)
 class RunCost:
-    """What the computation took once the three servers were connected.
+    """What the computation took once the servers were connected.
 
     Bytes are what all parties handed to their channels, frame headers included, TLS overhead not.
     Rounds are the longest chain of dependent messages. Peak memory is a server's, or of the whole
@@ -31,24 +32,23 @@ class RunCost:
     rounds_by_step: dict[str, int]
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> RunCost:
+    def of(cls, servers: type[Server], outcomes: Sequence[Outcome]) -> RunCost:
         meters = [outcome.meter for outcome in outcomes]
         by_step: Counter[str] = Counter()
         for meter in meters:
-            by_step.update({step: tally["bytes"] for step, tally in meter["steps"].items()})
-
-        def rounds_of(step: str) -> int:
-            return max(int(meter["steps"][step]["rounds"]) for meter in meters if step in meter["steps"])
-
+            by_step.update({step: cost.bytes for step, cost in meter.steps.items()})
         return cls(
             seconds=max(outcome.seconds for outcome in outcomes),
-            bytes=sum(meter["bytes"] for meter in meters),
-            rounds=max(meter["rounds"] for meter in meters),
-            messages=sum(meter["messages"] for meter in meters),
-            bytes_by_party={role.title: meters[role]["bytes"] for role in Role},
-            peak_bytes_by_party={role.title: outcomes[role].peak_bytes for role in Role},
+            bytes=sum(meter.bytes for meter in meters),
+            rounds=max(meter.rounds for meter in meters),
+            messages=sum(meter.messages for meter in meters),
+            bytes_by_party={server.title: meters[server].bytes for server in servers},
+            peak_bytes_by_party={server.title: outcomes[server].peak_bytes for server in servers},
             bytes_by_step=dict(by_step),
-            rounds_by_step={name: rounds_of(name) for name in by_step},
+            rounds_by_step={
+                step: max(meter.steps[step].rounds for meter in meters if step in meter.steps)
+                for step in by_step
+            },
         )
 
 
@@ -57,29 +57,25 @@ class MetricValues:
 
     metrics: dict[str, float]
 
-    def _metric(self, name: str) -> float:
+    def __getattr__(self, name: str) -> float:
+        if name not in METRICS:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         if name not in self.metrics:
             raise AttributeError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
         return self.metrics[name]
 
-    @property
-    def auroc(self) -> float:
-        return self._metric("auroc")
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.metrics]
 
-    @property
-    def auroc_no_ties(self) -> float:
-        return self._metric("auroc_no_ties")
+    def shown(self) -> list[tuple[str, str]]:
+        """Names and values, for people."""
+        return [(name, METRICS[name].shown(value)) for name, value in self.metrics.items()]
 
-    @property
-    def aupr(self) -> float:
-        return self._metric("aupr")
-
-    @property
-    def ap(self) -> float:
-        return self._metric("ap")
+    def _in_short(self) -> str:
+        return ", ".join(f"{name}={value:.6g}" for name, value in self.metrics.items())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report(MetricValues):
     """The metrics on everyone's samples together, and what they cost."""
 
@@ -87,15 +83,13 @@ class Report(MetricValues):
     owners: int
     samples: int
     protocol: str
-    delta: int
-    key_bits: int
+    parameters: dict[str, Any]  # of the protocol
     transport: str
     cost: RunCost
     openings: dict[str, int]
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value:.6g}" for name, value in self.metrics.items())
-        return f"<Report {values}; {self.samples} samples of {self.owners} owners, protocol {self.protocol}>"
+        return f"<Report {self._in_short()}; {self.samples} samples of {self.owners} owners, {self.protocol}>"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

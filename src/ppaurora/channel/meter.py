@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,3 @@ class Meter:
         self._tally(self._step).rounds = self.depth - self._inner_rounds
         steps = {name: Cost(tally.messages, tally.bytes, tally.rounds) for name, tally in self.steps.items()}
         return MeterReading(self.depth, self.messages, self.bytes, steps)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The reading as plain values, for JSON."""
-        return asdict(self.reading())

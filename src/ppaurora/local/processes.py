@@ -1,36 +1,31 @@
-"""Three parties as three processes on this machine, talking over mutual TLS on loopback.
+"""All servers as processes on this machine, talking over mutual TLS on loopback.
 
-They are started as `python -m ppaurora.party`, so this works from a notebook, a REPL or a script
-without a main guard. Whatever ends the driver ends them: an error, Ctrl-C, or a kill.
+They are started as `python -m`, so this works from a notebook, a REPL or a script without a main guard.
+Whatever ends this process ends them: an error, Ctrl-C, or a kill.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
+import functools
 import queue
-import subprocess
 import tempfile
-import threading
 import time
-from collections.abc import Container, Sequence
-from dataclasses import asdict
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
 
 from ppaurora.channel.shaped import Network
+from ppaurora.channel.tls import listen
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
-from ppaurora.party.driven import Meeting, start_server, told_error
-from ppaurora.party.job import Job
+from ppaurora.messages.process import AnyEvent, Failed, Finished, Order, Progressed
+from ppaurora.party.driver import ServerProcess, links_for
 from ppaurora.party.run import Outcome
+from ppaurora.protocols import Protocol
 from ppaurora.servers import Server
 from ppaurora.session import Progress
-from ppaurora.sharing.stages import InputShare, ResultShare
-from ppaurora.suites.role import Role
+from ppaurora.sharing.stages import InputShare
+from ppaurora.terms import Job
 
 _SECONDS_TO_START = 30.0
 _SECONDS_FOR_LAST_WORDS = 2.0
@@ -38,157 +33,121 @@ _SECONDS_FOR_LAST_WORDS = 2.0
 
 def run_in_processes(
     job: Job,
-    inputs: dict[Role, Sequence[InputShare]],
+    inputs: Mapping[Server, Sequence[InputShare]],
     progress: Progress,
     timeout: float,
     network: Network | None = None,
 ) -> list[Outcome]:
-    """One outcome per role, or the error that stopped the run."""
+    """One outcome per server, or the error that stopped the run."""
+    protocol = job.terms.protocol
     with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
-        identities = make_identities(Path(folder), Role)
-        parties = _Parties()
+        identities = make_identities(Path(folder), protocol.servers)
+        processes = LocalProcesses(protocol)
         try:
-            parties.start()
-            ports = parties.ports(max(timeout, _SECONDS_TO_START))
-            addresses: dict[Server, tuple[str, int]] = {
-                role: ("127.0.0.1", port) for role, port in ports.items()
-            }
-            for role in Role:
-                order = {
-                    "job": job.to_json(),
-                    "meeting": Meeting(identities[role], addresses, timeout).to_dict(),
-                    "network": None if network is None else asdict(network),
-                }
-                parties.order(role, order, inputs.get(role, ()))
-            return parties.outcomes(progress, timeout)
+            processes.start()
+            for server in protocol.servers:
+                order = Order(
+                    job=job,
+                    server=server.file_name,
+                    links=links_for(
+                        identities[server],
+                        processes.addresses,
+                        timeout,
+                        processes.entrances[server],
+                        passed=False,
+                    ),
+                    network=network,
+                )
+                processes.order(server, order, inputs.get(server, ()))
+            return processes.outcomes(progress, timeout)
         finally:
-            parties.stop()
+            processes.stop()
 
 
-class _Parties:
-    """The three child processes and what they say."""
+class LocalProcesses:
+    """The server processes of one run, and what they say."""
 
-    def __init__(self) -> None:
-        self._processes: dict[Role, subprocess.Popen[bytes]] = {}
-        self._events: queue.Queue[tuple[Role, dict[str, Any] | None]] = queue.Queue()
-        self._last_heard: dict[Role, float] = {}
-        self._couriers: list[threading.Thread] = []
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._processes: dict[Server, ServerProcess] = {}
+        self._events: queue.Queue[tuple[Server, AnyEvent | None]] = queue.Queue()
+        self._last_heard: dict[Server, float] = {}
+        self._patience = dict.fromkeys(protocol.servers, _SECONDS_TO_START)
+        self._listeners = {server: listen() for server in protocol.servers}
+        self.entrances = {server: listener.fileno() for server, listener in self._listeners.items()}
+        self.addresses = {
+            server: ("127.0.0.1", int(listener.getsockname()[1]))
+            for server, listener in self._listeners.items()
+        }
 
     def start(self) -> None:
-        for role in Role:
-            process = start_server(
-                "ppaurora.party", role.title, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-            self._processes[role] = process
-            self._last_heard[role] = time.monotonic()
-            threading.Thread(target=self._listen, args=(role, process), daemon=True).start()
+        for server, entrance in self.entrances.items():
+            hear = functools.partial(self._hear, server)
+            self._processes[server] = ServerProcess(self._protocol.process, server.title, hear, entrance)
+            self._last_heard[server] = time.monotonic()
 
-    def _listen(self, role: Role, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None  # noqa: S101
-        with process.stdout as lines:
-            for line in lines:
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    break
-                self._events.put((role, event))
-        self._events.put((role, None))
+    def _hear(self, server: Server, event: AnyEvent | None) -> None:
+        self._events.put((server, event))
 
-    def _next_event(self, heard_out: Container[Role], timeout: float) -> tuple[Role, dict[str, Any] | None]:
-        """What any server says next; all but those heard out must say something every `timeout` seconds."""
-        quietest = min((role for role in Role if role not in heard_out), key=self._last_heard.__getitem__)
-        patience = self._last_heard[quietest] + timeout - time.monotonic()
+    def order(self, server: Server, order: Order, shares: Sequence[InputShare]) -> None:
+        self._processes[server].order(order, [share.to_bytes() for share in shares])
+
+    def _next_event(self, heard_out: Container[Server], timeout: float) -> tuple[Server, AnyEvent | None]:
+        """What any server says next; all but those heard out must say something every `timeout` seconds.
+
+        One that has not said anything yet may take longer, for it has to start.
+        """
+
+        def deadline(server: Server) -> float:
+            return self._last_heard[server] + max(timeout, self._patience[server])
+
+        quietest = min((server for server in self._processes if server not in heard_out), key=deadline)
         try:
-            role, event = self._events.get(timeout=max(patience, 0))
+            server, event = self._events.get(timeout=max(deadline(quietest) - time.monotonic(), 0))
         except queue.Empty:
+            seconds = max(timeout, self._patience[quietest])
             raise PartyFailedError(
-                f"{quietest.title} gave no sign of life for {timeout:g} seconds; the run was stopped"
+                f"{quietest.title} gave no sign of life for {seconds:g} seconds; the run was stopped"
             ) from None
-        self._last_heard[role] = time.monotonic()
-        return role, event
-
-    def ports(self, timeout: float) -> dict[Role, int]:
-        ports: dict[Role, int] = {}
-        while len(ports) < len(Role):
-            role, event = self._next_event(ports, timeout)
-            if event is None or event["event"] != "listening":
-                raise self._failure(role, event)
-            ports[role] = event["port"]
-        return ports
-
-    def order(self, role: Role, order: dict[str, Any], shares: Sequence[InputShare]) -> None:
-        """Returns at once: a server that does not read its order must not hold up the driver."""
-        commands = self._processes[role].stdin
-        assert commands is not None  # noqa: S101
-        parcel = [json.dumps(order).encode() + b"\n", *(share.to_bytes() for share in shares)]
-        courier = threading.Thread(target=_deliver, args=(commands, parcel), daemon=True)
-        self._couriers.append(courier)
-        self._last_heard[role] = time.monotonic()  # it had nothing to say before
-        courier.start()
+        self._last_heard[server] = time.monotonic()
+        self._patience[server] = 0.0
+        return server, event
 
     def outcomes(self, progress: Progress, timeout: float) -> list[Outcome]:
-        outcomes: dict[Role, Outcome] = {}
-        while len(outcomes) < len(Role):
-            role, event = self._next_event(outcomes, timeout)
-            if event is None and role in outcomes:
-                continue
-            if event is None or event["event"] == "error":
-                raise self._root_cause(self._failure(role, event), role)
-            if event["event"] == "progress" and role is Role.PROXY_0:
-                progress(event["step"], event["done"], event["total"])
-            if event["event"] == "outcome":
-                words = event["result"]
-                result = None if words is None else ResultShare(np.array(words, dtype=np.uint64))
-                outcomes[role] = Outcome(
-                    result, (), event["seconds"], event["meter"], event["openings"], event["peak_bytes"]
-                )
-        return [outcomes[role] for role in Role]
+        outcomes: dict[Server, Outcome] = {}
+        while len(outcomes) < len(self._processes):
+            server, event = self._next_event(outcomes, timeout)
+            match event:
+                case None if server in outcomes:
+                    pass
+                case None | Failed():
+                    raise self._root_cause(self._processes[server].failure(event), server)
+                case Progressed() if server is self._protocol.leader:
+                    progress(event.step, event.done, event.total)
+                case Finished():
+                    outcomes[server] = Outcome(
+                        event.parts, event.seconds, event.meter, event.openings, event.peak_bytes
+                    )
+        return [outcomes[server] for server in self._protocol.servers]
 
-    def _root_cause(self, failure: PpauroraError, reporter: Role) -> BaseException:
+    def _root_cause(self, failure: PpauroraError, reporter: Server) -> BaseException:
         """Who lost a peer only echoes what happened there: hear the others before blaming anyone."""
-        failures: dict[Server, PpauroraError] = {reporter: failure}
+        failures = {reporter: failure}
         deadline = time.monotonic() + _SECONDS_FOR_LAST_WORDS
-        while isinstance(root_cause(failures), PeerError) and len(failures) < len(Role):
+        while isinstance(root_cause(failures), PeerError) and len(failures) < len(self._processes):
             try:
-                role, event = self._events.get(timeout=max(deadline - time.monotonic(), 0))
+                server, event = self._events.get(timeout=max(deadline - time.monotonic(), 0))
             except queue.Empty:
                 break
-            if role not in failures and (event is None or event["event"] == "error"):
-                failures[role] = self._failure(role, event)
+            if server not in failures and (event is None or isinstance(event, Failed)):
+                failures[server] = self._processes[server].failure(event)
         return root_cause(failures)
 
-    def _failure(self, role: Role, event: dict[str, Any] | None) -> PpauroraError:
-        if event is None:
-            how = self._end_of(self._processes[role])
-            return PartyFailedError(
-                f"{role.title} {how} before it was done; the run was stopped (see more with PPAURORA_DEBUG=1)"
-            )
-        return told_error(event, role.title)
-
-    @staticmethod
-    def _end_of(process: subprocess.Popen[bytes]) -> str:
-        try:
-            code = process.wait(_SECONDS_FOR_LAST_WORDS)
-        except subprocess.TimeoutExpired:
-            return "could no longer be understood"
-        return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-
     def stop(self) -> None:
-        """No process is left behind."""
+        """No process is left behind, and no socket."""
         for process in self._processes.values():
             process.kill()
-        for courier in self._couriers:
-            courier.join()
         for process in self._processes.values():
-            process.wait()
-            if process.stdin is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.close()
-
-
-def _deliver(commands: IO[bytes], parcel: Sequence[bytes]) -> None:
-    # That a server has gone is heard on its other pipe.
-    with contextlib.suppress(BrokenPipeError):
-        for part in parcel:
-            commands.write(part)
-        commands.flush()
+            process.close()
+        for listener in self._listeners.values():
+            listener.close()

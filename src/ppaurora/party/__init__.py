@@ -1,1 +1,1 @@
-"""One of the three servers: its role, its context, and the run of a job."""
+"""One of the servers: its run of a job, and the process that it runs in."""

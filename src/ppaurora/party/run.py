@@ -1,4 +1,4 @@
-"""What a party reports when it is done."""
+"""One server's run of a job, and what it reports when it is done."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ppaurora.channel.base import Transport
+from ppaurora.channel.meter import MeterReading
 from ppaurora.channel.shaped import Network, ShapedTransport
-from ppaurora.party.job import Job, run_job
-from ppaurora.session import Context, Progress, no_progress, open_session, throttled
+from ppaurora.session import Progress, no_progress, open_session, throttled
 from ppaurora.sharing.stages import InputShare, ResultShare
-from ppaurora.suites.role import Role
+from ppaurora.terms import Job
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A party's share of the result and what the run cost it."""
+    """A server's parts of the result, one for every recipient, and what the run cost it."""
 
-    result: ResultShare | None
-    releases: tuple[ResultShare, ...]  # the result again, in fresh parts for every recipient
+    parts: tuple[ResultShare, ...]
     seconds: float
-    meter: dict[str, Any]
+    meter: MeterReading
     openings: dict[str, int]
-    peak_bytes: int  # of the process, so of all parties where they are threads
+    peak_bytes: int  # of the process, so of all servers where they are threads
 
 
 def take_part(
@@ -38,7 +36,7 @@ def take_part(
     *,
     study: bytes = b"",
     attempt: int = 1,
-    recipients: int = 0,
+    recipients: int = 1,
     announce: Callable[[bytes], None] | None = None,
 ) -> Outcome:
     """Open a session and run the job in it, over a slower network if one is given.
@@ -52,24 +50,9 @@ def take_part(
     if announce is not None:
         announce(context.channel.session)
     start = time.perf_counter()
-    result = run_job(context, job, inputs)
+    parts = job.terms.protocol.run(context, job.terms.metrics, job.sizes, inputs, recipients)
     seconds = time.perf_counter() - start
-    releases = () if result is None else reshare(context, result, recipients)
-    return Outcome(result, releases, seconds, context.meter.to_dict(), dict(context.openings), peak_memory())
-
-
-def reshare(context: Context, result: ResultShare, recipients: int) -> tuple[ResultShare, ...]:
-    """A proxy's part of the same result for every recipient, made fresh with common randomness.
-
-    So what one recipient gets from one proxy does not fit what another gets from the other.
-    """
-    role = Role(context.role)
-    pads = context.stream(role.other_proxy, "release")
-    releases = []
-    for _ in range(recipients):
-        pad = pads.words(result.words.shape)
-        releases.append(ResultShare(result.words + pad if role is Role.PROXY_0 else result.words - pad))
-    return tuple(releases)
+    return Outcome(parts, seconds, context.meter.reading(), dict(context.openings), peak_memory())
 
 
 def peak_memory() -> int:

@@ -60,7 +60,7 @@ class SessionSecrets:
             except ValueError:
                 raise PeerMisbehavedError(peer.title, "sent a public key of no honest party") from None
             low, high = sorted((me, peer))
-            info = b"ppaurora pair key %d%d" % (low, high)
+            info = b"ppaurora pair key %d %d" % (low, high)
             keys[peer] = HKDF(hashes.SHA256(), 32, salt, info).derive(shared)
         session = hashlib.sha256(b"ppaurora session\0" + salt).digest()[:SESSION_BYTES]
         return PairKeys(keys, session)

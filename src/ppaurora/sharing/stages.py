@@ -1,9 +1,10 @@
-"""What goes from an owner to a proxy, and what comes back. None of it prints its contents."""
+"""What goes from an owner to a server, and what comes back. None of it prints its contents."""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 from ppaurora.sharing.algebra import BITS, RING
 from ppaurora.sharing.planes import word_count
@@ -11,7 +12,7 @@ from ppaurora.sharing.shares import Bytes, Words
 
 
 class InputShare(Protocol):
-    """One proxy's part of an owner's list."""
+    """One server's part of an owner's list."""
 
     def __len__(self) -> int: ...
 
@@ -64,8 +65,35 @@ class AdditiveShare:
         return RING.wire_bytes(size) + BITS.wire_bytes(size)
 
 
-@dataclass(frozen=True)
 class ResultShare:
-    """One proxy's part of the result: rows of mantissas and exponents, a flag and then the metrics."""
+    """One server's part of the result: rows of mantissas and exponents, one column per number.
 
-    words: Words = field(repr=False)
+    As bytes: the mantissas, then the exponents, eight bytes each, little endian. In JSON: those bytes in
+    base64. There is no other encoding between a server's computation and the owner.
+    """
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+
+    def __repr__(self) -> str:
+        return f"<ResultShare of {self.words.shape[-1]} columns>"
+
+    def to_bytes(self) -> bytes:
+        return bytes(RING.to_wire(self.words))
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Self:
+        if not raw or len(raw) % RING.wire_bytes(2):
+            raise ValueError("a part of a result has two rows of words")
+        return cls(RING.from_wire(memoryview(raw), (2, len(raw) // RING.wire_bytes(2))))
+
+    def to_plain(self) -> str:
+        return base64.b64encode(self.to_bytes()).decode()
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Self:
+        if not isinstance(plain, str):
+            raise ValueError("a part of a result is a text")  # noqa: TRY004 (models want a ValueError)
+        return cls.from_bytes(base64.b64decode(plain, validate=True))

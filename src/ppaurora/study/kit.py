@@ -16,18 +16,19 @@ import ssl
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from ppaurora.certificates import pin_of_pem, read_pem
 from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.errors import InputError
 from ppaurora.files import replace_file
+from ppaurora.models import StrictModel
 from ppaurora.servers import Server
-from ppaurora.study.checking import StrictModel
-from ppaurora.study.manifest import Address, Manifest, Name, kit_name
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.names import Address, Name
 from ppaurora.study.plan import read_toml
-from ppaurora.suites.role import Role
 
 STUDIES = "studies"
 
@@ -38,10 +39,10 @@ class NodeSettings(StrictModel):
     role: str
     listen_nodes: Address
     listen_owners: Address | None = None
-    listen_admin: Address = "127.0.0.1:9464"  # health and metrics, without TLS: keep it local
+    listen_admin: Address = Address("127.0.0.1:9464")  # health and metrics, without TLS: keep it local
     data: str = "data"
-    jobs: int = Field(2, ge=1, le=64)  # attempts at the same time
-    silence_seconds: float = Field(60.0, gt=0, le=86400)
+    jobs: Annotated[int, Meta(ge=1, le=64)] = 2  # attempts at the same time
+    silence_seconds: Annotated[float, Meta(gt=0, le=86400)] = 60.0
 
 
 class OwnerSettings(StrictModel):
@@ -103,20 +104,22 @@ class NodeKit(_Kit):
     @classmethod
     def read(cls, folder: Path) -> NodeKit:
         _expect(folder, "node.toml", "a node's kit")
-        kit = cls(folder, read_toml(NodeSettings, folder / "node.toml"))
-        kit.role  # noqa: B018 (says if there is no such role)
-        if not kit.role.is_helper and kit.settings.listen_owners is None:
-            raise InputError(f"{folder / 'node.toml'}: listen_owners is missing; a proxy needs it")
-        return kit
+        return cls(folder, read_toml(NodeSettings, folder / "node.toml"))
 
     @property
-    def role(self) -> Role:
-        for role in Role:
-            if kit_name(role) == self.settings.role:
-                return role
-        names = ", ".join(kit_name(role) for role in Role)
+    def title(self) -> str:
+        """As people call this node."""
+        return self.settings.role.replace("-", " ")
+
+    def server(self, manifest: Manifest) -> Server:
+        """Which of a study's servers this node is."""
+        for server in manifest.protocol.servers:
+            if server.file_name == self.settings.role:
+                return server
+        names = ", ".join(server.file_name for server in manifest.protocol.servers)
         raise InputError(
-            f"{self.folder / 'node.toml'}: role: there is no '{self.settings.role}'; write {names}"
+            f"{self.folder / 'node.toml'}: role: study {manifest.study} has no '{self.settings.role}'; "
+            f"there are: {names}"
         )
 
     @property
@@ -124,16 +127,21 @@ class NodeKit(_Kit):
         return self.folder / self.settings.data
 
     def identity(self, manifest: Manifest) -> Identity:
-        """To meet the other two nodes of a study."""
-        pins: dict[Server, str] = {peer: manifest.node(peer).pin for peer in self.role.peers}
+        """For the links to the other nodes of a study."""
+        pins = {peer: manifest.node(peer).pin for peer in self.server(manifest).peers}
         return Identity(self.certificate, self.key, manifest.authorities, pins)
 
     def check_own(self, manifest: Manifest) -> None:
-        """Is this node the one that the manifest means?"""
-        if manifest.node(self.role).pin != self.pin:
+        """Is this node the one that the manifest means, and does it listen where it must?"""
+        server = self.server(manifest)
+        if manifest.node(server).pin != self.pin:
             raise InputError(
-                f"study {manifest.study}: the manifest names another key for {self.role.title}; "
+                f"study {manifest.study}: the manifest names another key for {server.title}; "
                 "provision it with this node's certificate"
+            )
+        if manifest.node(server).owners_address is not None and self.settings.listen_owners is None:
+            raise InputError(
+                f"{self.folder / 'node.toml'}: listen_owners is missing; {server.title} needs it"
             )
 
 

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-
-from pydantic import BaseModel
+from typing import Any, TypeVar
 
 from ppaurora.errors import InputError
 from ppaurora.files import read_text
-from ppaurora.study.checking import StrictModel, checked
-from ppaurora.study.manifest import Address, Name, Organisation, Terms
+from ppaurora.metrics import DEFAULT_METRICS, METRICS
+from ppaurora.models import StrictModel, checked
+from ppaurora.protocols import protocols
+from ppaurora.study.names import Address, Name, Organisation
+from ppaurora.terms import Terms
 
-SAMPLE = """\
+
+def _choices(heading: str, described: Mapping[str, str]) -> str:
+    """Lines of a comment, one for each."""
+    return "\n".join([f"# {heading}:", *(f"#   {name}: {text}" for name, text in described.items())])
+
+
+def _parameters() -> str:
+    return "; ".join(
+        f"{name} has {', '.join(protocol.Parameters.__struct_fields__)}"
+        for name, protocol in protocols().items()
+    )
+
+
+SAMPLE = f"""\
 # A study: who evaluates what with whom.
 #
 #   ppaurora provision study.toml --out kits/
@@ -22,13 +38,13 @@ SAMPLE = """\
 
 name = "sepsis-2026"
 
-# Any of: auroc, aupr (trapezoids), ap (average precision), auroc_no_ties.
-metrics = ["auroc", "aupr"]
+{_choices("Any of", {metric.name: metric.description for metric in METRICS.values()})}
+metrics = {json.dumps(DEFAULT_METRICS)}
 
-# "fast" (default), or "paper": ppAURORA as printed, slower, with scores from 0 to 1.
-protocol = "fast"
-
-# 64 serves any scores; 32 is cheaper and serves scores that are float32.
+{_choices("One of", {name: protocol.summary for name, protocol in protocols().items()})}
+# Each has parameters of its own: {_parameters()}
+[protocol]
+name = "fast"
 key_bits = 64
 
 # Three servers, run by three organisations that do not collude.
@@ -76,12 +92,12 @@ retention_days = 30
 class Certified(StrictModel):
     """Whose it is, and the certificate that they bring, if any."""
 
-    organisation: Organisation = ""
+    organisation: Organisation = Organisation("")
     certificate: str | None = None
     authority: str | None = None
 
 
-class PlannedNode(Certified):
+class PlannedNode(Certified, kw_only=True):
     nodes_address: Address
     owners_address: Address | None = None
 
@@ -90,9 +106,9 @@ class PlannedOwner(Certified):
     pass
 
 
-class Plan(Terms):
+class Plan(Terms, kw_only=True):
     name: Name
-    nodes: dict[Literal["proxy-0", "proxy-1", "helper"], PlannedNode]
+    nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]
 
 
@@ -100,7 +116,7 @@ def read_plan(path: Path) -> Plan:
     return read_toml(Plan, path)
 
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T", bound=StrictModel)
 
 
 def read_toml(model: type[T], path: Path) -> T:

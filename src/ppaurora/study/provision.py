@@ -11,11 +11,10 @@ from pathlib import Path
 from ppaurora.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
 from ppaurora.files import write_secret
-from ppaurora.study.checking import checked
 from ppaurora.study.kit import STUDIES
-from ppaurora.study.manifest import Manifest, Node, Owner, kit_name, split_address
+from ppaurora.study.manifest import Manifest, NodeEntry, OwnerEntry
+from ppaurora.study.names import split_address
 from ppaurora.study.plan import Certified, Plan, PlannedNode, read_plan
-from ppaurora.suites.role import Role
 
 LIFETIME = datetime.timedelta(days=3 * 365)
 AUTHORITY_LIFETIME = datetime.timedelta(days=20 * 365)  # it has to outlive what it renews
@@ -41,7 +40,7 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest
     if out.exists():
         raise InputError(f"{out}: exists; name a new folder, so that no kit is overwritten")
     authority = _authority(plan, reuse)
-    names: dict[str, Certified] = {str(name): node for name, node in plan.nodes.items()}
+    names: dict[str, Certified] = dict(plan.nodes)
     names.update(plan.owners)
     if AUTHORITY in names or len(names) != len(plan.nodes) + len(plan.owners):
         raise InputError(f"{plan_path}: an owner may not be called like a node, nor '{AUTHORITY}'")
@@ -94,30 +93,30 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str) -> 
         if days_left(held.certificate) <= 0:
             raise InputError(f"{name}: its certificate has expired; renew it first")
     authorities = sorted({held.authority.decode().strip() for held in credentials.values()})
-    content = {
-        "study": plan.name,
-        "metrics": plan.metrics,
-        "protocol": plan.protocol,
-        "delta": plan.delta,
-        "key_bits": plan.key_bits,
-        "nodes": {
-            name: Node(
-                nodes_address=node.nodes_address,
-                owners_address=node.owners_address,
-                organisation=node.organisation,
-                pin=pins[name],
-            ).model_dump()
-            for name, node in plan.nodes.items()
-        },
-        "owners": [
-            Owner(name=name, organisation=owner.organisation, pin=pins[name]).model_dump()
-            for name, owner in plan.owners.items()
-        ],
-        "authorities": "\n".join(authorities) + "\n",
-        "limits": plan.limits.model_dump(),
-        "release": plan.release.model_dump(),
-    }
-    return checked(Manifest, content, source)
+    try:
+        return Manifest(
+            study=plan.name,
+            metrics=plan.metrics,
+            protocol=plan.protocol,
+            nodes={
+                name: NodeEntry(
+                    nodes_address=node.nodes_address,
+                    owners_address=node.owners_address,
+                    organisation=node.organisation,
+                    pin=pins[name],
+                )
+                for name, node in plan.nodes.items()
+            },
+            owners=tuple(
+                OwnerEntry(name=name, organisation=owner.organisation, pin=pins[name])
+                for name, owner in plan.owners.items()
+            ),
+            authorities="\n".join(authorities) + "\n",
+            limits=plan.limits,
+            release=plan.release,
+        )
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
 
 
 def _write_kit(folder: Path, name: str, plan: Plan, held: _Credentials, manifest: Manifest) -> None:
@@ -142,7 +141,7 @@ def _node_toml(name: str, node: PlannedNode) -> str:
         "# Where this node listens; the study's plan says how others reach it.",
         f'listen_nodes = "0.0.0.0:{split_address(node.nodes_address)[1]}"',
     ]
-    if node.owners_address is not None and name != kit_name(Role.HELPER):
+    if node.owners_address is not None:
         lines.append(f'listen_owners = "0.0.0.0:{split_address(node.owners_address)[1]}"')
     lines += [
         "",

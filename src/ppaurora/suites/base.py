@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.sharing.shares import Holder, Public, RingShare, stack
+from ppaurora.sharing.stages import ResultShare
 
 # A suite's own types, opaque to algorithms: additive shares or bit planes. Both can be measured with
 # len and sliced like lists.
@@ -71,6 +72,17 @@ class Suite(ABC):
     """One party's end of the functionalities."""
 
     holder: Holder
+
+    @abstractmethod
+    def inputs(self, shares: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
+        """Owners' lists, of these sizes, as records; a server that takes no submissions has no shares."""
+
+    @abstractmethod
+    def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
+        """This server's part of a result for every recipient, each made fresh; none if it gets no part.
+
+        So what one recipient gets from one server does not fit what another gets from the other.
+        """
 
     @abstractmethod
     def mul(self, x: RingShare, y: RingShare) -> RingShare:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.sharing.shares import BitShare, Holder, RingShare
+from ppaurora.sharing.stages import AdditiveShare, ResultShare
 from ppaurora.suites.arrays import ArrayRecords, ArraySuite
 
 
@@ -18,6 +19,12 @@ class CleartextSuite(ArraySuite):
 
     def __init__(self) -> None:
         self.openings: Counter[str] = Counter()
+
+    def inputs(self, shares: Sequence[AdditiveShare], sizes: Sequence[int]) -> list[ArrayRecords]:
+        return [ArrayRecords(self._share(one.keys), BitShare(self.holder, one.labels)) for one in shares]
+
+    def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
+        return (ResultShare(x.values),) * recipients
 
     def _share(self, values: NDArray[np.uint64]) -> RingShare:
         return RingShare(self.holder, values)

@@ -20,10 +20,12 @@ from ppaurora.sharing.planes import (
 )
 from ppaurora.sharing.shares import Holder, MaskedShare, Public, RingShare, Words
 from ppaurora.sharing.spans import spans
+from ppaurora.sharing.stages import PlanesShare, ResultShare
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import division, trees
 from ppaurora.suites.bitsliced.gates import Gates, Steps
 from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.release import fresh_parts
 
 _ONE = np.uint64(1)
 _63 = np.uint64(63)
@@ -53,18 +55,16 @@ class BitslicedSuite(Suite):
     def no_records(self) -> PlaneRecords:
         return PlaneRecords(Planes.zeros(self.holder, self.key_bits + 1, 0))
 
-    def inputs(self, shares: Sequence[Words], sizes: Sequence[int]) -> list[PlaneRecords]:
-        """Owners' xor-shared planes in masked form: proxy i shows s_i xor r_i to the other.
-
-        The helper has no shares.
-        """
+    def inputs(self, shares: Sequence[PlanesShare], sizes: Sequence[int]) -> list[PlaneRecords]:
+        """Owners' xor-shared planes in masked form: proxy i shows s_i xor r_i to the other."""
         places = spans(word_count(size) for size in sizes)
         mask = np.empty((self.key_bits + 1, places[-1].stop), dtype=np.uint64)
         self._gates.fresh_mask(mask)
         if self._is_helper:
             data = mask[np.newaxis]
         else:
-            data = np.stack([self._gates.swap_masked_bits(np.concatenate(shares, axis=1) ^ mask), mask])
+            planes = np.concatenate([share.planes for share in shares], axis=1)
+            data = np.stack([self._gates.swap_masked_bits(planes ^ mask), mask])
         return [
             PlaneRecords(Planes(self.holder, keep_lanes(data[..., place], size), size))
             for place, size in zip(places, sizes, strict=True)
@@ -216,10 +216,11 @@ class BitslicedSuite(Suite):
         opened = self._gates.tell_helper(opened)
         return unpack_lanes(opened, len(x)).astype(np.uint64)
 
-    def result_part(self, x: RingShare) -> Words:
-        """A proxy's additive part of a result: m - r_1 and - r_0. The masks are fresh."""
-        part: Words = self._unit * x.values[0] - x.values[1]
-        return part
+    def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
+        """A proxy's additive part of x = m - r is m - r_1 or - r_0."""
+        if self._is_helper:
+            return ()
+        return fresh_parts(self._context, self._unit * x.values[0] - x.values[1], recipients)
 
 
 def _aligned(x: RingShare, y: RingShare) -> tuple[Words, Words]:

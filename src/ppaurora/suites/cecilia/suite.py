@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
 from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
+from ppaurora.sharing.stages import AdditiveShare, ResultShare
 from ppaurora.suites.arrays import ArrayRecords, ArraySuite
 from ppaurora.suites.cecilia import compare, ties
 from ppaurora.suites.cecilia.dealing import Dealing
 from ppaurora.suites.cecilia.residues import RESIDUES
+from ppaurora.suites.release import fresh_parts
 from ppaurora.suites.role import Role
 
 _63 = np.uint64(63)
@@ -55,6 +57,18 @@ class CeciliaSuite(ArraySuite):
 
     def progress(self, step: str, done: int, total: int) -> None:
         self._context.progress(step, done, total)
+
+    def inputs(self, shares: Sequence[AdditiveShare], sizes: Sequence[int]) -> list[ArrayRecords]:
+        """As the owners shared them; the helper's parts are zero."""
+        if self._role.is_helper:
+            return [ArrayRecords.empty(self.holder, size) for size in sizes]
+        return [
+            ArrayRecords(RingShare(self.holder, share.keys), BitShare(self.holder, share.labels))
+            for share in shares
+        ]
+
+    def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
+        return () if self._role.is_helper else fresh_parts(self._context, x.values, recipients)
 
     def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
         """OPENING. The proxies reveal x to each other and, in fresh parts, to the helper.

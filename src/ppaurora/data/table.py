@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ppaurora.errors import DataError, InputError
-from ppaurora.owner.samples import MISSING, MISSING_HINT, Samples, check_finite, labels_from
+from ppaurora.data.samples import MISSING, MISSING_HINT, Samples, check_finite, labels_from
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)

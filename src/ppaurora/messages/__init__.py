@@ -1,0 +1,13 @@
+"""Every message between processes and between machines, as strict types with one codec.
+
+    process     between a server process and the process that started it
+    nodes       between nodes: questions and answers
+    owners      between an owner and a node, and the receipt that an owner keeps
+
+The codec is `ppaurora.models`: JSON, sorted, nothing unknown taken. `test_vectors/` fixes the bytes: a
+change there is a change of the wire format, and needs another VERSION.
+"""
+
+VERSION = 2
+
+__all__ = ["VERSION"]

@@ -1,0 +1,87 @@
+"""Between the nodes of a study: the leader asks, the others answer; one line of JSON each way."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from ppaurora.messages.owners import Digest, Submitted
+from ppaurora.models import StrictModel
+
+AttemptNumber = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+
+
+class Question(StrictModel, tag_field="ask", tag=str.lower):
+    """About one study, by its manifest's hash."""
+
+    study: Digest
+
+
+class Hello(Question):
+    """Is anybody there, and of which version? Any node may ask."""
+
+
+class Ready(Question):
+    """Could an attempt with these submissions begin?"""
+
+    agreed: tuple[Submitted, ...]
+
+
+class Begin(Question):
+    """Begin this attempt; its connections ask for the token."""
+
+    attempt: AttemptNumber
+    token: Token
+    agreed: tuple[Submitted, ...]
+
+
+class Outcome(Question):
+    """What came of an attempt?"""
+
+    attempt: AttemptNumber
+
+
+class Release(Question):
+    """From now on give out the results of this attempt."""
+
+    attempt: AttemptNumber
+
+
+class Stop(Question):
+    """A person has to look."""
+
+    note: str
+
+
+AnyQuestion = Hello | Ready | Begin | Outcome | Release | Stop
+
+
+class Verdict(StrEnum):
+    HELLO = "hello"
+    READY = "ready"
+    NOT_YET = "not yet"  # submissions are missing there
+    BUSY = "busy"
+    MISMATCH = "mismatch"  # it has something else than was asked about
+    CLOSED = "closed"  # the study is over there
+    STALE = "stale"  # the attempt is not the one that counts there
+    BEGUN = "begun"
+    RUNNING = "running"
+    FAILED = "failed"
+    COMPUTED = "computed"
+    RELEASED = "released"
+    STOPPED = "stopped"
+    UNKNOWN_STUDY = "unknown study"
+    UNKNOWN_ATTEMPT = "unknown attempt"
+    REFUSED = "refused"
+    NOT_UNDERSTOOD = "not understood"
+
+
+class Answer(StrictModel):
+    answer: Verdict
+    note: str = ""  # for people
+    last: AttemptNumber = 0  # the last attempt that was begun there
+    version: str = ""
+    protocol_version: int = 0

@@ -1,0 +1,81 @@
+"""Between a server process and the process that started it: an order in, events out, a line of JSON each.
+
+The order comes on the server's standard input, followed by the input shares as raw bytes unless they
+are in files. Events leave on its standard output.
+"""
+
+from __future__ import annotations
+
+from ppaurora.channel.meter import MeterReading
+from ppaurora.channel.shaped import Network
+from ppaurora.models import StrictModel
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.terms import Job
+
+
+class Links(StrictModel):
+    """How a server finds the others and knows them: its own certificate, their pinned keys and addresses."""
+
+    certificate: str
+    key: str
+    authorities: str
+    pins: dict[str, str]  # by server, as its file name is
+    addresses: dict[str, tuple[str, int]]
+    timeout: float
+    server_name: str
+    entrance: int  # descriptor of a listening socket, or of one through which connections are passed
+    passed: bool
+
+
+class Order(StrictModel):
+    """One server's part of one attempt at a job."""
+
+    job: Job
+    server: str
+    links: Links
+    attempt: int = 1
+    study: bytes = b""  # what the session's keys are bound to besides the job
+    recipients: int = 1
+    share_files: tuple[str, ...] | None = None  # None: the shares follow the order, if this server has any
+    network: Network | None = None
+
+
+class Event(StrictModel, tag_field="event", tag=str.lower):
+    """What a server process tells."""
+
+
+class Alive(Event):
+    pass
+
+
+class Progressed(Event):
+    step: str
+    done: int
+    total: int
+
+
+class Opened(Event):
+    """A session with the other servers, by its public name, which no other session has."""
+
+    session: str
+
+
+class Finished(Event):
+    """This server's parts of the result, one for every recipient, and what the run cost it."""
+
+    parts: tuple[ResultShare, ...]
+    seconds: float
+    meter: MeterReading
+    openings: dict[str, int]
+    peak_bytes: int
+
+
+class Failed(Event):
+    """An error, by the name of its class; `peer` is who is to blame, if it is one of the others."""
+
+    kind: str
+    message: str
+    peer: str | None = None
+
+
+AnyEvent = Alive | Progressed | Opened | Finished | Failed

@@ -1,0 +1,50 @@
+"""What a metric is: one entry that says everything about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ppaurora.algorithms.curve import Curve, Quantity
+from ppaurora.errors import InputError
+from ppaurora.sharing.shares import RingShare
+
+
+@dataclass(frozen=True)
+class SecretFraction:
+    """0 <= numerator <= denominator, each a list of one."""
+
+    numerator: RingShare
+    denominator: RingShare
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Everything about a metric. Help texts, the sample plan, reports and documents derive from it."""
+
+    name: str
+    description: str  # what it is, in a few words
+    definition: str  # the same on pooled data in the clear, as people know it
+    reference: Callable[[Any, Any], float]  # ... and as a function of (y_true, y_score)
+    fraction: Callable[[Curve], SecretFraction]  # how it is computed on shares
+    at_ends: tuple[Quantity, ...] = ()  # what that needs at previous ends of tie groups
+    lowest: float = 0.0
+    highest: float = 1.0
+    decimals: int = 12  # as people see it
+
+    def shown(self, value: float) -> str:
+        return f"{value:.{self.decimals}f}"
+
+
+def scikit_learn(function: str) -> Callable[..., Any]:
+    """A function of sklearn.metrics, loaded when it is first called: it takes a second."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            import sklearn.metrics
+        except ImportError:
+            raise InputError("references are scikit-learn's: pip install 'ppaurora[demo]'") from None
+        return getattr(sklearn.metrics, function)(*arguments, **options)
+
+    return call

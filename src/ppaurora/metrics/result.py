@@ -1,0 +1,88 @@
+"""The columns of a result: how the servers compute them on shares, and how an owner reads them.
+
+A column is (mantissa, exponent), the number mantissa / 2^exponent:
+
+    1 if there is a result, else 0
+    every metric that was asked for, or 0 if there is no result
+    where the order of lists is checked, for every owner 1 if its list was sorted, else 0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ppaurora.algorithms.curve import PRECISION_BITS, Curve
+from ppaurora.errors import ProtocolError, UndefinedResultError, UnsortedListError
+from ppaurora.metrics import METRICS
+from ppaurora.sharing.shares import RingShare, Words, concat, stack
+from ppaurora.suites.base import Records, Suite
+
+_MOST_BITS = 200
+
+
+def areas(
+    suite: Suite, records: Records, metrics: Sequence[str], ascents: RingShare | None = None
+) -> RingShare:
+    """Rows of mantissas and exponents.
+
+    There is no result if the merged list has one class only, whichever class it is, or if the owners'
+    lists, of which `ascents` counts the places out of order, were not all sorted.
+    """
+    chosen = [METRICS[name] for name in metrics]
+    with suite.step("curve"):
+        # Each quantity once, in the order in which it is first needed.
+        curve = Curve(suite, records, list(dict.fromkeys(q for metric in chosen for q in metric.at_ends)))
+        fractions = [metric.fraction(curve) for metric in chosen]
+        if ascents is None:
+            defined = suite.is_positive(curve.class_product)
+        else:
+            positive = suite.is_positive(concat([curve.class_product, ascents.sum(), ascents]))
+            defined = suite.mul(positive[:1], 1 - positive[1:2])
+            in_order = 1 - positive[2:]
+    with suite.step("division"):
+        quotients = suite.rounded_quotient(
+            concat([fraction.numerator for fraction in fractions]),
+            concat([fraction.denominator for fraction in fractions]),
+            _denominator_bound(len(records)),
+            leading_zeros=2 * len(records).bit_length(),
+        )
+        first_column = stack([suite.constant(1), suite.constant(0)])
+        released = suite.mul(defined, concat([first_column, quotients]))
+        if ascents is not None:
+            released = concat([released, stack([in_order, in_order * 0])])
+        return released
+
+
+def _denominator_bound(samples: int) -> int:
+    """No metric's denominator is larger: 2·P·N <= n^2 / 2, and 2·P·2^33."""
+    return max(samples * samples // 2, samples * (2 << PRECISION_BITS), 1)
+
+
+def column_count(metrics: Sequence[str], checked: int) -> int:
+    """How many columns there are, with the order of so many lists checked."""
+    return 1 + len(metrics) + checked
+
+
+def read_columns(words: Words, metrics: Sequence[str], checked: Sequence[str]) -> dict[str, float]:
+    """The metrics by name, from the columns put together. `checked` names the owners, where order is checked.
+
+    Servers must not be told how this ends: one that spoiled its part could learn from it.
+    """
+    mantissas, exponents = words.tolist()
+    values_end = 1 + len(metrics)
+    in_order = mantissas[values_end:]
+    are_flags = all(flag <= 1 for flag in in_order) and not any(exponents[values_end:])
+    defined = mantissas[0]
+    highest = [1, *(METRICS[name].highest for name in metrics)]
+    released = zip(mantissas[:values_end], exponents[:values_end], highest, strict=True)
+    fits = all(e <= _MOST_BITS and m <= int(defined * most) << e for m, e, most in released)
+    if defined > 1 or not are_flags or not fits:
+        raise ProtocolError("the two result shares do not belong together")
+    for name, flag in zip(checked, in_order, strict=True):
+        if not flag:
+            raise UnsortedListError(f"{name}: the list that was sent is not sorted; there is no result")
+    if not defined:
+        raise UndefinedResultError("undefined: one class only")
+    values = [math.ldexp(m, -e) for m, e in zip(mantissas, exponents, strict=True)]
+    return dict(zip(metrics, values[1:values_end], strict=True))

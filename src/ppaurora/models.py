@@ -1,0 +1,134 @@
+"""Strict models of everything that comes from outside: files that people write, and messages.
+
+A model refuses what it does not know and converts nothing. Types of our own that are no models take
+part by two methods: `to_plain` gives what JSON can hold, the class method `from_plain` takes it back and
+raises ValueError for what it does not understand.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any, Protocol, Self, TypeVar, get_args, get_type_hints, runtime_checkable
+
+import msgspec
+
+from ppaurora.errors import InputError
+
+
+class StrictModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What it does not know it refuses; nothing is converted."""
+
+
+@runtime_checkable
+class Plain(Protocol):
+    """A type of our own inside models."""
+
+    def to_plain(self) -> Any: ...
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Self: ...
+
+
+M = TypeVar("M")
+
+
+def to_json(value: Any) -> bytes:
+    """On one line."""
+    return msgspec.json.encode(value, enc_hook=_to_plain)
+
+
+def canonical_json(value: Any, indent: int = 0) -> bytes:
+    """Every field written out, and sorted: what is hashed has one text only."""
+    text = msgspec.json.encode(value, enc_hook=_to_plain, order="sorted")
+    return msgspec.json.format(text, indent=indent) if indent else text
+
+
+def from_json(kind: type[M], raw: bytes | str) -> M:
+    """Raises ValueError, which quotes no value, for anything but what `to_json` makes of this kind."""
+    return msgspec.json.decode(raw, type=kind, dec_hook=_from_plain)
+
+
+def to_builtins(value: Any) -> Any:
+    """Dictionaries, lists, texts and numbers."""
+    return msgspec.to_builtins(value, enc_hook=_to_plain)
+
+
+def from_builtins(kind: type[M], content: Any) -> M:
+    return msgspec.convert(content, kind, dec_hook=_from_plain)
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, Plain):
+        return value.to_plain()
+    raise NotImplementedError(f"{type(value).__name__} is no part of a model")
+
+
+def _from_plain(kind: type[Any], plain: Any) -> Any:
+    return kind.from_plain(plain)
+
+
+def checked(kind: type[M], content: Any, source: str = "") -> M:
+    """What a person wrote, as a model; or an error that names the place and what to do."""
+    try:
+        return from_builtins(kind, content)
+    except msgspec.ValidationError as error:
+        place, problem = _locate(kind, content, error)
+        raise InputError(": ".join(filter(None, (source, place, problem)))) from None
+
+
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+
+
+def _locate(kind: Any, content: Any, error: msgspec.ValidationError) -> tuple[str, str]:
+    """The place, with dots, and the problem."""
+    message, _, path = str(error).partition(" - at `$")
+    steps = re.findall(r"\.?([^.\[\]`]+|\[[^\]]*\])", path)
+    place: list[str] = []
+    for number, step in enumerate(steps):
+        if step == "[...]" and isinstance(content, Mapping):
+            # An entry of a dictionary, which the library does not name: the first that is refused.
+            entry, more = _refused_entry(kind, content)
+            return ".".join([*place, entry, *([more[0]] if more[0] else [])]), more[1]
+        name = step.strip("[]")
+        kind = _inner(kind, name)
+        content = content[int(name)] if isinstance(content, list | tuple) else content.get(name)
+        place.append(name if number < len(steps) else "")
+    return _told(kind, place, message)
+
+
+def _refused_entry(kind: Any, content: Mapping[str, Any]) -> tuple[str, tuple[str, str]]:
+    key_kind, value_kind = get_args(kind)
+    for key, value in content.items():
+        for part, of_kind in ((key, key_kind), (value, value_kind)):
+            try:
+                from_builtins(of_kind, part)
+            except msgspec.ValidationError as error:
+                return key, _locate(of_kind, part, error)
+    raise AssertionError("every entry is taken by itself")
+
+
+def _told(kind: Any, place: list[str], message: str) -> tuple[str, str]:
+    unknown, missing = _UNKNOWN.fullmatch(message), _MISSING.fullmatch(message)
+    if unknown:
+        hint = _nearest(unknown[1], list(getattr(kind, "__struct_fields__", ())))
+        return ".".join([*place, unknown[1]]), f"there is no such setting; {hint}"
+    if missing:
+        return ".".join([*place, missing[1]]), "is missing"
+    message = message.replace("`", "")
+    return ".".join(place), message[:1].lower() + message[1:]
+
+
+def _nearest(key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known)}"
+
+
+def _inner(kind: Any, name: str) -> Any:
+    """The type of a model's field, or of an element of a tuple."""
+    hints = get_type_hints(kind, include_extras=True) if isinstance(kind, type) else {}
+    inner = hints.get(name, next(iter(get_args(kind)), Any))
+    models = [part for part in get_args(inner) if hasattr(part, "__struct_fields__")]
+    return models[0] if models and type(None) in get_args(inner) else inner

@@ -1,0 +1,134 @@
+"""The outside of a server process: how it is started, what it is ordered, what it says, how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import IO, Any
+
+from ppaurora import errors
+from ppaurora.channel.tls import Identity
+from ppaurora.errors import PartyFailedError, PpauroraError
+from ppaurora.messages.process import AnyEvent, Failed, Links, Order
+from ppaurora.models import from_json, to_json
+from ppaurora.servers import Server
+
+# Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
+# back to the kernel each time. Elsewhere these variables mean nothing.
+_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
+_SECONDS_TO_END = 2.0
+
+
+def start_process(module: str, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    """A process that sees the packages that this one sees; it complains only to who debugs."""
+    return subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
+        [sys.executable, "-P", "-m", module, *arguments],
+        stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
+        env={**_ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        **options,
+    )
+
+
+def links_for(
+    identity: Identity,
+    addresses: dict[Server, tuple[str, int]],
+    timeout: float,
+    entrance: int,
+    *,
+    passed: bool,
+    server_name: str = "ppaurora",
+) -> Links:
+    return Links(
+        certificate=str(identity.certificate),
+        key=str(identity.key),
+        authorities=identity.authorities,
+        pins={peer.file_name: pin for peer, pin in identity.pins.items()},
+        addresses={server.file_name: address for server, address in addresses.items()},
+        timeout=timeout,
+        server_name=server_name,
+        entrance=entrance,
+        passed=passed,
+    )
+
+
+Hear = Callable[[AnyEvent | None], None]  # None: nothing more will be heard
+
+
+class ServerProcess:
+    """A server in a process of its own. `hear` is called with its events, in a thread of their own."""
+
+    def __init__(self, module: str, title: str, hear: Hear, entrance: int) -> None:
+        self.title = title
+        self._hear = hear
+        self._process = start_process(
+            module, title, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[entrance]
+        )
+        self._writer: threading.Thread | None = None
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101
+        with self._process.stdout as lines:
+            for line in lines:
+                try:
+                    event = from_json(AnyEvent, line)  # type: ignore[arg-type]
+                except ValueError:
+                    break
+                self._hear(event)
+        self._hear(None)
+
+    def order(self, order: Order, shares: Sequence[bytes] = ()) -> None:
+        """Returns at once: a server that does not read its order must not hold up who gives it."""
+        assert self._process.stdin is not None  # noqa: S101
+        content = [to_json(order) + b"\n", *shares]
+        self._writer = threading.Thread(target=_write, args=(self._process.stdin, content), daemon=True)
+        self._writer.start()
+
+    def kill(self) -> None:
+        """From any thread; that it ended is heard as its last event."""
+        self._process.kill()
+
+    def end(self) -> str:
+        """How it ended, in words, once nothing more was heard of it."""
+        try:
+            code = self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            return "could no longer be understood"
+        return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+    def failure(self, event: Failed | None) -> PpauroraError:
+        """The error that it told of, or that it ended without a word."""
+        if event is None:
+            return PartyFailedError(
+                f"{self.title} {self.end()} before it was done; the run was stopped "
+                "(see more with PPAURORA_DEBUG=1)"
+            )
+        kind = getattr(errors, event.kind)
+        error: PpauroraError = (
+            kind(event.peer, event.message.removeprefix(f"{event.peer} "))
+            if event.peer
+            else kind(f"{self.title}: {event.message}")
+        )
+        return error
+
+    def close(self) -> None:
+        """No process is left behind."""
+        self._process.kill()
+        if self._writer is not None:
+            self._writer.join()
+        self._process.wait()
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+
+def _write(commands: IO[bytes], content: Sequence[bytes]) -> None:
+    # That a server has gone is heard on its other pipe.
+    with contextlib.suppress(BrokenPipeError):
+        for part in content:
+            commands.write(part)
+        commands.flush()

@@ -1,0 +1,139 @@
+"""The inside of a server process: it hears one order on standard input and answers in lines of JSON.
+
+When the process that started it is gone, so is the server. What it says of an unforeseen error is its
+type and place: the text might quote data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+from ppaurora.channel.tls import Identity, PassedSockets, TlsTransport, connect_parties
+from ppaurora.errors import PpauroraError, place_of
+from ppaurora.messages.process import Alive, AnyEvent, Failed, Finished, Links, Opened, Order, Progressed
+from ppaurora.models import from_json, to_json
+from ppaurora.party.run import take_part
+from ppaurora.protocols import Protocol
+from ppaurora.servers import Server
+from ppaurora.sharing.stages import InputShare
+
+_EXIT_STARTER_GONE = 75
+_FIRST_TO_GO = "800"  # if memory runs out, the kernel takes this process rather than the one that started it
+
+
+def main() -> int:
+    """Serve one order, and tell of any error. Returns the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides what Ctrl-C means
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
+    starter = Starter()
+    try:
+        starter.tell(Alive())
+        _serve(starter)
+    except PpauroraError as error:
+        starter.tell(Failed(kind=type(error).__name__, message=str(error), peer=getattr(error, "peer", None)))
+        return error.exit_code
+    except Exception as error:
+        place = ":".join(map(str, place_of(error)))
+        message = f"internal error: {type(error).__name__} at {place}"
+        starter.tell(Failed(kind="MisuseError", message=message))
+        if os.environ.get("PPAURORA_DEBUG"):
+            raise
+        return 70
+    return 0
+
+
+class Starter:
+    """The process that started this one."""
+
+    def __init__(self) -> None:
+        self._commands = sys.stdin.buffer
+        self._speaking = threading.Lock()
+
+    def order(self) -> Order:
+        return from_json(Order, self._commands.readline())
+
+    def share(self, length: int) -> bytes:
+        return self._commands.read(length)
+
+    def tell(self, event: AnyEvent) -> None:
+        line = memoryview(to_json(event) + b"\n")
+        with self._speaking:
+            while line:
+                line = line[os.write(sys.stdout.fileno(), line) :]
+
+    def progress(self, step: str, done: int, total: int) -> None:
+        self.tell(Progressed(step=step, done=done, total=total))
+
+    def stay_in_touch(self, seconds: float) -> None:
+        """From now on, give a sign of life now and then, and leave when the other end is gone."""
+        threading.Thread(target=self._stay_in_touch, args=(seconds,), daemon=True).start()
+
+    def _stay_in_touch(self, seconds: float) -> None:
+        # On bare descriptors: a daemon thread that holds the lock of a buffered stream makes the
+        # interpreter abort when it shuts down.
+        descriptor = self._commands.fileno()
+        with contextlib.suppress(BrokenPipeError):
+            while not select.select([descriptor], [], [], seconds)[0] or os.read(descriptor, 1):
+                self.tell(Alive())
+        os._exit(_EXIT_STARTER_GONE)
+
+
+def _serve(starter: Starter) -> None:
+    order = starter.order()
+    protocol = order.job.terms.protocol
+    server = protocol.server_named(order.server)
+    inputs = _read_inputs(order, server, starter)
+    starter.stay_in_touch(order.links.timeout / 4)
+    transport = _connect(protocol, server, order.links)
+    try:
+        outcome = take_part(
+            transport,
+            order.job,
+            inputs,
+            starter.progress,
+            order.network,
+            study=order.study,
+            attempt=order.attempt,
+            recipients=order.recipients,
+            announce=lambda session: starter.tell(Opened(session=session.hex())),
+        )
+        transport.finish()
+    finally:
+        transport.close()
+    starter.tell(
+        Finished(
+            parts=outcome.parts,
+            seconds=outcome.seconds,
+            meter=outcome.meter,
+            openings=outcome.openings,
+            peak_bytes=outcome.peak_bytes,
+        )
+    )
+
+
+def _read_inputs(order: Order, server: Server, starter: Starter) -> list[InputShare]:
+    """From files, or from the pipe; a server that takes no submissions has none."""
+    protocol, sizes = order.job.terms.protocol, order.job.sizes
+    if server not in protocol.input_servers:
+        return []
+    if order.share_files is None:
+        return [protocol.read_input(starter.share(protocol.input_bytes(size)), size) for size in sizes]
+    files = zip(order.share_files, sizes, strict=True)
+    return [protocol.read_input(Path(path).read_bytes(), size) for path, size in files]
+
+
+def _connect(protocol: Protocol, server: Server, links: Links) -> TlsTransport:
+    pins = {protocol.server_named(name): pin for name, pin in links.pins.items()}
+    identity = Identity(Path(links.certificate), Path(links.key), links.authorities, pins)
+    addresses = {protocol.server_named(name): address for name, address in links.addresses.items()}
+    with socket.socket(fileno=links.entrance) as entrance:
+        listener = PassedSockets(entrance) if links.passed else entrance
+        return connect_parties(server, identity, listener, addresses, links.timeout, links.server_name)

@@ -1,0 +1,19 @@
+"""The protocols: each one object that knows its servers, its data, its run, and what it discloses."""
+
+from ppaurora.protocols.base import Prepared, Protocol
+from ppaurora.protocols.fast import Fast
+from ppaurora.protocols.paper import Paper
+from ppaurora.protocols.registry import find_protocol, protocols, register
+
+DEFAULT_PROTOCOL = Fast.name
+
+__all__ = [
+    "DEFAULT_PROTOCOL",
+    "Fast",
+    "Paper",
+    "Prepared",
+    "Protocol",
+    "find_protocol",
+    "protocols",
+    "register",
+]

@@ -1,0 +1,125 @@
+"""`fast`, the default: bit planes in masked form and a merge network. Opens nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from ppaurora.algorithms.merge import MergeTwo
+from ppaurora.algorithms.merge_network import merge_network
+from ppaurora.data.samples import Samples
+from ppaurora.models import StrictModel
+from ppaurora.protocols.base import Prepared, Protocol
+from ppaurora.protocols.registry import register
+from ppaurora.randomness.streams import Stream
+from ppaurora.session import Context
+from ppaurora.sharing.planes import slice_numbers
+from ppaurora.sharing.shares import Words
+from ppaurora.sharing.stages import PlanesShare
+from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.role import Role
+
+KEY_WIDTHS = (32, 64)
+_EXPECTED = "key_bits: keys have 32 or 64 bits"
+
+
+class FastParameters(StrictModel):
+    key_bits: Annotated[
+        int,
+        Meta(description="Width of the keys: 64 serves any scores, 32 is cheaper and serves float32 scores."),
+    ] = 64
+
+    def __post_init__(self) -> None:
+        if self.key_bits not in KEY_WIDTHS:
+            raise ValueError(f"{_EXPECTED}, not {self.key_bits}")
+
+
+@register
+class Fast(Protocol):
+    name = "fast"
+    summary = "any finite scores; the servers learn nothing"
+    Parameters = FastParameters
+    expected: ClassVar[Mapping[str, str]] = {"key_bits": _EXPECTED}
+    servers = Role
+    leader = Role.PROXY_0
+    input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
+    checks_order = True
+
+    parameters: FastParameters
+
+    @property
+    def key_bits(self) -> int:
+        return self.parameters.key_bits
+
+    @classmethod
+    def fitting(cls, owners: Sequence[Samples], **parameters: Any) -> Self:
+        if parameters.get("key_bits") is None:
+            parameters["key_bits"] = least_key_bits(owners)
+        return cls(**parameters)
+
+    def encode(self, samples: Samples) -> Words:
+        """Keys of 64 or 32 bits that order as any finite float64, or float32, does.
+
+        Read as an integer, the bit pattern of a float grows with its magnitude: negative numbers have
+        all bits inverted, others the sign bit. Scores that would not be exact at the agreed width are
+        refused, never rounded.
+        """
+        if self.key_bits == 64:
+            patterns = (samples.scores + 0.0).view(np.uint64)
+        else:
+            inexact = np.flatnonzero(~fits_float32(samples.scores))
+            if len(inexact):
+                problem = "the score is not a float32, as keys of 32 bits need"
+                raise samples.bad_score(int(inexact[0]), problem, "use keys of 64 bits")
+            patterns = (samples.scores + 0.0).astype(np.float32).view(np.uint32).astype(np.uint64)
+        sign = np.uint64(1 << (self.key_bits - 1))
+        all_bits = np.uint64((1 << self.key_bits) - 1)
+        return np.where(patterns & sign, patterns ^ all_bits, patterns ^ sign)
+
+    def split(self, prepared: Prepared) -> tuple[PlanesShare, PlanesShare]:
+        """Bit planes, split by xor."""
+        size = len(prepared.keys)
+        planes = np.concatenate(
+            [slice_numbers(prepared.keys, self.key_bits), slice_numbers(prepared.labels.astype(np.uint64), 1)]
+        )
+        pad = Stream.fresh().words(planes.shape)
+        return PlanesShare(pad, size), PlanesShare(planes ^ pad, size)
+
+    def input_bytes(self, size: int) -> int:
+        return PlanesShare.wire_bytes(size, self.key_bits)
+
+    def read_input(self, raw: bytes, size: int) -> PlanesShare:
+        return PlanesShare.from_bytes(raw, size, self.key_bits)
+
+    def suite(self, context: Context) -> BitslicedSuite:
+        return BitslicedSuite(context, self.key_bits)
+
+    def merge_two(self) -> MergeTwo:
+        return merge_network
+
+    def described(self) -> str:
+        return f"{self.key_bits}-bit keys"
+
+    def discloses(self) -> dict[str, str]:
+        return {
+            "each proxy": "nothing",
+            "the helper": "nothing",
+            "the owners": "the metrics as float64 numbers; or that there is one class only; or whose "
+            "list was not sorted",
+        }
+
+
+def fits_float32(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Where a score is exactly a float32."""
+    with np.errstate(over="ignore", under="ignore"):
+        exact: NDArray[np.bool_] = scores.astype(np.float32).astype(np.float64) == scores
+    return exact
+
+
+def least_key_bits(owners: Iterable[Samples]) -> int:
+    """The narrowest width at which everybody's scores are exact."""
+    return 32 if all(fits_float32(samples.scores).all() for samples in owners) else 64

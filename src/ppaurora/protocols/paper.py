@@ -1,0 +1,97 @@
+"""`paper`: ppAURORA as printed, its misprints mended. There to compare with; use `fast` for real data.
+
+Source: A. B. Ünal, N. Pfeifer, M. Akgün, ppAURORA: Privacy Preserving Area Under Receiver Operating
+Characteristic and Precision-Recall Curves (2023), arXiv:2102.08788.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from ppaurora.algorithms.merge import MergeTwo
+from ppaurora.algorithms.merge_delta import merge_delta
+from ppaurora.data.samples import Samples
+from ppaurora.models import StrictModel
+from ppaurora.protocols.base import Prepared, Protocol
+from ppaurora.protocols.registry import register
+from ppaurora.randomness.streams import Stream
+from ppaurora.session import Context
+from ppaurora.sharing.algebra import BITS, RING
+from ppaurora.sharing.shares import Words
+from ppaurora.sharing.stages import AdditiveShare
+from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.role import Role
+
+_EXPECTED = "delta must be an odd number, 1 or larger"
+
+
+class PaperParameters(StrictModel):
+    delta: Annotated[
+        int, Meta(description="Records moved per shuffling, odd. Above 1 the proxies learn some comparisons.")
+    ] = 1
+
+    def __post_init__(self) -> None:
+        if self.delta < 1 or self.delta % 2 == 0:
+            raise ValueError(f"{_EXPECTED}, not {self.delta}")
+
+
+@register
+class Paper(Protocol):
+    name = "paper"
+    summary = "ppAURORA as printed: slower, scores from 0 to 1, and it leaks more to the servers"
+    Parameters = PaperParameters
+    expected: ClassVar[Mapping[str, str]] = {"delta": _EXPECTED}
+    servers = Role
+    leader = Role.PROXY_0
+    input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
+    checks_order = False
+
+    parameters: PaperParameters
+
+    @property
+    def delta(self) -> int:
+        return self.parameters.delta
+
+    def encode(self, samples: Samples) -> Words:
+        """Keys of 62 bits that order as scores in [0, 1] do.
+
+        The bit pattern of a non-negative float64, read as an integer, grows with the number. Equal
+        scores have equal keys (-0.0 is made 0.0), different ones different keys.
+        """
+        outside = np.flatnonzero((samples.scores < 0) | (samples.scores > 1))
+        if len(outside):
+            hint = "the protocol 'paper' takes scores from 0 to 1, such as probabilities"
+            raise samples.bad_score(int(outside[0]), "the score is outside [0, 1]", hint)
+        return (samples.scores + 0.0).view(np.uint64)
+
+    def split(self, prepared: Prepared) -> tuple[AdditiveShare, AdditiveShare]:
+        """Keys modulo 2^64, labels modulo 2."""
+        stream = Stream.fresh()
+        keys = RING.draw(stream, prepared.keys.shape)
+        labels = BITS.draw(stream, prepared.labels.shape)
+        return AdditiveShare(keys, labels), AdditiveShare(prepared.keys - keys, prepared.labels ^ labels)
+
+    def input_bytes(self, size: int) -> int:
+        return AdditiveShare.wire_bytes(size)
+
+    def read_input(self, raw: bytes, size: int) -> AdditiveShare:
+        return AdditiveShare.from_bytes(raw, size)
+
+    def suite(self, context: Context) -> CeciliaSuite:
+        return CeciliaSuite(context)
+
+    def merge_two(self) -> MergeTwo:
+        return merge_delta(self.delta)
+
+    def discloses(self) -> dict[str, str]:
+        opened = "nothing" if self.delta == 1 else "some comparisons of scores, chosen by the merge"
+        moved = "" if self.delta == 1 else "; how many records the merge took from which list"
+        return {
+            "each proxy": opened,
+            "the helper": f"gaps between scores, and so the number of ties, in an imperfect disguise{moved}",
+            "the owners": "the metrics to 50 binary places; or that there is one class only",
+        }

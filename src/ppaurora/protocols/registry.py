@@ -1,0 +1,54 @@
+"""Which protocols there are. The only place that maps a protocol's name to its class."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ppaurora.errors import InputError
+from ppaurora.models import checked
+
+if TYPE_CHECKING:
+    from ppaurora.protocols.base import Protocol
+
+_PROTOCOLS: dict[str, type[Protocol]] = {}
+
+P = TypeVar("P", bound="type[Protocol]")
+
+
+def register(protocol: P) -> P:
+    """Make a protocol known by its name; to be used as a decorator."""
+    _PROTOCOLS[protocol.name] = protocol
+    return protocol
+
+
+def protocols() -> dict[str, type[Protocol]]:
+    """All of them by name, the default first."""
+    return dict(_PROTOCOLS)
+
+
+def find_protocol(name: Any) -> type[Protocol]:
+    if not isinstance(name, str) or name not in _PROTOCOLS:
+        raise InputError(f"unknown protocol '{name}'; there are: {', '.join(_PROTOCOLS)}")
+    return _PROTOCOLS[name]
+
+
+def check_parameters(kind: type[Protocol], given: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as callers in Python write them: whole numbers of any type are taken."""
+    parameters = {}
+    for name, value in given.items():
+        if name not in kind.Parameters.__struct_fields__:
+            raise InputError(f"{name} {_whose(name)}")
+        try:
+            parameters[name] = int(operator.index(value))
+        except TypeError:
+            raise InputError(f"{kind.expected[name]}, not {value!r}") from None
+    checked(kind.Parameters, parameters)
+    return parameters
+
+
+def _whose(parameter: str) -> str:
+    for protocol in _PROTOCOLS.values():
+        if parameter in protocol.Parameters.__struct_fields__:
+            return f"applies to the protocol '{protocol.name}' only; leave it out"
+    return "is no parameter of any protocol"
