@@ -5,34 +5,27 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from ppaurora.cli.study import FILE, FOLDER, as_told, show
+from ppaurora.cli.options import FILE, FOLDER, column_options, format_option, study_option, yes_option
+from ppaurora.cli.study import as_told, show
+from ppaurora.cli.tables import print_metrics
+from ppaurora.data import read_table
 from ppaurora.errors import InputError
-from ppaurora.owner import read_table
+from ppaurora.messages.owners import StudyStatus
+from ppaurora.models import to_builtins
 from ppaurora.owner.study import Study, StudyReport
 from ppaurora.preflight import Check, check_node, check_owner
 from ppaurora.study.kit import NodeKit, read_kit
 
-_STUDY = click.option("--study", help="Which of the kit's studies, if it has several.")
-_FORMAT = click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="For people, or JSON alone on standard output.",
-)
-
 
 @click.command("preflight")
 @click.argument("kit", type=FOLDER)
-@_STUDY
-@_FORMAT
+@study_option
+@format_option
 def preflight_command(kit: Path, study: str | None, output: str) -> None:
     """Check KIT before it is needed: files, certificate, clock, the way to the servers, versions."""
     found = read_kit(kit)
@@ -53,11 +46,9 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
 @click.command("submit")
 @click.argument("kit", type=FOLDER)
 @click.argument("data", type=FILE)
-@_STUDY
-@click.option("--score", default="score", show_default=True, help="Column with the model's scores.")
-@click.option("--label", default="label", show_default=True, help="Column with the true labels.")
-@click.option("--pos-label", default=None, help="The positive label, if labels are not 0/1 or true/false.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@study_option
+@column_options
+@yes_option
 @click.option("--wait", is_flag=True, help="Wait for the result, and write it as 'ppaurora result' does.")
 def submit_command(
     kit: Path,
@@ -69,7 +60,7 @@ def submit_command(
     yes: bool,
     wait: bool,
 ) -> None:
-    """Split DATA, a CSV file, into two shares and send one to each proxy. Run it again after a cut."""
+    """Split DATA, a CSV file, into shares and send one to each proxy. Run it again after a cut."""
     own = Study(kit, study)
     samples = read_table(data, score, label, pos_label)
     if own.submitted is None:
@@ -84,38 +75,35 @@ def submit_command(
 
 @click.command("status")
 @click.argument("kit", type=FOLDER)
-@_STUDY
-@_FORMAT
+@study_option
+@format_option
 def status_command(kit: Path, study: str | None, output: str) -> None:
     """How far a study is, as both proxies see it."""
     own = Study(kit, study)
     answers = own.status()
     submission = own.submitted
     if output == "json":
-        mine = (
-            None if submission is None else {"complete": submission.complete, "samples": submission.samples}
-        )
-        click.echo(json.dumps({"submitted": mine, "proxies": answers}, indent=2))
+        mine = None if submission is None else {"complete": own.is_submitted, "samples": submission.samples}
+        nodes = {title: to_builtins(answer) for title, answer in answers.items()}
+        click.echo(json.dumps({"submitted": mine, "nodes": nodes}, indent=2))
         return
     click.echo(f"{own.manifest.study} {own.manifest.hash}")
     table = Table()
     for heading in ("", "state", "missing", "note"):
         table.add_column(heading)
     for title, answer in answers.items():
-        note = answer.get("progress") or answer.get("note") or ""
-        table.add_row(title, *map(as_told, (answer["state"], ", ".join(answer.get("missing", [])), note)))
+        missing, progress = (answer.missing, answer.progress) if isinstance(answer, StudyStatus) else ((), "")
+        table.add_row(title, *map(as_told, (answer.state, ", ".join(missing), progress or answer.note)))
     Console().print(table)
-    sent = (
-        "nothing" if submission is None else "everything" if submission.complete else "a part; submit again"
-    )
+    sent = "nothing" if submission is None else "everything" if own.is_submitted else "a part; submit again"
     click.echo(f"sent from this kit: {sent}")
 
 
 @click.command("result")
 @click.argument("kit", type=FOLDER)
-@_STUDY
+@study_option
 @click.option("--out", type=FILE, help="For result and receipt; by default KIT/results/STUDY.json.")
-@_FORMAT
+@format_option
 def result_command(kit: Path, study: str | None, out: Path | None, output: str) -> None:
     """Fetch both parts of the result, add them, and file it with a receipt."""
     own = Study(kit, study)
@@ -129,14 +117,6 @@ def _deliver(own: Study, report: StudyReport, out: Path | None, output: str) -> 
     if output == "json":
         click.echo(report.to_json())
         return
-    table = Table(title=_title(report.receipt.samples), title_justify="left")
-    table.add_column("metric")
-    table.add_column("value", justify="right")
-    for name, value in report.metrics.items():
-        table.add_row(name, f"{value:.12f}")
-    Console().print(table)
+    samples = report.receipt.samples
+    print_metrics(report, sum(samples.values()), len(samples))
     click.echo(f"result and receipt: {path}")
-
-
-def _title(samples: dict[str, Any]) -> str:
-    return f"{sum(samples.values())} samples of {len(samples)} owners"

@@ -8,15 +8,13 @@ import click
 from rich.text import Text
 
 from ppaurora.acceptance import accept
+from ppaurora.cli.options import FILE, FOLDER, yes_option
 from ppaurora.errors import InputError
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision, renew
 from ppaurora.text import printable
-
-FOLDER = click.Path(path_type=Path, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 def as_told(text: object) -> Text:
@@ -53,7 +51,7 @@ def provision_command(plan: Path | None, out: Path | None, reuse: Path | None, s
 @click.command("accept")
 @click.argument("kit", type=FOLDER)
 @click.argument("manifest", type=FILE)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 def accept_command(kit: Path, manifest: Path, yes: bool) -> None:
     """Agree to a study: show MANIFEST and, once confirmed, add it to KIT. A node may be running."""
     found, own = Manifest.read(manifest), read_kit(kit)

@@ -1,4 +1,4 @@
-"""An owner's way to a proxy: outgoing HTTPS only, mutual TLS 1.3, the proxy known by its pinned key.
+"""An owner's way to a node: outgoing HTTPS only, mutual TLS 1.3, the node known by its pinned key.
 
 HTTPS_PROXY and NO_PROXY are honoured; TLS goes through such a proxy unopened.
 """
@@ -8,31 +8,45 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import json
 import socket
 import ssl
 import urllib.parse
 import urllib.request
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError, RefusedError
+from ppaurora.messages.owners import (
+    OFFER_HEADER,
+    PATH,
+    Acknowledgement,
+    Offer,
+    Refusal,
+    ReleasedPart,
+    StudyStatus,
+)
+from ppaurora.models import StrictModel, from_json, to_json
+from ppaurora.servers import Server
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.suites.role import Role
 from ppaurora.text import printable
 
 _LONGEST_ANSWER = 1 << 24
 
+M = TypeVar("M", bound=StrictModel)
 
-class ProxyClient:
-    """Requests about one study to one proxy."""
 
-    def __init__(self, kit: OwnerKit, manifest: Manifest, role: Role, timeout: float = 60.0) -> None:
-        self.role = role
-        self.host, self.port = manifest.owners_address(role)
-        self._pin = manifest.node(role).pin
-        self._study = manifest.hash
+class NodeClient:
+    """Requests about one study to one node."""
+
+    def __init__(self, kit: OwnerKit, manifest: Manifest, server: Server, timeout: float = 60.0) -> None:
+        self.server = server
+        self.host, self.port = manifest.owners_address(server)
+        self._pin = manifest.node(server).pin
+        self._path = f"{PATH}/{manifest.hash}"
         self._context = kit.client_context(manifest)
         self._timeout = timeout
 
@@ -40,24 +54,26 @@ class ProxyClient:
     def where(self) -> str:
         return f"{self.host}:{self.port}"
 
-    def status(self) -> dict[str, Any]:
-        return self._request("GET", f"/v1/studies/{self._study}")
+    def status(self) -> StudyStatus:
+        return self._request(StudyStatus, "GET", self._path)
 
-    def submit(self, samples: int, commitments: tuple[str, str], body: bytes) -> dict[str, Any]:
-        headers = {
-            "Content-Type": "application/octet-stream",
-            "Ppaurora-Samples": str(samples),
-            **{f"Ppaurora-Commitment-{number}": text for number, text in enumerate(commitments)},
-        }
-        return self._request("PUT", f"/v1/studies/{self._study}/submission", body, headers)
+    def submit(self, offer: Offer, body: bytes) -> Acknowledgement:
+        headers = {"Content-Type": "application/octet-stream", OFFER_HEADER: to_json(offer).decode()}
+        return self._request(Acknowledgement, "PUT", f"{self._path}/submission", body, headers)
 
-    def release(self) -> dict[str, Any]:
-        return self._request("GET", f"/v1/studies/{self._study}/release")
+    def release(self) -> ReleasedPart:
+        return self._request(ReleasedPart, "GET", f"{self._path}/release")
 
     def _request(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> dict[str, Any]:
-        title = self.role.title
+        self,
+        kind: type[M],
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> M:
+        """The answer as a message of this kind; a refusal, or no answer, is raised."""
+        title = self.server.title
         connection = self._connection()
         try:
             connection.connect()
@@ -78,19 +94,13 @@ class ProxyClient:
             raise PeerLostError(title, f"cannot be reached at {self.where}: {reason}") from None
         finally:
             connection.close()
-        return self._answer(response.status, content)
-
-    def _answer(self, status: int, content: bytes) -> dict[str, Any]:
-        title = self.role.title
         try:
-            answer = json.loads(content)
-            if status == 200:
-                return {name: printable(v) if isinstance(v, str) else v for name, v in answer.items()}
-            error = answer["error"]
-            refused = RefusedError(title, printable(error["code"]), printable(error["message"]))
-        except (ValueError, KeyError, TypeError):
+            if response.status == 200:
+                return _printable(from_json(kind, content))
+            problem = _printable(from_json(Refusal, content).error)
+        except ValueError:
             raise PeerMisbehavedError(title, f"at {self.where} gave an answer that is none of ours") from None
-        raise refused
+        raise RefusedError(title, problem.code, problem.message)
 
     def _connection(self) -> _PinnedConnection:
         proxy = _https_proxy(self.host)
@@ -104,8 +114,11 @@ class ProxyClient:
     def _check(self, sock: ssl.SSLSocket) -> None:
         if peer_pin(sock) != self._pin:
             raise PeerMisbehavedError(
-                self.role.title, f"at {self.where} has another key than the manifest says; nothing was sent"
+                self.server.title, f"at {self.where} has another key than the manifest says; nothing was sent"
             )
+
+
+Check = Callable[[ssl.SSLSocket], None]
 
 
 def _https_proxy(host: str) -> tuple[str, int, dict[str, str]] | None:
@@ -122,10 +135,17 @@ def _https_proxy(host: str) -> tuple[str, int, dict[str, str]] | None:
     return parts.hostname or "", parts.port or 80, headers
 
 
+def _printable(message: M) -> M:
+    """Another machine's words, as people may see them."""
+    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    texts = {name: printable(value) for name, value in fields.items() if isinstance(value, str)}
+    return msgspec.structs.replace(message, **texts)
+
+
 class _PinnedConnection(http.client.HTTPSConnection):
     """Checks whom it has reached before it says anything."""
 
-    def __init__(self, host: str, port: int, context: ssl.SSLContext, timeout: float, check: Any) -> None:
+    def __init__(self, host: str, port: int, context: ssl.SSLContext, timeout: float, check: Check) -> None:
         super().__init__(host, port, context=context, timeout=timeout)
         self._check = check
 

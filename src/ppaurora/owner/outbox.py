@@ -1,46 +1,57 @@
 """A submission as an owner keeps it until there is a result.
 
 The shares are drawn at random once and written to the kit before anything is sent. So when an upload
-is cut off, running it again sends the very same bytes, which the proxies recognise.
+is cut off, running it again sends the very same bytes, which the nodes recognise.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
+import msgspec
+
+from ppaurora.data import Samples
 from ppaurora.errors import InputError
-from ppaurora.files import replace_file, sync, write_secret
-from ppaurora.owner.prepare import prepare, split
-from ppaurora.owner.samples import Samples
-from ppaurora.sharing.commitment import SALT_BYTES, commit, fresh_salt
+from ppaurora.files import read_text, replace_file, sync, write_secret
+from ppaurora.messages.owners import Acknowledgement, Offer
+from ppaurora.models import StrictModel, checked, to_json
+from ppaurora.servers import Server
+from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.suites.role import Role
 
-PROXIES = (Role.PROXY_0, Role.PROXY_1)
+_RECORD = "submission.json"
 
 
-@dataclass
-class Submission:
-    """What was prepared for a study, and which proxies have acknowledged it."""
+class Fingerprint(StrictModel):
+    """Of the samples, to recognise them; for this machine only, and only until there is a result."""
+
+    salt: bytes
+    digest: bytes
+
+    def __repr__(self) -> str:
+        return "<Fingerprint>"
+
+    @classmethod
+    def of(cls, samples: Samples, salt: bytes) -> Fingerprint:
+        content = samples.scores.tobytes() + samples.labels.tobytes()
+        return cls(salt=salt, digest=hashlib.sha256(salt + content).digest())
+
+
+class OutgoingSubmission(StrictModel):
+    """What was prepared for a study, and which nodes have acknowledged it."""
 
     study: str
-    samples: int
-    commitments: tuple[str, str]
-    # Of the samples, to recognise them; for this machine only.
-    fingerprint_salt: str = field(repr=False)
-    fingerprint: str = field(repr=False)
-    acknowledged: dict[str, dict[str, Any]]
+    offer: Offer
+    fingerprint: Fingerprint | None
+    acknowledged: dict[str, Acknowledgement]  # by server, as its file name is
 
     @property
-    def complete(self) -> bool:
-        return all(proxy.title in self.acknowledged for proxy in PROXIES)
+    def samples(self) -> int:
+        return self.offer.samples
 
 
 class Outbox:
@@ -48,56 +59,59 @@ class Outbox:
 
     def __init__(self, kit: OwnerKit, manifest: Manifest) -> None:
         self._manifest = manifest
+        self._servers = manifest.protocol.input_servers
         self._folder = kit.folder / "outbox" / manifest.study
 
-    def find(self) -> Submission | None:
-        try:
-            content = json.loads((self._folder / "submission.json").read_text())
-        except FileNotFoundError:
+    def find(self) -> OutgoingSubmission | None:
+        path = self._folder / _RECORD
+        if not path.exists():
             return None
-        content["commitments"] = tuple(content["commitments"])
-        submission = Submission(**content)
+        submission = checked(OutgoingSubmission, msgspec.json.decode(read_text(path)), str(path))
         if submission.study != self._manifest.hash:
             raise InputError(f"{self._folder}: belongs to another manifest; move it away")
         return submission
 
-    def prepare(self, samples: Samples) -> Submission:
+    def is_complete(self, submission: OutgoingSubmission) -> bool:
+        """Whether every node that takes submissions has acknowledged it."""
+        return all(server.file_name in submission.acknowledged for server in self._servers)
+
+    def prepare(self, samples: Samples) -> OutgoingSubmission:
         """New, or the one that was begun with the same samples."""
+        name = self._manifest.study
         found = self.find()
-        if found is not None:
-            if _fingerprint(bytes.fromhex(found.fingerprint_salt), samples) != found.fingerprint:
-                raise InputError(
-                    f"other data was submitted to the study '{self._manifest.study}' from this kit before; "
-                    "a study takes one submission of every owner"
-                )
-            return found
-        manifest = self._manifest
-        release, limits = manifest.release, manifest.limits
-        if not release.minimum_samples_per_owner <= len(samples) <= limits.samples_per_owner:
+        if found is None:
+            return self._begin(samples)
+        if found.fingerprint is None:
+            raise InputError(f"the study '{name}' has its result; nothing more can be submitted to it")
+        if Fingerprint.of(samples, found.fingerprint.salt) != found.fingerprint:
             raise InputError(
-                f"{samples.source}: has {len(samples):,} samples; the study takes "
-                f"{release.minimum_samples_per_owner:,} to {limits.samples_per_owner:,} of an owner"
+                f"other data was submitted to the study '{name}' from this kit before; "
+                "a study takes one submission of every owner"
             )
-        prepared = prepare(samples, manifest.protocol, manifest.key_bits)
-        shares = split(prepared, manifest.protocol, manifest.key_bits)
+        return found
+
+    def _begin(self, samples: Samples) -> OutgoingSubmission:
+        manifest, protocol = self._manifest, self._manifest.protocol
+        problem = manifest.terms.problem_with([len(samples)], awaited=len(manifest.owners) - 1)
+        if problem:
+            raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
+        shares = protocol.split(protocol.prepare(samples))
         bodies = [(fresh_salt(), share.to_bytes()) for share in shares]
-        commitments = [commit(salt, share) for salt, share in bodies]
-        marker = fresh_salt()
-        submission = Submission(
-            manifest.hash,
-            len(samples),
-            (commitments[0], commitments[1]),
-            marker.hex(),
-            _fingerprint(marker, samples),
-            {},
+        submission = OutgoingSubmission(
+            study=manifest.hash,
+            offer=Offer(
+                samples=len(samples), commitments=tuple(commit(salt, share) for salt, share in bodies)
+            ),
+            fingerprint=Fingerprint.of(samples, fresh_salt()),
+            acknowledged={},
         )
         self._folder.parent.mkdir(exist_ok=True, mode=0o700)
         for left_over in self._folder.parent.glob(f"{self._folder.name}.*"):
             shutil.rmtree(left_over)
         building = Path(tempfile.mkdtemp(prefix=f"{self._folder.name}.", dir=self._folder.parent))
-        for proxy, (salt, share) in zip(PROXIES, bodies, strict=True):
-            write_secret(building / _body_name(proxy), salt + share)
-        write_secret(building / "submission.json", json.dumps(asdict(submission), indent=1).encode())
+        for server, (salt, share) in zip(self._servers, bodies, strict=True):
+            write_secret(building / _body_name(server), salt + share)
+        write_secret(building / _RECORD, to_json(submission))
         for path in (*building.iterdir(), building):
             sync(path)
         try:
@@ -108,28 +122,31 @@ class Outbox:
         sync(self._folder.parent)
         return submission
 
-    def body(self, proxy: Role) -> bytes:
+    def body(self, server: Server) -> bytes:
         try:
-            return (self._folder / _body_name(proxy)).read_bytes()
+            return (self._folder / _body_name(server)).read_bytes()
         except FileNotFoundError:
             raise InputError(f"{self._folder}: the shares were deleted when the result was there") from None
 
-    def acknowledge(self, submission: Submission, proxy: Role, answer: dict[str, Any]) -> None:
+    def acknowledge(
+        self, submission: OutgoingSubmission, server: Server, answer: Acknowledgement
+    ) -> OutgoingSubmission:
         """Write it down."""
-        submission.acknowledged[proxy.title] = answer
-        content = json.dumps(asdict(submission), indent=1).encode()
-        replace_file(self._folder / "submission.json", content, mode=0o600)
+        acknowledged = {**submission.acknowledged, server.file_name: answer}
+        return self._keep(msgspec.structs.replace(submission, acknowledged=acknowledged))
 
-    def forget_shares(self) -> None:
-        """Once there is a result. Until then a proxy may lose its disk, and want its share again."""
-        for role in PROXIES:
-            (self._folder / _body_name(role)).unlink(missing_ok=True)
+    def forget(self) -> None:
+        """Once there is a result. Until then a node may lose its disk, and want its share again."""
+        for server in self._servers:
+            (self._folder / _body_name(server)).unlink(missing_ok=True)
+        submission = self.find()
+        if submission is not None and submission.fingerprint is not None:
+            self._keep(msgspec.structs.replace(submission, fingerprint=None))
+
+    def _keep(self, submission: OutgoingSubmission) -> OutgoingSubmission:
+        replace_file(self._folder / _RECORD, to_json(submission), mode=0o600)
+        return submission
 
 
-def _body_name(proxy: Role) -> str:
-    return f"{proxy.file_name}.share"
-
-
-def _fingerprint(salt: bytes, samples: Samples) -> str:
-    content = samples.scores.tobytes() + samples.labels.tobytes()
-    return hashlib.sha256(salt[:SALT_BYTES] + content).hexdigest()
+def _body_name(server: Server) -> str:
+    return f"{server.file_name}.share"

@@ -1,21 +1,21 @@
-"""An owner's side of a study: submit, watch, collect."""
+"""An owner's part in a study, from its samples to the result."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import msgspec
 from numpy.typing import ArrayLike
 
 import ppaurora
+from ppaurora.data import Samples, check_samples
 from ppaurora.errors import (
     NotReleasedError,
     PeerError,
@@ -26,40 +26,21 @@ from ppaurora.errors import (
     RefusedError,
 )
 from ppaurora.files import replace_file
-from ppaurora.owner.client import ProxyClient
-from ppaurora.owner.collect import combine
-from ppaurora.owner.outbox import PROXIES, Outbox, Submission
-from ppaurora.owner.samples import Samples, check_samples
+from ppaurora.messages import VERSION
+from ppaurora.messages.owners import Receipt, ReleasedPart, StudyStatus
+from ppaurora.models import to_builtins, to_json
+from ppaurora.owner.client import NodeClient
+from ppaurora.owner.outbox import Outbox, OutgoingSubmission
 from ppaurora.report import MetricValues
-from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import OwnerKit
-from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
-from ppaurora.suites.role import Role
+from ppaurora.study.manifest import Manifest
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 Watch = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """What a result rests on, to be filed with it."""
-
-    study: str
-    manifest: str
-    attempt: int
-    protocol: str
-    protocol_version: int
-    ppaurora: str
-    owner: str
-    participants: dict[str, str]  # name and key of every owner and node
-    samples: dict[str, int]
-    commitments: dict[str, list[str]]
-    acknowledged: dict[str, dict[str, Any]]
-    collected_at: str
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StudyReport(MetricValues):
     """The metrics on everyone's samples together, and the receipt."""
 
@@ -67,18 +48,28 @@ class StudyReport(MetricValues):
     receipt: Receipt
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value:.6g}" for name, value in self.metrics.items())
-        return f"<StudyReport {values}; study {self.receipt.study}, attempt {self.receipt.attempt}>"
+        return f"<StudyReport {self._in_short()}; study {self.receipt.study}, attempt {self.receipt.attempt}>"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {"metrics": self.metrics, "receipt": to_builtins(self.receipt)}
 
     def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2)
+        return msgspec.json.format(to_json(self.to_dict()), indent=2).decode()
 
     def save(self, path: Path) -> None:
-        """Whole or not at all."""
-        replace_file(path, self.to_json().encode() + b"\n")
+        """Whole or not at all, for its owner's eyes only."""
+        replace_file(path, self.to_json().encode() + b"\n", mode=0o600)
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """A node that gave no status, and why."""
+
+    note: str
+    state: str = "unknown"
+
+
+NodeStatus = StudyStatus | Unreachable
 
 
 class Study:
@@ -93,7 +84,9 @@ class Study:
         self.manifest: Manifest = self.kit.manifest(study)
         self.kit.check_own(self.manifest)
         self.kit.check_key()
-        self._clients = [ProxyClient(self.kit, self.manifest, role, timeout) for role in PROXIES]
+        protocol = self.manifest.protocol
+        servers = dict.fromkeys((*protocol.input_servers, *protocol.result_servers))
+        self._clients = {server: NodeClient(self.kit, self.manifest, server, timeout) for server in servers}
         self._outbox = Outbox(self.kit, self.manifest)
 
     def __repr__(self) -> str:
@@ -113,62 +106,67 @@ class Study:
         self.submit(samples)
         return self.wait(watch, timeout)
 
-    def submit(self, samples: Samples) -> Submission:
-        """To both proxies. After a cut, the same call goes on with the same shares."""
+    def submit(self, samples: Samples) -> OutgoingSubmission:
+        """To every node that takes submissions. After a cut, the same call goes on with the same shares."""
         submission = self._outbox.prepare(samples)
-        for client in self._clients:
-            if client.role.title in submission.acknowledged and self._knows_us(client):
+        for server in self.manifest.protocol.input_servers:
+            client = self._clients[server]
+            if server.file_name in submission.acknowledged and self._knows_us(client):
                 continue
-            answer = client.submit(submission.samples, submission.commitments, self._outbox.body(client.role))
-            if (
-                answer.get("study") != self.manifest.hash
-                or answer.get("owner") != self.kit.name
-                or answer.get("commitments") != list(submission.commitments)
+            answer = client.submit(submission.offer, self._outbox.body(server))
+            if (answer.study, answer.owner, answer.commitments) != (
+                self.manifest.hash,
+                self.kit.name,
+                submission.offer.commitments,
             ):
-                raise PeerMisbehavedError(client.role.title, "acknowledged something else than was sent")
-            self._outbox.acknowledge(submission, client.role, answer)
+                raise PeerMisbehavedError(server.title, "acknowledged something else than was sent")
+            submission = self._outbox.acknowledge(submission, server, answer)
         return submission
 
-    def _knows_us(self, client: ProxyClient) -> bool:
-        """An acknowledged submission is there, unless the proxy's disk was lost since."""
+    def _knows_us(self, client: NodeClient) -> bool:
+        """An acknowledged submission is there, unless the node's disk was lost since."""
         answer = client.status()
-        return answer["state"] == "released" or self.kit.name in answer["submitted"]
+        return answer.state == "released" or self.kit.name in answer.submitted
 
     @property
-    def submitted(self) -> Submission | None:
+    def submitted(self) -> OutgoingSubmission | None:
         return self._outbox.find()
 
-    def status(self) -> dict[str, dict[str, Any]]:
-        """What each proxy says of the study; of one that cannot be reached, why."""
+    @property
+    def is_submitted(self) -> bool:
+        """Whether every node that takes submissions has acknowledged one from this kit."""
+        submission = self.submitted
+        return submission is not None and self._outbox.is_complete(submission)
 
-        def ask(client: ProxyClient) -> dict[str, Any]:
+    def status(self) -> dict[str, NodeStatus]:
+        """What each node says of the study, by title; of one that cannot be reached, why."""
+
+        def ask(client: NodeClient) -> NodeStatus:
             try:
                 return client.status()
             except (PeerError, RefusedError) as error:
-                return {"state": "unknown", "note": str(error)}
+                return Unreachable(str(error))
 
         with ThreadPoolExecutor(len(self._clients)) as pool:
-            return {
-                client.role.title: answer
-                for client, answer in zip(self._clients, pool.map(ask, self._clients), strict=True)
-            }
+            answers = pool.map(ask, self._clients.values())
+            return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
 
     def wait(self, watch: Watch | None = None, timeout: float | None = None) -> StudyReport:
         """Until the result is there, a person has to look, or the time is over."""
         deadline = None if timeout is None else time.monotonic() + timeout
+        leader = self.manifest.protocol.leader.title
         last = ""
         while True:
             answers = self.status()
-            states = [answer["state"] for answer in answers.values()]
-            if all(state == "released" for state in states):
+            if all(answer.state == "released" for answer in answers.values()):
                 # Whoever has waited for days does not mind a cut at the very end.
                 with contextlib.suppress(PeerLostError, PeerTimeoutError):
                     return self.result()
             for title, answer in answers.items():
-                # Proxy 0 leads: it may be trying again when the other has not heard of it yet.
-                stopped = answer["state"] == "stopped" and title == Role.PROXY_0.title
-                if stopped or answer["state"] == "expired":
-                    raise NotReleasedError(f"{title}: the study is {answer['state']}: {answer['note']}")
+                # The leader may be trying again when the others have not heard of it yet.
+                stopped = answer.state == "stopped" and title == leader
+                if stopped or answer.state == "expired":
+                    raise NotReleasedError(f"{title}: the study is {answer.state}: {answer.note}")
             said = _summary(answers)
             if watch is not None and said != last:
                 watch(said)
@@ -178,75 +176,68 @@ class Study:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
 
     def result(self) -> StudyReport:
-        """Add the two proxies' parts. What comes of it is told to nobody."""
+        """Put the parts of the result together. What comes of it is told to nobody."""
+        manifest, protocol = self.manifest, self.manifest.protocol
         try:
-            answers = [client.release() for client in self._clients]
+            answers = [self._clients[server].release() for server in protocol.result_servers]
         except RefusedError as error:
             if error.code in ("not-released", "expired"):
                 raise NotReleasedError(str(error)) from None
             raise
         first = answers[0]
-        for client, answer in zip(self._clients, answers, strict=True):
-            if answer.get("study") != self.manifest.hash or answer.get("owner") != self.kit.name:
-                raise PeerMisbehavedError(client.role.title, "answered with another study's result")
-            if answer.get("protocol_version") != PROTOCOL_VERSION:
-                raise PeerMisbehavedError(client.role.title, "computed with another version of the protocol")
-        for what in ("attempt", "samples", "commitments"):
-            if answers[1].get(what) != first.get(what):
-                raise ProtocolError(
-                    f"the proxies do not agree on the {what} behind the result; try again later"
-                )
+        for server, answer in zip(protocol.result_servers, answers, strict=True):
+            if (answer.study, answer.owner) != (manifest.hash, self.kit.name):
+                raise PeerMisbehavedError(server.title, "answered with another study's result")
+            if answer.protocol_version != VERSION:
+                raise PeerMisbehavedError(server.title, "computed with another version of the protocol")
+            for what in ("attempt", "submissions"):
+                if getattr(answer, what) != getattr(first, what):
+                    raise ProtocolError(
+                        f"the nodes do not agree on the {what} behind the result; try again later"
+                    )
         self._check_own_submission(first)
-        self._outbox.forget_shares()
-        metrics = combine([_share(answer) for answer in answers], self.manifest.metrics, self._checked())
-        submission = self.submitted
-        manifest = self.manifest
-        return StudyReport(
-            metrics,
-            Receipt(
-                study=manifest.study,
-                manifest=manifest.hash,
-                attempt=int(first["attempt"]),
-                protocol=manifest.protocol,
-                protocol_version=PROTOCOL_VERSION,
-                ppaurora=ppaurora.__version__,
-                owner=self.kit.name,
-                participants={
-                    **{name: node.pin for name, node in manifest.nodes.items()},
-                    **{owner.name: owner.pin for owner in manifest.owners},
-                },
-                samples=first["samples"],
-                commitments=first["commitments"],
-                acknowledged={} if submission is None else submission.acknowledged,
-                collected_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            ),
+        self._outbox.forget()
+        metrics = protocol.combine(
+            [answer.part for answer in answers], manifest.metrics, manifest.owner_names
         )
+        return StudyReport(metrics, self._receipt(first))
 
-    def _check_own_submission(self, answer: dict[str, Any]) -> None:
+    def _check_own_submission(self, answer: ReleasedPart) -> None:
         """Was it computed with what this owner sent?"""
         submission = self.submitted
         if submission is None:
             return
-        if answer["commitments"].get(self.kit.name) != list(submission.commitments):
+        used = [one.commitments for one in answer.submissions if one.owner == self.kit.name]
+        if used != [submission.offer.commitments]:
             raise ProtocolError("the result was computed with something else than this owner submitted")
 
-    def _checked(self) -> list[str]:
-        job = self.manifest.job([1] * len(self.manifest.owners))
-        return self.manifest.owner_names if job.checks_order else []
+    def _receipt(self, answer: ReleasedPart) -> Receipt:
+        manifest, submission = self.manifest, self.submitted
+        return Receipt(
+            study=manifest.study,
+            manifest=manifest.hash,
+            attempt=answer.attempt,
+            protocol=manifest.protocol.name,
+            protocol_version=VERSION,
+            ppaurora=ppaurora.__version__,
+            owner=self.kit.name,
+            participants={
+                **{name: node.pin for name, node in manifest.nodes.items()},
+                **{owner.name: owner.pin for owner in manifest.owners},
+            },
+            samples={one.owner: one.samples for one in answer.submissions},
+            commitments={one.owner: one.commitments for one in answer.submissions},
+            acknowledged={} if submission is None else submission.acknowledged,
+            collected_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        )
 
 
-def _share(answer: dict[str, Any]) -> ResultShare:
-    try:
-        return ResultShare(np.array(answer["share"], dtype=np.uint64))
-    except (KeyError, ValueError, OverflowError, TypeError):
-        raise ProtocolError("a proxy's part of the result cannot be read") from None
-
-
-def _summary(answers: dict[str, dict[str, Any]]) -> str:
+def _summary(answers: dict[str, NodeStatus]) -> str:
     """One line for people."""
-    leader = next(iter(answers.values()))
-    missing = sorted({name for answer in answers.values() for name in answer.get("missing", [])})
+    heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
+    missing = sorted({name for answer in heard for name in answer.missing})
     if missing:
         return f"waiting for submissions of {', '.join(missing)}"
-    said = [f"{title}: {answer['note']}" for title, answer in answers.items() if answer.get("note")]
-    return leader.get("progress") or "; ".join(said) or leader["state"]
+    progress = next((answer.progress for answer in heard if answer.progress), "")
+    said = [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
+    return progress or "; ".join(said) or next(iter(answers.values())).state

@@ -75,7 +75,7 @@ class ServerProcess:
         with self._process.stdout as lines:
             for line in lines:
                 try:
-                    event = from_json(AnyEvent, line)  # type: ignore[arg-type]
+                    event: AnyEvent = from_json(AnyEvent, line)
                 except ValueError:
                     break
                 self._hear(event)

@@ -63,7 +63,7 @@ class BitslicedSuite(Suite):
         if self._is_helper:
             data = mask[np.newaxis]
         else:
-            planes = np.concatenate([share.planes for share in shares], axis=1)
+            planes: Words = np.concatenate([share.planes for share in shares], axis=1)
             data = np.stack([self._gates.swap_masked_bits(planes ^ mask), mask])
         return [
             PlaneRecords(Planes(self.holder, keep_lanes(data[..., place], size), size))
