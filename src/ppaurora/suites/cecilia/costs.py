@@ -52,7 +52,7 @@ def div(count: int, bits: int) -> Cost:
 
 
 def differ(count: int) -> Cost:
-    """Algorithm 3 with as many dummies as differences."""
+    """Algorithm 3 with as many dummies, zero and not, as differences."""
     listed = 2 * count
     return message_cost([(XOR_WORDS, (listed,))], 2) + message_cost([(RING, (listed,))], 1)
 
