@@ -32,7 +32,8 @@ UNIFORM = np.array([math.comb(64, weight) / 2**64 for weight in range(65)])
 
 def weights_of(words: Words) -> NDArray[np.intp]:
     octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)
-    return np.unpackbits(octets, axis=1).sum(axis=1).astype(np.intp)
+    weights: NDArray[np.intp] = np.unpackbits(octets, axis=1).sum(axis=1, dtype=np.intp)
+    return weights
 
 
 def differences(suite: Suite, keys: RingShare) -> RingShare:
@@ -44,7 +45,8 @@ def seen_by_the_helper(keys: Words) -> Words:
     """What it reconstructs from the proxies' two messages."""
     messages = World().run(differences, keys).messages
     first, second = (np.frombuffer(m.payload, "<u8") for m in messages if m.receiver is Role.HELPER)
-    return first ^ second
+    seen: Words = first ^ second
+    return seen
 
 
 def keys_of(numerators: NDArray[np.int64], steps: int) -> Words:
