@@ -152,18 +152,18 @@ class _Requests:
         self.openings_after: list[int] = []
 
         def algorithm(suite: Suite, lists: list[Records]) -> Records:
-            exchange, open_ = suite.exchange, suite.open
+            exchange, open_comparison = suite.exchange, suite.open_comparison
 
             def noted_exchange(left: Records, right: Records) -> tuple[Records, Records]:
                 self.shufflings.append(len(right))
                 self.openings_after.append(0)
                 return exchange(left, right)
 
-            def noted_open(x: RingShare, name: str) -> np.ndarray:
+            def noted_open(x: RingShare, y: RingShare, name: str) -> np.ndarray:
                 self.openings_after[-1] += 1
-                return open_(x, name)
+                return open_comparison(x, y, name)
 
-            suite.exchange, suite.open = noted_exchange, noted_open  # type: ignore[method-assign]
+            suite.exchange, suite.open_comparison = noted_exchange, noted_open  # type: ignore[method-assign]
             return merge_all(suite, lists, merge_delta(delta))
 
         in_the_clear(algorithm, [first, second])

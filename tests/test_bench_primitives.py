@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from ppaurora.bench.primitives import limits, timing
-from ppaurora.bench.primitives.cases import CASES, FREE, MADE_OF, SUITES, Case, MadeUpData
+from ppaurora.bench.primitives.cases import CASES, FREE, MADE_OF, REFUSED, SUITES, Case, MadeUpData
 from ppaurora.bench.primitives.limits import Limits, Rates, work_of
 from ppaurora.bench.primitives.parties import Parties
 from ppaurora.bench.results import load_rows
@@ -54,9 +54,9 @@ def test_every_method_of_a_suite_is_measured_or_needs_no_measuring(suite: str) -
     methods = {name for name, value in vars(Suite).items() if callable(value) and not name.startswith("_")}
     assert Suite.__abstractmethods__ <= methods
     measured = {name for of_suite, name in CASES if of_suite == suite}
-    assert methods <= measured | set(MADE_OF[suite]) | FREE
+    assert methods <= measured | set(MADE_OF[suite]) | FREE | REFUSED[suite]
     assert set(MADE_OF[suite].values()) <= measured
-    assert not measured & (set(MADE_OF[suite]) | FREE)
+    assert not measured & (set(MADE_OF[suite]) | FREE | REFUSED[suite])
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=str)

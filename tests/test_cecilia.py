@@ -139,7 +139,8 @@ def test_declared_costs_are_what_the_meter_sees(count: int) -> None:
     assert run(lambda s, a: s.compare(a, a), x).cost == costs.compare(count)
     assert run(exchanged, x, bits, x, bits).cost == costs.exchange(count)
     assert run(lambda s, a: s.div(a, a, 4, 1 << 20), x).cost == costs.div(count, 4)
-    assert run(lambda s, a: s.open(a, "test"), x).cost == costs.open_to_servers((count,))
+    assert run(lambda s, a: s.open_comparison(a, a, "test"), x).cost == costs.open_comparison(count)
+    assert run(lambda s: s.tell_helper([7] * count, [7] * count)).cost == costs.tell_helper(count)
 
 
 def test_an_exchange_stays_below_its_bytes() -> None:
@@ -149,10 +150,11 @@ def test_an_exchange_stays_below_its_bytes() -> None:
     assert cost.bytes / 100_000 < 139.1
 
 
-def test_open_is_counted_and_known_to_all_three() -> None:
-    result = run(lambda s, a: s.open(a, "a name"), word_array([3, 4]))
-    assert [opened.tolist() for opened in result.results] == [[3, 4]] * 3
-    assert all(context.openings == {"a name": 2} for context in result.contexts)
+def test_an_opening_is_counted_and_known_to_the_proxies_alone() -> None:
+    x, y = word_array([3, 4, 5]), word_array([4, 4, 4])
+    result = run(lambda s, a, b: s.open_comparison(a, b, "a name"), x, y)
+    assert [opened.tolist() for opened in result.results] == [[False, True, True]] * 2 + [[False] * 3]
+    assert [context.openings for context in result.contexts] == [{"a name": 3}, {"a name": 3}, {}]
 
 
 def test_residues_are_packed_exactly() -> None:

@@ -1,7 +1,7 @@
 """Merging many sorted lists: which two next, and many merges in the same rounds.
 
-A merge of two lists is a generator. It yields requests, `Exchange` or `OpenCompare`, is sent the
-answers, and returns the merged list. `merge_all` runs every merge whose two lists are there at
+A merge of two lists is a generator. It yields requests, `Exchange`, `OpenCompare` or `TellHelper`, is
+sent the answers, and returns the merged list. `merge_all` runs every merge whose two lists are there at
 the same time, and answers all their requests of a kind with one call of the suite.
 """
 
@@ -27,14 +27,26 @@ class Exchange:
 
 @dataclass(frozen=True)
 class OpenCompare:
-    """OPENING. Is left's key >= right's? Answered by a bool, which the servers learn."""
+    """OPENING. Is left's key >= right's? Answered by a bool, which the proxies learn.
+
+    To the helper the answer is always False, so it must not go on as if it knew.
+    """
 
     left: Records
     right: Records
     progress: int
 
 
-Request = Exchange | OpenCompare
+@dataclass(frozen=True)
+class TellHelper:
+    """A number that follows from openings, at most `most`. Answered by the number as the proxies have it."""
+
+    number: int
+    most: int
+    progress: int
+
+
+Request = Exchange | OpenCompare | TellHelper
 Merge = Generator[Request, Any, Records]
 MergeTwo = Callable[[Records, Records], Merge]
 
@@ -93,6 +105,12 @@ def merge_all(suite: Suite, lists: Sequence[Records], merge_two: MergeTwo) -> Re
 def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
     """Every request's answer; all of a kind in one go."""
     answers: dict[int, Any] = {}
+    to_tell = {number: r for number, r in requests.items() if isinstance(r, TellHelper)}
+    if to_tell:
+        told = suite.tell_helper(
+            [request.number for request in to_tell.values()], [request.most for request in to_tell.values()]
+        )
+        answers.update(zip(to_tell, told, strict=True))
     exchanges = {number: r for number, r in requests.items() if isinstance(r, Exchange)}
     if exchanges:
         high, low = suite.exchange(
@@ -104,11 +122,9 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
             answers[number] = high[place], low[place]
     comparisons = {number: r for number, r in requests.items() if isinstance(r, OpenCompare)}
     if comparisons:
-        left_wins = suite.open(
-            suite.compare(
-                concat_records([request.left for request in comparisons.values()]).keys,
-                concat_records([request.right for request in comparisons.values()]).keys,
-            ),
+        left_wins = suite.open_comparison(
+            concat_records([request.left for request in comparisons.values()]).keys,
+            concat_records([request.right for request in comparisons.values()]).keys,
             "merge: which of two tops is larger",
         )
         answers.update(zip(comparisons, (bool(bit) for bit in left_wins), strict=True))

@@ -3,7 +3,10 @@
 The shuffling compares the lists elementwise and leaves the larger of each pair in the first list.
 Then the top of the first list is the largest of all. With delta = 1 that is all: one record moves
 per shuffling, nothing is opened, and the work is quadratic. With a larger delta, delta - 1 more
-records move per shuffling, each chosen by a comparison of the two tops whose result is opened.
+records move per shuffling, each chosen by a comparison of the two tops whose result the proxies
+learn. The helper does not: it is told afterwards how many records left the second list, because the
+sizes of all that follows depend on that. Until then its own counters mean nothing, and its lists hold
+parts of zero, so it does not matter which of them it moves.
 
 The paper's rules, which keep unshuffled records away from opened comparisons:
 delta is odd; the longer list is the first; delta is lowered to the largest odd number not above the
@@ -13,7 +16,7 @@ the longer.
 
 from __future__ import annotations
 
-from ppaurora.algorithms.merge import Exchange, Merge, MergeTwo, OpenCompare
+from ppaurora.algorithms.merge import Exchange, Merge, MergeTwo, OpenCompare, TellHelper
 from ppaurora.errors import InputError
 from ppaurora.suites.base import Records, concat_records
 
@@ -33,14 +36,18 @@ def merge_delta(delta: int) -> MergeTwo:
             second = low
             merged.append(first[0])
             first = first[1:]
-            for _ in range(min(delta, _largest_odd_up_to(pairs)) - 1):
-                first_is_larger = yield OpenCompare(first[0], second[0], len(merged))
-                if first_is_larger:
-                    merged.append(first[0])
-                    first = first[1:]
+            moves = min(delta, _largest_odd_up_to(pairs)) - 1
+            of_first = of_second = 0
+            for _ in range(moves):
+                if (yield OpenCompare(first[of_first], second[of_second], len(merged))):
+                    merged.append(first[of_first])
+                    of_first += 1
                 else:
-                    merged.append(second[0])
-                    second = second[1:]
+                    merged.append(second[of_second])
+                    of_second += 1
+            if moves:
+                of_second = yield TellHelper(of_second, moves, len(merged))
+            first, second = first[moves - of_second :], second[of_second:]
             if len(second) > len(first):
                 first, second = second, first
         return concat_records([*merged, first])

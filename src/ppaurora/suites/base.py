@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.errors import MisuseError
 from ppaurora.sharing.shares import Holder, Public, RingShare, stack
 from ppaurora.sharing.stages import ResultShare
 
@@ -139,9 +140,19 @@ class Suite(ABC):
         quotient = self.div(numerator, denominator, FIXED_POINT_BITS, bound)
         return stack([quotient, self.constant(FIXED_POINT_BITS, len(quotient))])
 
-    @abstractmethod
-    def open(self, x: Flags, name: str) -> NDArray[np.uint64]:
-        """OPENING. All three servers learn x. Counted under `name`, which docs/leakage.md explains."""
+    def open_comparison(self, x: Keys, y: Keys, name: str) -> NDArray[np.bool_]:
+        """OPENING. The proxies learn where x >= y. The helper learns nothing; it gets False throughout.
+
+        Counted under `name`, which docs/leakage.md explains. Only a suite that says so opens anything.
+        """
+        raise MisuseError(f"{type(self).__name__} opens nothing")
+
+    def tell_helper(self, numbers: Sequence[int], most: Sequence[int]) -> list[int]:
+        """The helper learns numbers that follow from an opening, each at most as large as `most` says.
+
+        What the helper itself passes is ignored; all parties get the proxies' numbers.
+        """
+        raise MisuseError(f"{type(self).__name__} opens nothing")
 
     @abstractmethod
     def constant(self, value: Public, length: int = 1) -> RingShare:

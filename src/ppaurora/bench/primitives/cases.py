@@ -43,6 +43,11 @@ MADE_OF: Mapping[str, Mapping[str, str]] = {
     },
     "bitsliced": {"mux": "mul"},
 }
+# Methods that a suite refuses: `bitsliced` has no comparisons that are opened.
+REFUSED: Mapping[str, frozenset[str]] = {
+    "cecilia": frozenset(),
+    "bitsliced": frozenset({"open_comparison", "tell_helper"}),
+}
 
 
 class MadeUpData:
@@ -191,10 +196,19 @@ _CECILIA = [
     ),
     Case(
         "cecilia",
-        "open",
-        lambda s, data: _one_number(data),
-        lambda s, x: s.open(x, "bench: made-up numbers"),
-        lambda n: cecilia.open_to_servers((n,)),
+        "open_comparison",
+        lambda s, data: data.two_numbers(),
+        lambda s, x, y: s.open_comparison(x, y, "bench: made-up numbers"),
+        lambda n: cecilia.open_comparison(n),
+        divide=4,
+    ),
+    Case(
+        "cecilia",
+        "tell_helper",
+        lambda s, data: ([1] * data.count,),
+        lambda s, numbers: s.tell_helper(numbers, numbers),
+        lambda n: cecilia.tell_helper(n),
+        divide=4,
     ),
 ]
 

@@ -1,13 +1,11 @@
 """What each primitive costs all parties together: messages, bytes, rounds. A test holds the meter to it.
 
 Per element, without headers and padding: MUL 40 bytes in 1 round; a comparison 131 bytes in 3
-rounds; a compare-exchange of two records 139 bytes in 3 rounds; a division (bits + 1) times 155
-bytes and 3 rounds.
+rounds; a compare-exchange of two records 139 bytes in 3 rounds; a comparison that is opened 123 bytes
+in 3 rounds; a division (bits + 1) times 155 bytes and 3 rounds.
 """
 
 from __future__ import annotations
-
-from math import prod
 
 from ppaurora.channel.meter import Cost
 from ppaurora.sharing.algebra import BITS, RING, XOR_WORDS, Shape
@@ -25,14 +23,18 @@ def to_ring(count: int) -> Cost:
     return message_cost([(BITS, (count,))], 2) + message_cost([(RING, (count,))], 1, rounds=0)
 
 
-def _masked_sign(revealed: Kinds, dealt: Kinds, count: int) -> Cost:
-    """Reveal, private compare, deal: one round each. The thresholds are dealt ahead."""
+def _private_compare(revealed: Kinds, count: int) -> Cost:
+    """Reveal, ask the helper: one round each. The thresholds are dealt ahead."""
     return (
         message_cost(revealed, 2)
         + message_cost([(RESIDUES, thresholds_shape(count))], 1, rounds=0)
         + message_cost([(RESIDUES, message_shape(count))], 2)
-        + message_cost(dealt, 1)
     )
+
+
+def _masked_sign(revealed: Kinds, dealt: Kinds, count: int) -> Cost:
+    """A private compare, and the helper deals its answer."""
+    return _private_compare(revealed, count) + message_cost(dealt, 1)
 
 
 def compare(count: int) -> Cost:
@@ -52,11 +54,16 @@ def div(count: int, bits: int) -> Cost:
 
 
 def differ(count: int) -> Cost:
-    """Algorithm 3 with as many dummies as differences."""
+    """Algorithm 3 with as many dummies, zero and not, as differences."""
     listed = 2 * count
     return message_cost([(XOR_WORDS, (listed,))], 2) + message_cost([(RING, (listed,))], 1)
 
 
-def open_to_servers(shape: Shape) -> Cost:
-    """Each proxy sends its part to the other and to the helper, in the same round."""
-    return message_cost([(RING, (prod(shape),))], 4)
+def open_comparison(count: int) -> Cost:
+    """A private compare, and the helper tells both proxies its answer."""
+    return _private_compare([(RING, (count,))], count) + message_cost([(BITS, (count,))], 2)
+
+
+def tell_helper(count: int) -> Cost:
+    """From one proxy. The helper waits a round for it, and so does what it deals next."""
+    return message_cost([(RING, (count,))], 1)

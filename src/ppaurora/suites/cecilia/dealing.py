@@ -6,9 +6,12 @@
     deal        the helper shares a value: proxy 0's part is pseudorandom            helper -> proxy 1
     reveal      proxies learn a value of which each holds a part                     proxy 0 <-> proxy 1
     to_helper   the helper learns a value of which the proxies hold parts            proxies -> helper
+    tell        the helper learns a value that the proxies know                      proxy 0 -> helper
+    answer      the proxies learn a value that the helper knows                      helper -> proxies
 
 Each is called by all three parties in the same order. Several values go in one frame.
-Whatever `reveal` and `to_helper` show must be uniform or masked, or be an opening that says so.
+Whatever `reveal`, `to_helper` and `answer` show must be uniform or masked, or be an opening that says
+so; what is told follows from an opening.
 """
 
 from __future__ import annotations
@@ -102,6 +105,23 @@ class Dealing:
         """The helper's side."""
         parts = [self.receive(proxy, [(algebra, shape)])[0] for proxy in (Role.PROXY_0, Role.PROXY_1)]
         return algebra.add(*parts)
+
+    def tell(self, algebra: Algebra, value: Array) -> Array:
+        """The proxies' value, at all three. Proxy 0 sends it and nobody but the helper waits."""
+        if self.role.is_helper:
+            (value,) = self.receive(Role.PROXY_0, [(algebra, value.shape)])
+        elif self.role is Role.PROXY_0:
+            self.send(Role.HELPER, [(algebra, value)])
+        return value
+
+    def answer(self, algebra: Algebra, shape: Shape, make: Callable[[], Array]) -> Array:
+        """The helper's value, at all three. `make` is called at the helper only."""
+        if not self.role.is_helper:
+            return self.receive(Role.HELPER, [(algebra, shape)])[0]
+        value = make()
+        for proxy in (Role.PROXY_0, Role.PROXY_1):
+            self.send(proxy, [(algebra, value)])
+        return value
 
     def send(self, to: Role, parts: Parts) -> None:
         self._channel.send(to, *(algebra.to_wire(values) for algebra, values in parts))

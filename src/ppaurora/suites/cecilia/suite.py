@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.errors import PeerMisbehavedError
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
 from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
@@ -26,6 +27,19 @@ from ppaurora.suites.role import Role
 
 _63 = np.uint64(63)
 _ONE = np.uint64(1)
+_NOTHING = np.zeros(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True, repr=False)
+class _Asked:
+    """What a party holds after the private compare in a comparison of x = e + a with zero.
+
+    The lists are of x and the payloads. At the helper, `shown` and `opposite` are empty.
+    """
+
+    masks: list[Array]  # parts of a; at the helper a itself
+    shown: list[Array]  # x - a: public to the proxies
+    opposite: Words  # common to the proxies
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,18 +85,6 @@ class CeciliaSuite(ArraySuite):
         return () if self._role.is_helper else fresh_parts(self._context, x.values, recipients)
 
     def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
-        """OPENING. The proxies reveal x to each other and, in fresh parts, to the helper.
-
-        It has to know because it runs the same algorithm, whose course depends on x.
-        """
-        self._context.openings[name] += x.values.size
-        if self._role.is_helper:
-            return self._dealing.at_helper(RING, x.shape)
-        sums = self._dealing.reveal([(RING, x.values)])
-        self._dealing.to_helper(RING, x.values + self._dealing.zero(RING, x.shape))
-        (opened,) = sums()
-        return opened
-
     def mul(self, x: RingShare, y: RingShare) -> RingShare:
         """MUL. Beaver's multiplication with a triple from the helper.
 
@@ -138,6 +140,27 @@ class CeciliaSuite(ArraySuite):
     def compare(self, x: RingShare, y: RingShare) -> RingShare:
         """CMP. 1 - MSB(x - y), for |x - y| < 2^63."""
         return 1 - self.msb(x - y)
+
+    def open_comparison(self, x: RingShare, y: RingShare, name: str) -> NDArray[np.bool_]:
+        """OPENING. CMP, whose result the proxies learn.
+
+        Steps 1 to 3 of `_masked_sign`; then the helper tells both proxies h, a fair coin to it, and
+        MSB(x - y) = flip xor h. Three rounds, where revealing the parts of a result would take four.
+        """
+        gap = x - y
+        asked = self._ask([(RING, gap.values)])
+        bits = self._dealing.answer(BITS, gap.shape, lambda: self._h(asked).astype(np.uint8))
+        if self._role.is_helper:
+            return np.zeros(gap.shape, dtype=np.bool_)
+        self._context.openings[name] += len(gap)
+        at_least: NDArray[np.bool_] = (asked.shown[0] >> _63) ^ asked.opposite == bits
+        return at_least
+
+    def tell_helper(self, numbers: Sequence[int], most: Sequence[int]) -> list[int]:
+        told = self._dealing.tell(RING, np.array(numbers, dtype=np.uint64))
+        if (told > np.array(most, dtype=np.uint64)).any():
+            raise PeerMisbehavedError(Role.PROXY_0.title, "told a number that is too large")
+        return [int(number) for number in told]
 
     def is_positive(self, x: RingShare) -> RingShare:
         """MSB(-x)."""
@@ -211,42 +234,55 @@ class CeciliaSuite(ArraySuite):
         turns 2^63·MSB(x) into MSB(x) in a step of its own; here the helper, who knows a, deals
         the bit at once. Three rounds, in place of four.
         """
-        dealing = self._dealing
         operands = [(RING, x.values), *payloads]
-        masks = [dealing.mask(algebra, values.shape) for algebra, values in operands]
-        sums = dealing.reveal(
-            [(algebra, algebra.sub(v, mask)) for (algebra, v), mask in zip(operands, masks, strict=True)]
-        )
-        (thresholds,) = dealing.deal(
-            [(RESIDUES, compare.thresholds_shape(len(x)))],
-            lambda: [compare.thresholds_of(masks[0] & compare.LOW_63)],
-        )
+        asked = self._ask(operands)
         wanted = slice(0 if times_x else 1, None)
         kinds = [(RING, x.shape), *((algebra, values.shape) for algebra, values in operands[wanted])]
         if self._role.is_helper:
 
             def h_and_products() -> list[Array]:
-                beta = compare.answer(dealing.at_helper(RESIDUES, compare.message_shape(len(x))))
-                h = (masks[0] >> _63) ^ beta
-                return [h, *(h.astype(mask.dtype) * mask for mask in masks[wanted])]
+                h = self._h(asked)
+                return [h, *(h.astype(mask.dtype) * mask for mask in asked.masks[wanted])]
 
-            dealing.deal(kinds, h_and_products)
-            nothing = np.zeros(0, dtype=np.uint64)
-            return _MaskedSign(nothing, nothing, nothing, nothing), []
+            self._dealing.deal(kinds, h_and_products)
+            return _MaskedSign(_NOTHING, _NOTHING, _NOTHING, _NOTHING), []
 
-        blinds = compare.Blinds(dealing.blind, len(x))
-        shown = sums()
-        message = compare.message(~shown[0] & compare.LOW_63, thresholds, int(self._unit), blinds)
-        dealing.to_helper(RESIDUES, message)
-        h, *masked_products = dealing.deal(kinds, list)
-        sign = _MaskedSign(shown[0], masks[0], blinds.opposite.astype(np.uint64), h)
+        h, *masked_products = self._dealing.deal(kinds, list)
+        sign = _MaskedSign(asked.shown[0], asked.masks[0], asked.opposite, h)
         products = [
             _times_msb(sign, algebra, v, revealed, h_times_mask)
             for (algebra, v), revealed, h_times_mask in zip(
-                operands[wanted], shown[wanted], masked_products, strict=True
+                operands[wanted], asked.shown[wanted], masked_products, strict=True
             )
         ]
         return sign, products
+
+    def _ask(self, operands: Sequence[tuple[Algebra, Array]]) -> _Asked:
+        """Steps 1 to 3: masks, and the private compare up to what the proxies send to the helper."""
+        dealing = self._dealing
+        masks = [dealing.mask(algebra, values.shape) for algebra, values in operands]
+        sums = dealing.reveal(
+            [(algebra, algebra.sub(v, mask)) for (algebra, v), mask in zip(operands, masks, strict=True)]
+        )
+        (count,) = masks[0].shape
+        (thresholds,) = dealing.deal(
+            [(RESIDUES, compare.thresholds_shape(count))],
+            lambda: [compare.thresholds_of(masks[0] & compare.LOW_63)],
+        )
+        if self._role.is_helper:
+            return _Asked(masks, [], _NOTHING)
+        blinds = compare.Blinds(dealing.blind, count)
+        shown = sums()
+        message = compare.message(~shown[0] & compare.LOW_63, thresholds, int(self._unit), blinds)
+        dealing.to_helper(RESIDUES, message)
+        return _Asked(masks, shown, blinds.opposite.astype(np.uint64))
+
+    def _h(self, asked: _Asked) -> Words:
+        """Step 4 at the helper: h = a_63 xor beta."""
+        mask = asked.masks[0]
+        beta = compare.answer(self._dealing.at_helper(RESIDUES, compare.message_shape(len(mask))))
+        h: Words = (mask >> _63) ^ beta
+        return h
 
 
 def _times_msb(sign: _MaskedSign, algebra: Algebra, v: Array, revealed: Array, h_times_mask: Array) -> Array:

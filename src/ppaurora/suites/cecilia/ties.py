@@ -5,11 +5,14 @@
     3. dummies, zero and not, are appended; the whole list is permuted by a common pi
     4. the helper compares the parts and deals the flags; the proxies undo pi and drop the dummies
 
-What this leaks is the paper's, and named in docs/leakage.md: for d != 0 the helper sees
-(-d_0) xor d_1 with its bits permuted, whose Hamming weight is not independent of d.
+The paper leaves the number of dummies open. Here as many are appended as there are differences, so
+that the length of the message depends on public sizes only; how many of them are zero is uniformly
+random and known to the proxies alone.
 
-The paper leaves the number of dummies open. Here it is as many as there are differences, each
-zero or not by a common coin, so that the length of the message depends on public sizes only.
+What this leaks is the paper's, and measured in docs/leakage.md: for d != 0 the helper sees
+(-d_0) xor d_1 with its bits permuted, whose Hamming weight is not independent of d. A dummy that is
+known not to be zero cannot be drawn like a real difference, for the proxies do not know what those
+are like. It is a uniform word, which its weight sets apart, so dummies do not hide the number of ties.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ def differ(dealing: Dealing, d: RingShare) -> RingShare:
     common = dealing.blind
     part = np.uint64(0) - d.values if dealing.role is Role.PROXY_0 else d.values
     part = _permute_bits(part ^ common.words((count,)), common.permutations(count, 64))
-    listed = np.concatenate((part, _dummies(common, count, dealing.role)))
+    listed = np.concatenate((part, dummies(common, count, dealing.role)))
     places = common.permutations(1, total)[0]
     dealing.to_helper(XOR_WORDS, listed[places])
     (flags,) = dealing.deal([(RING, (total,))], list)
@@ -52,8 +55,10 @@ def _permute_bits(words: Words, orders: NDArray[np.intp]) -> Words:
     return np.packbits(moved, axis=1, bitorder="little").view("<u8").reshape(-1)
 
 
-def _dummies(common: Stream, count: int, role: Role) -> Words:
-    """Parts that are equal or not by a common coin; an unequal pair differs by a random word."""
+def dummies(common: Stream, count: int, role: Role) -> Words:
+    """Parts of `count` words, of which a uniformly random number, from none to all, are zero."""
     base = common.words((count,))
-    apart = common.words((count,)) * common.bits((count,)).astype(np.uint64)
+    apart = common.words((count,))
+    zeros = common.words_below(count + 1, 1)
+    apart = np.where(np.arange(count) < zeros, np.uint64(0), apart)
     return base if role is Role.PROXY_0 else base ^ apart
