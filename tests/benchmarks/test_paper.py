@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import correctness
 from benchmarks.__main__ import cli
 from benchmarks.drawing import shows
-from benchmarks.growth import Line, Projection, exponent
 from benchmarks.paper import experiments, figures
 from benchmarks.paper.experiments import (
     Estimate,
@@ -34,7 +32,6 @@ from benchmarks.paper.printed import (
 )
 from benchmarks.paper.tables import Measurements, cost_table, headline_table
 from benchmarks.plain import pooled
-from benchmarks.scale import Measurement
 from benchmarks.synthetic import synthetic_owners
 from ppaurora.errors import InputError
 from ppaurora.session import no_progress
@@ -167,70 +164,6 @@ def test_figures_know_what_they_show(tmp_path: Path) -> None:
     assert not shows(path, figures.shown(figures.FIGURES[0], slower))
     first = path.read_bytes()
     assert figures.draw(figures.FIGURES[0], runs, path).read_bytes() == first
-
-
-def test_exponents_of_known_growth() -> None:
-    assert exponent((n, 7 * n**2) for n in (10, 100, 1000)) == pytest.approx(2)
-    assert Line.through([(1, 5), (2, 7), (3, 9)]).at(10) == pytest.approx(23)
-
-
-def test_a_projection_of_n_log_n_is_exact() -> None:
-    def measurement(bits: int) -> Measurement:
-        n = 1 << bits
-        sent = {"proxy 0": 10 * n, "proxy 1": 10 * n, "helper": 10 * n * (bits - 2)}
-        return Measurement(
-            n,
-            8,
-            "tls",
-            64,
-            "loopback",
-            1e-6 * sum(sent.values()),
-            1.0,
-            sum(sent.values()),
-            sent,
-            {},
-            1,
-            {},
-            {"helper": 500 * n},
-            0.0,
-        )
-
-    projection = Projection.of([measurement(bits) for bits in (14, 17, 20, 23)], 1 << 27)
-    expected = measurement(27)
-    assert projection.bytes == pytest.approx(expected.bytes)
-    assert projection.busiest_bytes == pytest.approx(expected.bytes - expected.bytes_by_party["proxy 1"])
-    assert projection.computing_seconds == pytest.approx(expected.seconds)
-    assert projection.peak_bytes == pytest.approx(500 * expected.samples)
-
-
-def test_data_sets_are_of_the_papers_kind() -> None:
-    tied, untied, small = correctness.scored_sets()
-    assert (len(tied.labels), len(small.labels)) == (191, 54)
-    assert tied.tied > 100
-    assert untied.tied == small.tied == 0
-    assert 0 < len(untied.labels) < len(tied.labels)
-    for scored in (tied, untied, small):
-        assert sum(len(labels) for labels, _ in scored.split()) == len(scored.labels)
-        assert "auroc_no_ties" in scored.metrics or scored.tied
-
-
-def test_correctness_rows_compare_private_and_pooled() -> None:
-    small = correctness.scored_sets()[-1]
-    rows = list(correctness.compare(small))
-    assert [(row["protocol"], row["metric"]) for row in rows] == [
-        (protocol, metric) for protocol in ("paper", "fast") for metric in small.metrics
-    ]
-    for row in rows:
-        assert row["private"] == pytest.approx(row["pooled"], abs=1e-9)
-    assert correctness.correctness_table(rows).markdown().count("\n") == 1 + len(small.metrics)
-
-
-def test_few_samples_vary_more_than_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correctness, "DRAWS", 40)
-    rows = correctness.stability()
-    widths = [row["high"] - row["low"] for row in rows]
-    assert widths[0] > 3 * widths[-3]
-    assert widths[-1] == 0
 
 
 def test_the_committed_run_is_complete_and_reaches_its_goals() -> None:
