@@ -27,7 +27,7 @@ def environment() -> dict[str, Any]:
 
 def not_installed(why: str) -> InputError:
     """Something of the dependency group `bench` is missing; `why` it is needed."""
-    return InputError(f"{why}: pip install --group bench")
+    return InputError(f"{why}: 'make demo' sets up .venv, which has it")
 
 
 def _commit() -> str | None:
