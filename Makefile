@@ -11,10 +11,10 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-# A few minutes of the paper's evaluation; the whole takes an evening: ppaurora bench paper.
+# A few minutes of the paper's evaluation; the whole takes an evening: python -m benchmarks paper.
 bench-quick: .venv/ready
 	rm -rf build/bench-paper
-	$(BIN)/ppaurora bench paper --quick --out build/bench-paper
+	$(BIN)/python -m benchmarks paper --quick --out build/bench-paper
 
 # Nodes killed hundreds of times, at random moments.
 crashes: .venv/ready
@@ -36,7 +36,7 @@ format: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Other systems to compare with: ppaurora bench peers.
+# Other systems to compare with: python -m benchmarks peers.
 peers: .venv-peers/ready
 
 .venv-peers/ready: requirements-peers.lock
@@ -47,7 +47,7 @@ peers: .venv-peers/ready
 
 # Needs uv; rewrites requirements.lock from pyproject.toml for every supported Python, and that of the peers.
 lock:
-	uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev \
+	uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev --group bench \
 		--no-emit-package ppaurora --no-header pyproject.toml -o requirements.lock
 	uv pip compile --quiet --generate-hashes --python-version 3.11 --group peers --no-header -o requirements-peers.lock
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ppaurora.bench.peers.exact import exact_auroc
+from benchmarks.peers.exact import exact_auroc
 from ppaurora.errors import PeerError
 from ppaurora.owner.samples import check_samples
 from ppaurora.owner.study import Study

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ppaurora.bench.documents import stale_documents, stale_figures
-from ppaurora.cli.main import cli
+from benchmarks.__main__ import cli
+from benchmarks.documents import stale_documents, stale_figures
 from ppaurora.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +51,7 @@ def test_other_measurements_make_documents_and_figures_stale(tmp_path: Path) -> 
     root = copy_of_the_documents(tmp_path)
     for file in (root / "benchmarks/results").glob("*.json"):
         file.write_text(re.sub(r"(\"seconds\": |\"median\": )(?=\d)", r"\g<1>1", file.read_text()))
-    check = CliRunner().invoke(cli, ["bench", "docs", "--check", "--root", str(root)])
+    check = CliRunner().invoke(cli, ["docs", "--check", "--root", str(root)])
     assert isinstance(check.exception, InputError)
     for name in (
         "README.md",
@@ -60,8 +60,8 @@ def test_other_measurements_make_documents_and_figures_stale(tmp_path: Path) -> 
         "docs/figures/stability.svg",
     ):
         assert name in str(check.exception)
-    assert CliRunner().invoke(cli, ["bench", "docs", "--root", str(root)]).exit_code == 0
-    assert CliRunner().invoke(cli, ["bench", "docs", "--check", "--root", str(root)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["docs", "--root", str(root)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["docs", "--check", "--root", str(root)]).exit_code == 0
 
 
 def test_a_block_of_unknown_name_is_refused(tmp_path: Path) -> None:
@@ -86,10 +86,9 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 
 def openings_in_the_code() -> set[str]:
-    """The names that `open_comparison` is called with; not in measurements, whose data is made up."""
+    """The names that calls of `open_comparison` carry."""
     names = set()
-    package = ROOT / "src/ppaurora"
-    for source in set(package.rglob("*.py")) - set((package / "bench").rglob("*.py")):
+    for source in (ROOT / "src/ppaurora").rglob("*.py"):
         for node in ast.walk(ast.parse(source.read_text())):
             if isinstance(node, ast.Call) and re.search(
                 r"\b(suite|self|s)\.open(_\w+)?$", ast.unparse(node.func)

@@ -1,4 +1,4 @@
-"""`ppaurora`, and what every command has in common: errors without a traceback, stable exit codes."""
+"""`ppaurora`, and what every command line has in common: errors without a traceback, stable exit codes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -26,7 +27,6 @@ COMMANDS = {
     "submit": "ppaurora.cli.owner:submit_command",
     "status": "ppaurora.cli.owner:status_command",
     "result": "ppaurora.cli.owner:result_command",
-    "bench": "ppaurora.cli.bench:bench_group",
 }
 
 
@@ -55,13 +55,20 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    run(cli, "ppaurora", arguments)
+
+
+def run(command: click.Command, program: str, arguments: Sequence[str] | None = None) -> NoReturn:
+    """Do what the command line of `program` asks for, and leave with an exit code."""
     try:
-        code = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        code = command.main(
+            args=None if arguments is None else list(arguments), prog_name=program, standalone_mode=False
+        )
     except PpauroraError as error:
-        click.echo(f"ppaurora: {error}", err=True)
+        click.echo(f"{program}: {error}", err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
-        click.echo("ppaurora: interrupted", err=True)
+        click.echo(f"{program}: interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
@@ -71,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if os.environ.get("PPAURORA_DEBUG"):
             raise
         click.echo(
-            f"ppaurora: internal error: {type(error).__name__}; to see where, set PPAURORA_DEBUG=1 and run "
+            f"{program}: internal error: {type(error).__name__}; to see where, set PPAURORA_DEBUG=1 and run "
             "again (what it prints may quote data)",
             err=True,
         )

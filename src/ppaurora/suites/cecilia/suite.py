@@ -84,7 +84,6 @@ class CeciliaSuite(ArraySuite):
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         return () if self._role.is_helper else fresh_parts(self._context, x.values, recipients)
 
-    def open(self, x: RingShare, name: str) -> NDArray[np.uint64]:
     def mul(self, x: RingShare, y: RingShare) -> RingShare:
         """MUL. Beaver's multiplication with a triple from the helper.
 

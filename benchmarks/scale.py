@@ -1,0 +1,219 @@
+"""How cost grows with the number of samples and of owners.
+
+Every run is checked against scikit-learn on the pooled data, which is timed in the same run: a ratio
+says more than seconds on somebody's machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.options import network_options, numbers, out_option
+from benchmarks.plain import checked_difference, pooled
+from benchmarks.progress import progress_of
+from benchmarks.saving import Results
+from benchmarks.synthetic import Owner, synthetic_owners
+from benchmarks.tables import Table, show
+from ppaurora.channel.shaped import Network
+from ppaurora.errors import InputError
+from ppaurora.evaluation import TRANSPORTS, evaluate
+from ppaurora.session import Progress
+
+METRICS = ("auroc", "aupr")
+SEED = 2023
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+LARGE = 10_000_000
+OWNERS = (2, 8, 32)
+HEADINGS = ("samples", "owners", "via", "network", "seconds", "x plain", "MB sent", "rounds", "peak MB")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run to measure."""
+
+    samples: int
+    owners: int
+    transport: str
+    key_bits: int = 64
+
+    def __str__(self) -> str:
+        return f"{self.owners} x {self.samples // self.owners:,}, {self.transport}"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What it took. Memory is a party's peak, or of all three together with the transport "memory"."""
+
+    samples: int
+    owners: int
+    transport: str
+    key_bits: int
+    network: str
+    seconds: float
+    plain_seconds: float
+    bytes: int
+    bytes_by_party: dict[str, int]
+    bytes_by_step: dict[str, int]
+    rounds: int
+    rounds_by_step: dict[str, int]
+    peak_bytes: dict[str, int]
+    difference: float
+
+    @property
+    def ratio(self) -> float:
+        """Times the plain computation."""
+        return self.seconds / self.plain_seconds
+
+    def cells(self) -> list[str]:
+        """As a row of a table."""
+        return [
+            f"{self.samples:,}",
+            str(self.owners),
+            self.transport,
+            self.network,
+            f"{self.seconds:.2f}",
+            f"{self.ratio:.0f}",
+            f"{self.bytes / 1e6:,.1f}",
+            str(self.rounds),
+            f"{max(self.peak_bytes.values()) / 1e6:,.0f}",
+        ]
+
+
+def settings(
+    sizes: Iterable[int], owners: Iterable[int], transports: Sequence[str], key_bits: int
+) -> list[Setting]:
+    return [
+        Setting(size // count * count, count, transport, key_bits)
+        for size in sizes
+        for count in owners
+        for transport in transports
+        if size >= count
+    ]
+
+
+def make_owners(setting: Setting) -> list[Owner]:
+    """Equal parts; one score in a hundred is tied."""
+    sizes = [setting.samples // setting.owners] * setting.owners
+    return synthetic_owners(sizes, SEED, ties=True, single_precision=setting.key_bits == 32)
+
+
+def measure(setting: Setting, network: Network | None, progress: Progress) -> Measurement:
+    owners = make_owners(setting)
+    expected, plain_seconds = pooled(owners, METRICS)
+    report = evaluate(
+        owners,
+        metrics=METRICS,
+        key_bits=setting.key_bits,
+        transport=setting.transport,
+        network=network,
+        progress=progress,
+        timeout=600.0,
+    )
+    difference = checked_difference(str(setting), report.metrics, expected)
+    return Measurement(
+        **asdict(setting),
+        network="loopback" if network is None else str(network),
+        seconds=report.cost.seconds,
+        plain_seconds=plain_seconds,
+        bytes=report.cost.bytes,
+        bytes_by_party=report.cost.bytes_by_party,
+        bytes_by_step=report.cost.bytes_by_step,
+        rounds=report.cost.rounds,
+        rounds_by_step=report.cost.rounds_by_step,
+        peak_bytes=report.cost.peak_bytes_by_party,
+        difference=difference,
+    )
+
+
+def table(measurements: Iterable[Measurement]) -> Table:
+    return Table(HEADINGS, [measurement.cells() for measurement in measurements], words=("via", "network"))
+
+
+def saved_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """The measurements as the README shows them."""
+    measurements = [Measurement(**row) for row in rows]
+    return table(sorted(measurements, key=lambda m: (m.network != "loopback", m.samples, m.owners)))
+
+
+_STEPS = {
+    "session": "nonces and public keys, for fresh pairwise keys",
+    "input": "owners' xor shares into masked form",
+    "order check": "neighbours compared, ascents counted for every owner",
+    "merge": "the merge network, layer by layer",
+    "ties": "equality of neighbours",
+    "precision": "TP[j] / j, rounded off exactly",
+    "curve": "labels and flags to the ring, the scan, areas as dot products",
+    "division": "quotient bits, rounding to a float64",
+}
+
+
+def steps_table(rows: Sequence[dict[str, Any]], samples: int, owners: int) -> Table:
+    """Where the traffic and the rounds of one run go."""
+    (measurement,) = (
+        m
+        for m in (Measurement(**row) for row in rows)
+        if (m.samples, m.owners, m.network, m.transport) == (samples, owners, "loopback", "tls")
+    )
+    return Table(
+        ["step", "what it does", "MB sent", "rounds"],
+        [
+            [step, _STEPS[step], f"{sent / 1e6:,.1f}", str(measurement.rounds_by_step[step])]
+            for step, sent in measurement.bytes_by_step.items()
+        ],
+        words=("step", "what it does"),
+    )
+
+
+@click.command("scale")
+@click.option(
+    "--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Numbers of samples in all."
+)
+@click.option("--owners", default=",".join(map(str, OWNERS)), show_default=True, help="Numbers of owners.")
+@click.option(
+    "--transports",
+    default=",".join(TRANSPORTS),
+    show_default=True,
+    help="Three threads, three processes, or both.",
+)
+@click.option(
+    "--key-bits", type=click.Choice(["32", "64"]), default="64", show_default=True, help="Width of the keys."
+)
+@click.option("--large", is_flag=True, help=f"Also {LARGE:,} samples; takes minutes and some gigabytes.")
+@network_options
+@out_option("scale")
+def scale_command(
+    sizes: str,
+    owners: str,
+    transports: str,
+    key_bits: str,
+    large: bool,
+    network: Network | None,
+    out: Path,
+) -> None:
+    """Time, traffic, rounds and memory against samples and owners, checked against scikit-learn."""
+    chosen = settings(
+        numbers(sizes, "sizes", 2) + ([LARGE] if large else []),
+        numbers(owners, "owners", 2),
+        _transports(transports),
+        int(key_bits),
+    )
+    results = Results(out / "scale.json", SEED)
+    done: list[Measurement] = []
+    for setting in chosen:
+        with progress_of(setting) as progress:
+            done.append(measure(setting, network, progress))
+        results.add(asdict(done[-1]))
+    show(table(done))
+
+
+def _transports(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in TRANSPORTS:
+            raise InputError(f"unknown transport '{name}'; there are: {', '.join(TRANSPORTS)}")
+    return names
