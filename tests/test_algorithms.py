@@ -19,8 +19,8 @@ from ppaurora.sharing import RingShare, stack
 from ppaurora.suites.arrays import ArrayRecords as Records
 from ppaurora.suites.base import Suite
 from ppaurora.testing import World
-from tests.cases import Owner, by_three_parties, encoded, in_the_clear, owners
-from tests.oracles import exact_aupr, exact_auroc, exact_average_precision
+from tests.support.cases import Owner, by_three_parties, encoded, in_the_clear, owners
+from tests.support.oracles import exact_aupr, exact_auroc, exact_average_precision
 
 METRICS = ("auroc", "aupr", "ap")
 DELTAS = st.sampled_from([1, 3, 5, 11])

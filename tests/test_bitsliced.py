@@ -25,8 +25,8 @@ from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from ppaurora.testing.world import WorldRun
-from tests.cases import Owner, on_planes, owners, xor_shared
-from tests.oracles import exact_aupr, exact_auroc, exact_average_precision
+from tests.support.cases import Owner, on_planes, owners, xor_shared
+from tests.support.oracles import exact_aupr, exact_auroc, exact_average_precision
 
 EDGES = [0, 1, 2, 2**31, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1]
 words = st.one_of(st.sampled_from(EDGES), st.integers(0, 2**64 - 1))

@@ -14,8 +14,9 @@ import pytest
 
 from ppaurora.cli import main
 from ppaurora.owner import Prepared, Samples, prepare
-from tests.bad_input import BAD_FILES, GOOD_FILE, ONLY_PAPER, PLANTED_DIGITS, BadFile, by_protocol
-from tests.oracles import exact_aupr, exact_auroc, exact_average_precision
+from tests.support.bad_files import BAD_FILES
+from tests.support.bad_input import GOOD_FILE, ONLY_PAPER, PLANTED_DIGITS, BadFile, by_protocol
+from tests.support.oracles import exact_aupr, exact_auroc, exact_average_precision
 
 OWNERS = {
     "north.csv": [(0.9, 1), (0.4, 0), (0.4, 1)],

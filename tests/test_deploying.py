@@ -22,8 +22,8 @@ from ppaurora import errors
 from ppaurora.cli.main import COMMANDS, EXIT_INTERRUPTED
 from ppaurora.node.store import StudyState
 from ppaurora.study.kit import NodeSettings
-from tests.deployment import cleaned_environment, free_ports, samples, write_csv
-from tests.oracles import exact_aupr, exact_auroc
+from tests.support.deployment import cleaned_environment, free_ports, samples, write_csv
+from tests.support.oracles import exact_aupr, exact_auroc
 from tests.test_documents import DOCUMENTS, ROOT
 
 GUIDE = (ROOT / "docs/deploying.md").read_text()

@@ -22,8 +22,9 @@ from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome, take_part
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.role import Role
-from tests.bad_input import BAD_ARRAYS, ONLY_PAPER, BadArrays, by_protocol
-from tests.oracles import Sample, exact_aupr, exact_auroc, exact_average_precision
+from tests.support.bad_arrays import BAD_ARRAYS
+from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol
+from tests.support.oracles import Sample, exact_aupr, exact_auroc, exact_average_precision
 from tests.test_owner import LikeAPandasSeries
 
 TOLERANCE = 1e-9

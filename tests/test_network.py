@@ -17,7 +17,7 @@ from ppaurora.sharing.planes import Planes, concat_planes, pack_lanes, slice_num
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.network import comparators, strides
-from tests.cases import Owner, by_three_parties, encoded, in_the_clear, on_planes, owners
+from tests.support.cases import Owner, by_three_parties, encoded, in_the_clear, on_planes, owners
 
 LENGTHS = range(65)
 

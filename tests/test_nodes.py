@@ -23,8 +23,8 @@ from ppaurora.owner.study import Study
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.suites.role import Role
-from tests.crash_campaign import Campaign
-from tests.deployment import NODES, OWNERS, Deployment, command, samples, write_csv
+from tests.node.crash_campaign import Campaign
+from tests.support.deployment import NODES, OWNERS, Deployment, command, samples, write_csv
 
 DATA = {owner: samples(80 + 60 * place, place) for place, owner in enumerate(OWNERS)}
 
@@ -195,7 +195,7 @@ def test_fifty_studies_at_once_all_end(deployment: Deployment, tmp_path: Path) -
 
 
 def test_nodes_killed_at_random_moments(tmp_path: Path) -> None:
-    """The short form of `python -m tests.crash_campaign`."""
+    """The short form of `python -m tests.node.crash_campaign`."""
     campaign = Campaign(tmp_path, seed=int(time.time()))
     campaign.run(kills=20)
     assert campaign.studies >= 3

@@ -39,7 +39,9 @@ from ppaurora.owner import (
 from ppaurora.party.job import Job
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import AdditiveShare, InputShare, PlanesShare, ResultShare
-from tests.bad_input import BAD_ARRAYS, BAD_FILES, GOOD_FILE, ONLY_PAPER, BadArrays, BadFile, by_protocol
+from tests.support.bad_arrays import BAD_ARRAYS
+from tests.support.bad_files import BAD_FILES
+from tests.support.bad_input import GOOD_FILE, ONLY_PAPER, BadArrays, BadFile, by_protocol
 
 SCORES = [0.25, 0.75, 0.5]
 LABELS = [0, 1, 1]

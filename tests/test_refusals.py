@@ -48,9 +48,9 @@ from ppaurora.study.kit import NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
 from ppaurora.suites.role import Role
-from tests.bad_input import PLANTED
-from tests.deployment import NODES, Deployment, command, free_ports, samples, write_csv
-from tests.oracles import exact_auroc
+from tests.support.bad_input import PLANTED
+from tests.support.deployment import NODES, Deployment, command, free_ports, samples, write_csv
+from tests.support.oracles import exact_auroc
 
 PROXY_0, PROXY_1, HELPER = Role
 OWNERS = ("north", "harbour", "valley")

@@ -53,7 +53,9 @@ from ppaurora.suites.cecilia import CeciliaSuite
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from ppaurora.testing.world import Message
-from tests.bad_input import BAD_ARRAYS, BAD_FILES, PLANTED, PLANTED_DIGITS, BadArrays, BadFile, by_protocol
+from tests.support.bad_arrays import BAD_ARRAYS
+from tests.support.bad_files import BAD_FILES
+from tests.support.bad_input import PLANTED, PLANTED_DIGITS, BadArrays, BadFile, by_protocol
 
 SCORES = np.array([0.7391826450917, 0.1830275946618, 0.5928374650192, 0.0918273645501] * 6)
 LABELS = np.array([1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 0], dtype=np.uint8)

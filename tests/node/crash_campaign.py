@@ -1,4 +1,4 @@
-"""Nodes killed at random moments, again and again: `python -m tests.crash_campaign --kills 300`.
+"""Nodes killed at random moments, again and again: `python -m tests.node.crash_campaign --kills 300`.
 
 Every round is a study of its own. Owners upload, as real owners would, until they are acknowledged;
 meanwhile nodes are killed as by a power cut and started again. Every study must end with the right
@@ -23,7 +23,7 @@ from ppaurora.bench.peers.exact import exact_auroc
 from ppaurora.errors import PeerError
 from ppaurora.owner.samples import check_samples
 from ppaurora.owner.study import Study
-from tests.deployment import NODES, OWNERS, Deployment, samples
+from tests.support.deployment import NODES, OWNERS, Deployment, samples
 
 SIZES = (400, 3_000, 40_000)
 SECONDS_TO_END = 180.0
