@@ -1,4 +1,4 @@
-"""Owners' lists for property tests, and a way to run an algorithm on them under any suite."""
+"""Owners' lists for property tests, and ways to run the protocols' algorithms on them under any suite."""
 
 from __future__ import annotations
 
@@ -9,16 +9,27 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ppaurora.algorithms.curves import areas
+from ppaurora.algorithms.merge import merge_all
+from ppaurora.algorithms.merge_delta import merge_delta
+from ppaurora.algorithms.merge_network import merge_network
+from ppaurora.algorithms.order import count_ascents
+from ppaurora.servers import Server
 from ppaurora.sharing import BitShare, Holder, RingShare
-from ppaurora.suites.arrays import ArrayRecords as Records
-from ppaurora.suites.base import Suite
+from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.suites.base import Records, Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.testing import World
+from ppaurora.testing.world import WorldRun
 from tests.support.oracles import Sample
 
 Owner = list[Sample]
-Algorithm = Callable[[Suite, list[Records]], Any]
+Algorithm = Callable[[Suite, Sequence[ArrayRecords]], Any]
+PlanesAlgorithm = Callable[[BitslicedSuite, Sequence[PlaneRecords]], Any]
+
+METRICS = ("auroc", "aupr", "ap")
 
 
 @st.composite
@@ -49,6 +60,33 @@ def owners(
     return lists
 
 
+def pooled(lists: Sequence[Owner]) -> Owner:
+    return [sample for owner in lists for sample in owner]
+
+
+def paper(delta: int, metrics: Sequence[str] = METRICS) -> Algorithm:
+    """What the servers compute under `paper`."""
+
+    def algorithm(suite: Suite, lists: Sequence[Records]) -> RingShare:
+        return areas(suite, merge_all(suite, lists, merge_delta(delta)), metrics)
+
+    return algorithm
+
+
+def fast(suite: Suite, lists: Sequence[Records]) -> RingShare:
+    """What the servers compute under `fast`."""
+    ascents = count_ascents(suite, lists)
+    return areas(suite, merge_all(suite, lists, merge_network), METRICS, ascents)
+
+
+def transcript(run: WorldRun) -> list[tuple[Server, Server, list[int]]]:
+    """Sender, receiver, and the lengths in order on that link, of a whole run."""
+    links: dict[tuple[Server, Server], list[int]] = {}
+    for message in run.messages:
+        links.setdefault((message.sender, message.receiver), []).append(len(message.payload))
+    return sorted((*link, lengths) for link, lengths in links.items())
+
+
 def encoded(owner: Sequence[Sample]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     """Sorted keys and labels; written here anew, so that it checks the package's own encoding."""
     ordered = sorted(owner, key=lambda sample: -sample[0])
@@ -60,16 +98,16 @@ def in_the_clear(algorithm: Algorithm, lists: Sequence[Owner]) -> Any:
     records = []
     for keys, labels in map(encoded, lists):
         records.append(
-            Records(RingShare(Holder.CLEARTEXT, keys), BitShare(Holder.CLEARTEXT, labels.view(np.uint8)))
+            ArrayRecords(RingShare(Holder.CLEARTEXT, keys), BitShare(Holder.CLEARTEXT, labels.view(np.uint8)))
         )
     return algorithm(CleartextSuite(), records)
 
 
-def by_three_parties(algorithm: Algorithm, lists: Sequence[Owner], world: World | None = None) -> Any:
+def by_three_parties(algorithm: Algorithm, lists: Sequence[Owner], world: World | None = None) -> WorldRun:
     """The run; `.value` is the result."""
 
     def party(suite: Suite, *flat: Any) -> Any:
-        records = [Records(keys, labels) for keys, labels in zip(flat[::2], flat[1::2], strict=True)]
+        records = [ArrayRecords(keys, labels) for keys, labels in zip(flat[::2], flat[1::2], strict=True)]
         return algorithm(suite, records)
 
     flat = [part for owner in lists for part in encoded(owner)]
@@ -77,8 +115,8 @@ def by_three_parties(algorithm: Algorithm, lists: Sequence[Owner], world: World 
 
 
 def on_planes(
-    algorithm: Algorithm, lists: Sequence[Owner], *, key_bits: int = 64, world: World | None = None
-) -> Any:
+    algorithm: PlanesAlgorithm, lists: Sequence[Owner], *, key_bits: int = 64, world: World | None = None
+) -> WorldRun:
     """The same under `bitsliced`: the lists' planes, xor-shared, as the owners would send them."""
     shared = [xor_shared(*encoded(owner), key_bits) for owner in lists]
     sizes = [len(owner) for owner in lists]

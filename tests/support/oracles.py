@@ -8,6 +8,12 @@ from fractions import Fraction
 Sample = tuple[float, int]
 
 
+def defined(value: Fraction | None) -> Fraction:
+    """Of samples that have both classes."""
+    assert value is not None, "this test needs both classes"
+    return value
+
+
 def exact_auroc(samples: Sequence[Sample]) -> Fraction | None:
     """The probability that a positive outranks a negative, ties counting half: all pairs, one by one."""
     positives = [score for score, label in samples if label]

@@ -1,4 +1,4 @@
-"""The merge network: right for every pair of lengths, on arrays and on bit planes, under every suite."""
+"""The merge network: right for every pair of lengths, on arrays and on bit planes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppaurora.algorithms.merge import merge_all
-from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.sharing import BitShare, Holder, RingShare
-from ppaurora.sharing.planes import Planes, concat_planes, pack_lanes, slice_numbers, unpack_lanes
-from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.sharing.planes import Planes, slice_numbers, unpack_lanes
+from ppaurora.suites.arrays import ArrayRecords, ArrayWires
 from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.network import comparators, strides
-from tests.support.cases import Owner, by_three_parties, encoded, in_the_clear, on_planes, owners
 
 LENGTHS = range(65)
 
 
 def layers(first: int, second: int) -> list[tuple[np.ndarray, int]]:
     """The network that the wires really run, as (upper wires, stride)."""
-    wires = _records(np.zeros(first), np.zeros(second))
+    wires = _wires(np.zeros(first), np.zeros(second))
     return [(wires._left(stride), stride) for stride in wires.strides()]
 
 
-def _records(first: np.ndarray, second: np.ndarray):
+def _wires(first: np.ndarray, second: np.ndarray) -> ArrayWires:
     one, other = (
         ArrayRecords(
             RingShare(Holder.CLEARTEXT, keys.astype(np.uint64)),
@@ -139,6 +136,8 @@ def merged_on_planes(first: list[int], second: list[int]) -> list[int]:
             request = merge.send(answer)
         except StopIteration as stop:
             return numbers_of(stop.value)
+        assert isinstance(request.left, PlaneRecords)
+        assert isinstance(request.right, PlaneRecords)
         answer = exchanged(request.left, request.right)
 
 
@@ -193,67 +192,3 @@ def test_planes_of_any_lengths_are_merged(one: list[int], other: list[int]) -> N
     one, other = sorted(one, reverse=True), sorted(other, reverse=True)
     if one or other:
         assert merged_on_planes(one, other) == sorted(one + other, reverse=True)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 1), max_size=150), min_size=1, max_size=4), st.data())
-def test_lanes_are_sliced_and_joined_like_lists(lists: list[list[int]], data: st.DataObject) -> None:
-    def planes(bits: list[int]) -> Planes:
-        padded = np.zeros(-(-len(bits) // 64) * 64, dtype=np.uint8)
-        padded[: len(bits)] = bits
-        return Planes(Holder.HELPER, pack_lanes(padded).reshape(1, 1, -1), len(bits))
-
-    joined = concat_planes([planes(bits) for bits in lists])
-    whole = [bit for bits in lists for bit in bits]
-    assert unpack_lanes(joined.data[0, 0], len(joined)).tolist() == whole
-    start = data.draw(st.integers(0, len(whole)))
-    stop = data.draw(st.integers(start, len(whole)))
-    part = joined[start:stop]
-    assert (
-        unpack_lanes(part.data[0, 0], part.data.shape[-1] * 64)[: stop - start].tolist() == whole[start:stop]
-    )
-    assert not unpack_lanes(part.data[0, 0], part.data.shape[-1] * 64)[stop - start :].any()
-
-
-# Every merge under every suite.
-
-
-def merged_under(suite: str, merge_two, lists: list[Owner]) -> list[tuple[int, int]]:
-    def algorithm(party, records):
-        merged = merge_all(party, records, merge_two)
-        return [merged.keys, merged.labels]
-
-    if suite == "cleartext":
-        keys, labels = (part.values for part in in_the_clear(algorithm, lists))
-    elif suite == "cecilia":
-        keys, labels = by_three_parties(algorithm, lists).value
-    else:
-        planes, (labels,) = on_planes(algorithm, lists).value
-        keys = [int("".join(map(str, column)), 2) for column in planes.T]
-    return list(zip(map(int, keys), map(int, labels), strict=True))
-
-
-@pytest.mark.parametrize("suite", ["cleartext", "cecilia", "bitsliced"])
-@pytest.mark.parametrize("merge", ["network", "delta 1", "delta 3"])
-@pytest.mark.parametrize("sizes", [(5, 3), (1, 1), (0, 4), (9, 0, 1, 20), (30, 66)])
-def test_every_merge_runs_under_every_suite(suite: str, merge: str, sizes: tuple[int, ...]) -> None:
-    merge_two = merge_network if merge == "network" else merge_delta(int(merge[-1]))
-    random = np.random.default_rng(sum(sizes))
-    lists = [[(float(s), int(b)) for s, b in random.integers(0, 2, (n, 2)) / 1] for n in sizes]
-    lists = [[(score * random.random(), label) for score, label in owner] for owner in lists]
-    merged = merged_under(suite, merge_two, lists)
-    keys = [key for key, _ in merged]
-    assert keys == sorted(keys, reverse=True)
-    everything = [
-        pair for owner in lists for pair in zip(*map(np.ndarray.tolist, encoded(owner)), strict=True)
-    ]
-    assert sorted(merged) == sorted((key, int(label)) for key, label in everything)
-
-
-@settings(max_examples=150, deadline=None)
-@given(lists=owners(min_owners=1, min_size=0))
-def test_the_network_merges_any_number_of_lists(lists: list[Owner]) -> None:
-    merged = merged_under("cleartext", merge_network, lists)
-    keys = [key for key, _ in merged]
-    assert keys == sorted(keys, reverse=True)
-    assert len(keys) == sum(map(len, lists))
