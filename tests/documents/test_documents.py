@@ -14,15 +14,7 @@ from click.testing import CliRunner
 from ppaurora.bench.documents import stale_documents, stale_figures
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
-
-ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text()
-DOCUMENTS = [
-    ROOT / "README.md",
-    ROOT / "ARCHITECTURE.md",
-    ROOT / "SECURITY.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-]
+from tests.support.repository import DOCUMENTS, README, ROOT
 
 
 def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:

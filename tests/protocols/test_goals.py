@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from ppaurora.sharing.planes import LANES, word_count
 from ppaurora.suites.bitsliced import costs as bitsliced
 from ppaurora.suites.cecilia import costs as cecilia
 from ppaurora.suites.network import comparators, half_for, strides
+from tests.support.repository import ROOT
 
-RESULTS = Path(__file__).resolve().parent.parent / "benchmarks/results/scale.json"
+RESULTS = ROOT / "benchmarks/results/scale.json"
 
 
 def test_eight_owners_of_a_thousand() -> None:
@@ -64,7 +64,7 @@ def test_the_papers_merge_of_three_times_1024() -> None:
 
 def saved(**wanted: Any) -> dict[str, Any]:
     runs = json.loads(RESULTS.read_text())["runs"]
-    rows = [row for run in runs for row in run["measurements"]]
+    rows: list[dict[str, Any]] = [row for run in runs for row in run["measurements"]]
     (found,) = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
     return found
 
