@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -126,10 +125,10 @@ def test_no_error_about_a_peer_quotes_its_message(suite: Callable[[Context], Sui
                 return raw + b"\0" * 8
         return raw
 
-    def cube(suite: Any, x: RingShare) -> RingShare:
+    def cube(suite: Suite, x: RingShare) -> RingShare:
         if isinstance(suite, BitslicedSuite):
             x = suite.mask(x)
-        return suite.mul(suite.mul(x, x), x)  # type: ignore[no-any-return]
+        return suite.mul(suite.mul(x, x), x)
 
     with pytest.raises(PeerMisbehavedError) as caught:
         World(suite, tamper=lengthen, timeout=10).run(cube, list(range(1, 9)))
