@@ -18,7 +18,7 @@ bench-quick: .venv/ready
 
 # Nodes killed hundreds of times, at random moments.
 crashes: .venv/ready
-	$(BIN)/python -m tests.crash_campaign --kills $(or $(KILLS),300)
+	$(BIN)/python -m tests.node.crash_campaign --kills $(or $(KILLS),300)
 
 lint: .venv/ready
 	$(BIN)/ruff check .

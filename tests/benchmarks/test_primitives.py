@@ -21,7 +21,7 @@ from benchmarks.primitives.cases import CASES, FREE, MADE_OF, REFUSED, SUITES, C
 from benchmarks.primitives.limits import Limits, Rates, work_of
 from benchmarks.primitives.parties import Parties
 from benchmarks.saving import load_rows
-from ppaurora.algorithms.curves import areas
+from ppaurora.metrics.result import areas
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import count_ascents

@@ -1,0 +1,144 @@
+"""docs/deploying.md, walked through: every command in it is run, by the party that it is for."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+from ppaurora import errors
+from ppaurora.cli.main import EXIT_INTERRUPTED
+from ppaurora.node.store import StudyState
+from ppaurora.study.kit import NodeSettings
+from tests.support.guide import EVERYBODY, GUIDE, NODES, OWNERS, SECONDS, Walk, steps
+from tests.support.oracles import exact_aupr, exact_auroc
+from tests.support.repository import ROOT
+
+TOLERANCE = 1e-9  # of AUPR; AUROC is exact
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    walk = Walk(tmp_path_factory.mktemp("guide"))
+    try:
+        for step in steps():
+            walk.take(step)
+        yield walk
+    finally:
+        for process in walk.nodes.values():
+            if process.poll() is None:
+                process.terminate()
+        for process in walk.nodes.values():
+            process.wait(timeout=SECONDS)
+
+
+def test_every_command_was_run(walk: Walk) -> None:
+    run = {step for step, _ in walk.done}
+    kinds = [step.kind for step in steps()]
+    assert run == {step for step in steps() if step.kind in ("sh", "python", "by hand")}
+    assert kinds.count("sh") == GUIDE.count("```sh") > 15
+    assert kinds.count("python") == GUIDE.count("```python") == 1
+    assert sum(map(kinds.count, ("sh", "python", "console", "ini", "json"))) == GUIDE.count("```") / 2
+    assert {step.text for step in run if step.kind == "by hand"} == set(walk.by_hand)
+    assert {party for _, party in walk.done if party} == set(EVERYBODY)
+
+
+def test_what_is_not_run_is_little_and_none_of_ours() -> None:
+    left = [step for step in steps() if step.kind not in ("sh", "python", "by hand")]
+    assert {step.kind for step in left} == {"console", "ini", "json"}
+    lines = "".join(step.text for step in left if step.kind == "console").splitlines()
+    assert len(lines) < 10
+    assert not [line for line in lines if re.search(r"\bppaurora [a-z]+ ", line)]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(re.findall(r"\.\[(\w+)\]", "".join(lines))) <= set(extras)
+
+
+def test_the_walk_ends_with_the_pooled_result_and_receipts(walk: Walk) -> None:
+    pooled = [
+        (float(score), bool(label))
+        for labels, scores in walk.data.values()
+        for label, score in zip(labels, scores, strict=True)
+    ]
+    auroc, aupr = exact_auroc(pooled), exact_aupr(pooled)
+    assert auroc is not None
+    assert aupr is not None
+    for owner in OWNERS:
+        filed = json.loads((walk.folder / owner / "kit/results/sepsis-2026.json").read_text())
+        assert filed["metrics"] == {"auroc": float(auroc), "aupr": pytest.approx(float(aupr), abs=TOLERANCE)}
+        assert filed["receipt"]["samples"] == {name: len(walk.data[name][0]) for name in OWNERS}
+
+
+def test_the_keys_are_where_the_guide_says_and_nowhere_else(walk: Walk) -> None:
+    keys = {str(path.relative_to(walk.folder)) for path in walk.folder.rglob("*key.pem")}
+    at_home = {f"{name}/kit/key.pem" for name in (*NODES, *OWNERS)}
+    authority = {f"coordinator/{kits}/authority/key.pem" for kits in ("kits", "kits-2")}
+    assert keys == at_home | authority | {"proxy-0/kit.old/key.pem"}
+    assert all((walk.folder / key).stat().st_mode & 0o077 == 0 for key in keys)
+
+
+def test_the_guides_metrics_are_those_of_a_node(walk: Walk) -> None:
+    there = {
+        name
+        for name in re.findall(r"^# TYPE (\w+)", walk.get("proxy-0", "/metrics"), re.MULTILINE)
+        if not name.endswith("_created")
+    }
+    assert set(re.findall(r"`(ppaurora_\w+)", GUIDE)) == there
+
+
+def test_the_guides_log_line_is_one_that_a_node_writes(walk: Walk) -> None:
+    (example,) = (json.loads(step.text) for step in steps() if step.kind == "json")
+    written = [json.loads(line) for line in (walk.folder / "proxy-0/serve.log").read_text().splitlines()]
+    alike = [line for line in written if line["event"] == example["event"]]
+    assert [list(line) for line in alike] == [list(example)]
+    varying = ("time", "hash")
+    assert {k: v for k, v in alike[0].items() if k not in varying} == {
+        k: v for k, v in example.items() if k not in varying
+    }
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Of the first table below a heading."""
+    below = GUIDE.split(f"## {heading}\n", 1)[1]
+    table = re.search(r"^\|.*?\n\n", below + "\n\n", re.DOTALL | re.MULTILINE)
+    assert table
+    lines = table.group().strip().splitlines()[2:]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def refusals_in_the_code() -> set[tuple[str, str]]:
+    """Codes with their statuses; a status that is not written out is an HTTP error of the framework's."""
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / "src/ppaurora/node/service.py").read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("refuse", "RequestRefusedError"):
+            status, code = node.args[:2]
+            if isinstance(code, ast.Constant):
+                found.add((str(code.value), str(status.value) if isinstance(status, ast.Constant) else "4xx"))
+    return found
+
+
+def test_every_refusal_is_explained_and_no_other() -> None:
+    listed = rows("Refusals")
+    assert {(code, status) for code, status, *_ in listed} == refusals_in_the_code()
+    assert all(len(row) == 4 and all(row) for row in listed)
+
+
+def test_every_state_of_a_study_is_explained() -> None:
+    assert [state for state, *_ in rows("The states of a study")] == list(StudyState)
+
+
+def test_every_exit_code_is_explained() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    raised = {kind.exit_code for kind in kinds if issubclass(kind, errors.PpauroraError)}
+    # 1 is the base class's, which nobody raises as such.
+    codes = {0, EXIT_INTERRUPTED, *raised} - {errors.PpauroraError.exit_code}
+    assert {int(code) for code, *_ in rows("Exit codes")} == codes
+
+
+def test_every_port_of_a_node_is_in_the_table() -> None:
+    settings = [name for name in NodeSettings.model_fields if name.startswith("listen_")]
+    assert sorted(name for name, *_ in rows("Settings")) == sorted(settings)
+    assert all(f"`{name}`" in GUIDE for name in settings)

@@ -1,0 +1,133 @@
+"""What the documents say is what the code does."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.__main__ import cli
+from benchmarks.documents import stale_documents, stale_figures
+from ppaurora.errors import InputError
+from tests.support.repository import DOCUMENTS, README, ROOT
+
+
+def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})  # noqa: S102
+    auroc, aupr, seconds, sent, rounds = map(float, capsys.readouterr().out.split())
+    assert 0.5 < auroc < 1
+    assert 0.5 < aupr < 1
+    assert seconds > 0
+    assert sent > rounds > 0
+
+
+def test_tables_and_figures_are_what_was_measured() -> None:
+    assert stale_documents(ROOT) == {}
+    assert stale_figures(ROOT) == []
+
+
+def copy_of_the_documents(folder: Path) -> Path:
+    for name in ("README.md", "docs", "benchmarks"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    return folder
+
+
+def test_other_measurements_make_documents_and_figures_stale(tmp_path: Path) -> None:
+    root = copy_of_the_documents(tmp_path)
+    for file in (root / "benchmarks/results").glob("*.json"):
+        file.write_text(re.sub(r"(\"seconds\": |\"median\": )(?=\d)", r"\g<1>1", file.read_text()))
+    check = CliRunner().invoke(cli, ["docs", "--check", "--root", str(root)])
+    assert isinstance(check.exception, InputError)
+    for name in (
+        "README.md",
+        "docs/performance.md",
+        "docs/figures/paper-samples.svg",
+        "docs/figures/stability.svg",
+    ):
+        assert name in str(check.exception)
+    assert CliRunner().invoke(cli, ["docs", "--root", str(root)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["docs", "--check", "--root", str(root)]).exit_code == 0
+
+
+def test_a_block_of_unknown_name_is_refused(tmp_path: Path) -> None:
+    root = copy_of_the_documents(tmp_path)
+    (root / "README.md").write_text("<!-- generated: nonsense -->\n<!-- end of generated -->\n")
+    with pytest.raises(InputError, match="nonsense"):
+        stale_documents(root)
+
+
+def test_missing_results_are_named(tmp_path: Path) -> None:
+    root = copy_of_the_documents(tmp_path)
+    (root / "benchmarks/results/scale.json").unlink()
+    with pytest.raises(InputError, match=r"scale\.json is missing"):
+        stale_documents(root)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+        if not target.startswith("http"):
+            assert (document.parent / target).exists(), target
+
+
+def openings_in_the_code() -> set[str]:
+    """The names that calls of `open_comparison` carry."""
+    names = set()
+    for source in (ROOT / "src/ppaurora").rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Call) and re.search(
+                r"\b(suite|self|s)\.open(_\w+)?$", ast.unparse(node.func)
+            ):
+                names |= {
+                    a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+                }
+    return names
+
+
+def test_every_opening_in_the_code_is_explained_and_no_other() -> None:
+    leakage = (ROOT / "docs/leakage.md").read_text()
+    section = leakage.split("## Openings, by name")[1].split("##")[0]
+    explained = set(re.findall(r"^\| `([^`]+)`", section, flags=re.MULTILINE))
+    assert openings_in_the_code() == explained == {"merge: which of two tops is larger"}
+
+
+def resolves(dotted: str) -> bool:
+    """Whether it is a module, or something that a module has."""
+    parts = dotted.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[end:]:
+            if not hasattr(found, name):
+                return False
+            found = getattr(found, name)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("document", ["docs/protocol.md", "ARCHITECTURE.md"])
+def test_what_documents_name_exists(document: str) -> None:
+    text = (ROOT / document).read_text()
+    names = set(re.findall(r"`((?:algorithms|suites|owner|sharing)(?:\.[A-Za-z_]+)+)", text))
+    files = set(re.findall(r"\b((?:[a-z]+/)+[a-z_]+\.py)\b", text))
+    assert names | files
+    for name in names:
+        assert resolves(f"ppaurora.{name}"), name
+    for file in files:
+        places = (ROOT / "src/ppaurora", ROOT / "src/ppaurora/suites", ROOT)
+        assert any((place / file).exists() for place in places), file
+
+
+def test_names_that_do_not_exist_are_noticed() -> None:
+    assert resolves("ppaurora.metrics.roc.auroc")
+    assert not resolves("ppaurora.metrics.roc.no_such_metric")
+    assert not resolves("ppaurora.algorithms.no_such_module.auroc")

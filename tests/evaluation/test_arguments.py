@@ -1,0 +1,153 @@
+"""`ppaurora.evaluate` takes arrays of any kind, and refuses what is wrong by its name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ppaurora
+from ppaurora import DataError, InputError, UndefinedResultError
+from tests.support.bad_arrays import BAD_ARRAYS
+from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol
+from tests.support.evaluations import ALL_METRICS, GOOD, check_values, each_protocol
+from tests.support.oracles import exact_auroc
+from tests.support.owners import LikeAPandasSeries
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_score", "pos_label"),
+    [
+        ([True, False, True], (1, 0, 0), None),
+        (np.array([1.0, 0.0, 1.0]), np.array([1, 0, 0], np.float32), None),
+        (LikeAPandasSeries(["TRUE", "false", "True"]), LikeAPandasSeries([1.0, 0.0, 0.0]), None),
+        (["sick", "well", "sick"], np.array([1, 0, 0], np.longdouble), "sick"),
+        ([7, 3, 7], [1, 0, -0.0], 7),
+    ],
+    ids=["truth and integers", "float32", "pandas", "pos_label and longdouble", "numbers as labels"],
+)
+def test_arrays_of_any_kind(y_true: Any, y_score: Any, pos_label: object) -> None:
+    report = ppaurora.evaluate([(y_true, y_score), (y_true, y_score)], metrics=["auroc"], pos_label=pos_label)
+    expected = exact_auroc([(1.0, 1), (0.0, 0), (0.0, 1)] * 2)
+    assert report.auroc == expected == 0.75
+    assert report.key_bits == 32
+
+
+def test_owners_and_metrics_may_be_any_iterable_and_delta_a_numpy_integer() -> None:
+    owners: Any = (owner for owner in (GOOD, [[1, 0], [0.5, 0.5]]))
+    metrics: Any = iter(["auroc"])
+    delta: Any = np.int64(3)
+    report = ppaurora.evaluate(owners, metrics=metrics, protocol="paper", delta=delta)
+    assert json.loads(report.to_json())["delta"] == 3
+    check_values(report, [GOOD, ([1, 0], [0.5, 0.5])])
+
+
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
+def test_bad_data_is_a_data_error_that_names_owner_row_and_column(case: BadArrays, protocol: str) -> None:
+    owners: list[Any] = [([0, 1], [0.5, 0.5]), (case.y_true, case.y_score)]
+    if case.pos_label is not None:
+        owners[0] = ([case.pos_label], [0.5])
+    with pytest.raises(DataError) as caught:
+        ppaurora.evaluate(owners, pos_label=case.pos_label, protocol=protocol, key_bits=case.key_bits)
+    error = caught.value
+    assert (error.source, error.row, error.column) == ("owner 2", case.row, case.column)
+    assert case.says in str(error)
+    assert error.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in BAD_ARRAYS if case.protocols == ONLY_PAPER], ids=lambda case: case.name
+)
+def test_fast_takes_what_only_paper_refuses(case: BadArrays) -> None:
+    owners = [([1, 0], [0.25, 0.75]), (case.y_true, case.y_score)]
+    check_values(ppaurora.evaluate(owners, metrics=["auroc"]), owners)
+
+
+@pytest.mark.parametrize("delta", [2, 0, -1, -2, 100, 1.0, 2.5, "1", None, float("nan")])
+def test_delta_must_be_odd_and_positive(delta: Any) -> None:
+    with pytest.raises(InputError, match="delta must be an odd number, 1 or larger, not "):
+        ppaurora.evaluate([GOOD, GOOD], protocol="paper", delta=delta)
+
+
+@pytest.mark.parametrize("delta", [3, 5])
+def test_delta_is_for_paper(delta: int) -> None:
+    with pytest.raises(InputError, match="delta applies to the protocol 'paper' only"):
+        ppaurora.evaluate([GOOD, GOOD], delta=delta)
+    assert ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper", delta=delta).delta == delta
+
+
+@pytest.mark.parametrize("key_bits", [0, 16, 33, 128, -64, True, 64.0, "64", float("nan"), [32]])
+@each_protocol
+def test_keys_have_32_or_64_bits(key_bits: Any, protocol: str) -> None:
+    with pytest.raises(InputError, match=r"keys have 32 or 64 bits, not |the key width is for"):
+        ppaurora.evaluate([GOOD, GOOD], protocol=protocol, key_bits=key_bits)
+
+
+@pytest.mark.parametrize("owners", [[], [GOOD]])
+def test_two_owners_at_least(owners: list[Any]) -> None:
+    with pytest.raises(InputError, match=f"at least two owners are needed, got {len(owners)}"):
+        ppaurora.evaluate(owners)
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [([0, 1],), ([0, 1], [0.5, 0.5], [1, 1]), 5, None, [1, 0, 1]],
+    ids=["one array", "three arrays", "number", "nothing", "labels alone"],
+)
+def test_an_owner_is_two_arrays(owner: Any) -> None:
+    with pytest.raises(InputError, match=r"owner 2: give two arrays, \(y_true, y_score\)"):
+        ppaurora.evaluate([GOOD, owner])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"metrics": ["auroc", "f1"]}, "unknown metric 'f1'; there are: auroc, auroc_no_ties, aupr, ap"),
+        ({"metrics": ["AUROC"]}, "unknown metric 'AUROC'"),
+        ({"metrics": []}, "no metric asked for"),
+        ({"metrics": ["aupr", "auroc", "aupr"]}, "the metric 'aupr' is asked for more than once"),
+        ({"metrics": "auroc"}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
+        ({"metrics": "auroc,aupr"}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
+        ({"metrics": [["auroc"]]}, "metrics must be a list of names"),
+        ({"metrics": None}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
+        ({"metrics": 1}, "metrics must be a list of names"),
+        ({"metrics": [None]}, "metrics must be a list of names"),
+        ({"protocol": "quick"}, "unknown protocol 'quick'; there are: fast, paper"),
+        ({"protocol": None}, "unknown protocol 'None'; there are: fast, paper"),
+        ({"transport": "pigeon"}, "unknown transport 'pigeon'; there are: memory, tls"),
+        ({"timeout": 0}, "the timeout must be above 0 and at most 1000000 seconds"),
+        ({"timeout": -1.0}, "the timeout must be above 0"),
+        ({"timeout": float("inf")}, "the timeout must be above 0"),
+        ({"timeout": float("nan")}, "the timeout must be above 0"),
+        ({"timeout": None}, "the timeout must be above 0"),
+        ({"timeout": "60"}, "the timeout must be above 0"),
+        ({"pos_label": ""}, "the positive label must be a value"),
+    ],
+)
+def test_bad_arguments_are_input_errors(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ppaurora.evaluate([GOOD, GOOD], **arguments)
+    assert says in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "metrics"),
+    [
+        *(("fast", metrics) for metrics in (("auroc",), ("aupr",), ("ap",), ("auroc_no_ties",), ALL_METRICS)),
+        *(("paper", metrics) for metrics in (("auroc",), ALL_METRICS)),
+    ],
+)
+def test_one_class_only_is_undefined_and_nobody_is_told_which(
+    protocol: str, metrics: tuple[str, ...]
+) -> None:
+    messages = []
+    for label in (0, 1):
+        owners = [([label] * 3, [0.25, 0.5, 0.5]), ([label], [0.5])]
+        with pytest.raises(UndefinedResultError) as caught:
+            ppaurora.evaluate(owners, metrics=metrics, protocol=protocol)
+        messages.append((str(caught.value), repr(caught.value), caught.value.args, vars(caught.value)))
+    assert messages[0] == messages[1]
+    assert messages[0][0] == "undefined: one class only"

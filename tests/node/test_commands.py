@@ -1,0 +1,69 @@
+"""What owners' commands say while nodes are up, down, or say strange things."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ppaurora.owner.study import Study
+from tests.support.bad_input import PLANTED
+from tests.support.deployment import free_ports, samples, write_csv
+from tests.support.trials import RunCommand, Trials
+
+
+def test_a_study_takes_other_data_from_nobody(
+    nodes: Trials, tmp_path: Path, run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bad data, good data, other data; a result only once it is there; what is said tells no score."""
+    nodes.study("commands")
+    good = write_csv(tmp_path / "good.csv", *samples(30, 1))
+    scores = np.where(np.arange(30) == 5, float(PLANTED), np.arange(30.0))
+    other = write_csv(tmp_path / "other.csv", np.arange(30) % 2 == 0, scores)
+    bad = tmp_path / "bad.csv"
+    bad.write_text(f"score,label\n0.5,1\n{PLANTED},2\n{PLANTED}x,0\n")
+    north = nodes.kit("north")
+    arguments = ("--study", "commands", "--yes")
+    assert run("submit", north, bad, *arguments)[0] == 2
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert run("submit", north, other, "--study", "commands")[0] == 130  # nobody says yes
+    code, said = run("submit", north, good, *arguments)
+    assert code == 0, said
+    assert run("submit", north, good, *arguments)[0] == 0
+    code, said = run("submit", north, other, *arguments)
+    assert (code, "other data was submitted" in said) == (2, True)
+    code, said = run("result", north, "--study", "commands")
+    assert (code, "not-released" in said) == (4, True)
+    assert PLANTED not in said
+
+
+def test_a_proxy_that_is_down_is_named(nodes: Trials, tmp_path: Path, run: RunCommand) -> None:
+    (nobody,) = free_ports(1)
+    owners_port = str(nodes.addresses["proxy-1"][0])
+    nodes.study("down", ports={owners_port: nobody})
+    good = write_csv(tmp_path / "good.csv", *samples(30, 1))
+    code, said = run("submit", nodes.kit("north"), good, "--study", "down", "--yes")
+    assert (code, f"proxy 1 cannot be reached at 127.0.0.1:{nobody}" in said) == (3, True)
+    code, said = run("status", nodes.kit("north"), "--study", "down", "--format", "json")
+    state = json.loads(said)
+    assert code == 0
+    assert state["proxies"]["proxy 0"]["submitted"] == ["north"]
+    assert str(nobody) in state["proxies"]["proxy 1"]["note"]
+    code, said = run("preflight", nodes.kit("north"), "--study", "down")
+    assert (code, "HTTPS_PROXY" in said) == (2, True)
+
+
+@pytest.mark.parametrize("note", ["a [/closing] tag", "a \x1b[2J bell"])
+def test_what_a_proxy_says_is_shown_as_text(
+    nodes: Trials, run: RunCommand, monkeypatch: pytest.MonkeyPatch, note: str
+) -> None:
+    """A note is a server's; it neither breaks the command nor steers the terminal."""
+    answer = {"state": "running", "note": note, "missing": []}
+    monkeypatch.setattr(Study, "status", lambda self: {"proxy 0": answer, "proxy 1": answer})
+    code, said = run("status", nodes.kit("valley"))
+    assert code == 0
+    assert "\x1b[2J" not in said
+    assert "closing" in said or "bell" in said

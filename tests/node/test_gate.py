@@ -1,0 +1,137 @@
+"""Noise at the ports: what is not TLS, floods of strangers, lines that are no questions."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ppaurora.errors import PpauroraError
+from ppaurora.node.gate import CONTROL, ask, job_name
+from ppaurora.node.hello import NotTlsError, peek_server_name
+from ppaurora.study.kit import NodeKit
+from tests.support.trials import PROXY_1, StartNode, Trials, becomes
+
+
+@pytest.mark.parametrize("port", [0, 1], ids=["owners", "nodes"])
+def test_what_is_not_tls_is_dropped(nodes: Trials, port: int) -> None:
+    """Plain HTTP and garbage end at once; whoever is silent holds up nobody, also many at once."""
+    number = nodes.addresses["proxy-1"][port]
+    assert number is not None
+    for noise in (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", os.urandom(300), b"\x16\x03\x01\xff\xff" * 9):
+        with (
+            socket.create_connection(("127.0.0.1", number), timeout=20) as sock,
+            contextlib.suppress(OSError),
+        ):
+            sock.sendall(noise)
+            sock.shutdown(socket.SHUT_WR)
+            assert b"200" not in sock.recv(1000)
+    with contextlib.ExitStack() as cleanup:
+        for silent in range(100):
+            sock = cleanup.enter_context(socket.create_connection(("127.0.0.1", number), timeout=20))
+            if silent % 2:
+                sock.sendall(b"\x16\x03")
+        start = time.monotonic()
+        nodes.check_serving()
+        assert time.monotonic() - start < 5
+
+
+def test_a_hello_is_read_at_any_descriptor() -> None:
+    """A node with a thousand connections open still lets the other nodes in."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        high = socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD, 1200))
+        with high:
+            ours.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            with pytest.raises(NotTlsError):
+                peek_server_name(high, 5)
+
+
+def test_a_flood_of_silent_strangers_does_not_keep_the_nodes_apart(nodes: Trials) -> None:
+    """However many stand at the nodes' port, a node gets in."""
+    with contextlib.ExitStack() as cleanup:
+        for _ in range(150):
+            address = ("127.0.0.1", nodes.addresses["proxy-1"][1])
+            cleanup.enter_context(socket.create_connection(address, timeout=20))
+        time.sleep(0.3)
+        entered = [_answers(nodes) for _ in range(5)]
+    assert becomes(lambda: _answers(nodes))
+    assert entered == [True] * 5
+
+
+def _answers(nodes: Trials) -> bool:
+    try:
+        return bool(ask(NodeKit.read(nodes.kit("proxy-0")), nodes.manifest, PROXY_1, {"ask": "hello"}, 10))
+    except PpauroraError:
+        return False
+
+
+def test_strangers_that_begin_and_stop_do_not_pile_up(nodes: Trials) -> None:
+    """Half a hello is no reason to stay, nor to keep a processor busy: threads stay within bounds."""
+    status = Path(f"/proc/{nodes.process_id('proxy-1')}/status")
+    if not status.exists():
+        pytest.skip("needs /proc, to count threads")
+    with contextlib.ExitStack() as cleanup:
+        for _ in range(300):
+            address = ("127.0.0.1", nodes.addresses["proxy-1"][1])
+            sock = cleanup.enter_context(socket.create_connection(address, timeout=20))
+            with contextlib.suppress(ConnectionError):
+                sock.sendall(b"\x16\x03\x01\x10\x00half")
+        assert not becomes(lambda: int(status.read_text().split("Threads:")[1].split()[0]) > 200, 3)
+        assert _answers(nodes)
+
+
+def test_a_thread_that_cannot_be_started_does_not_close_the_gate(
+    alone: StartNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the machine is out of threads, a connection is lost, not the port."""
+    node = alone("helper", lambda store, manifest: None)
+    real = threading.Thread.start
+    failures = iter([True])
+
+    def fail_once(thread: threading.Thread) -> None:
+        if "_welcome" in thread.name and next(failures, False):
+            raise RuntimeError("can't start new thread")
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", fail_once)
+    for _ in range(2):
+        with socket.create_connection(node.gate.address, timeout=5) as sock:
+            sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                assert sock.recv(100) == b""
+    assert next(failures, None) is None
+
+
+def test_the_name_of_a_computation_cannot_be_taken_by_another(alone: StartNode) -> None:
+    """Job names are seen on the wire; the leader of another study cannot divert their connections."""
+    gate = alone("helper", lambda store, manifest: None).gate
+    with gate.expecting("0" * 32):
+        first = gate._jobs[job_name("0" * 32)]
+        with contextlib.suppress(PpauroraError, KeyError, ValueError), gate.expecting("0" * 32):
+            assert gate._jobs[job_name("0" * 32)] is first
+        assert gate._jobs.get(job_name("0" * 32)) is first
+
+
+def test_a_line_that_is_no_question_does_no_harm(nodes: Trials) -> None:
+    """Numbers beyond all bounds, endless brackets: an answer or an end, and no traceback in the log."""
+    before = len(nodes.log("proxy-1"))
+    kit = nodes.owner("north")
+    context = kit.client_context(nodes.manifest)
+    with (
+        socket.create_connection(("127.0.0.1", nodes.addresses["proxy-1"][1]), timeout=20) as raw,
+        context.wrap_socket(raw, server_hostname=CONTROL) as sock,
+    ):
+        sock.sendall(b"[" * 100_000 + b"\n")
+        with contextlib.suppress(ConnectionError):
+            sock.recv(1000)
+    leader = NodeKit.read(nodes.kit("proxy-0"))
+    with contextlib.suppress(PpauroraError):
+        ask(leader, nodes.manifest, PROXY_1, {"ask": "outcome", "attempt": 1 << 70}, 10)
+    assert '"level": "error"' not in nodes.log("proxy-1")[before:]

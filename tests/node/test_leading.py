@@ -1,0 +1,150 @@
+"""The life of a study at the nodes, whatever happens to one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ppaurora.errors import NotReleasedError
+from ppaurora.node.node import Node
+from ppaurora.node.store import AttemptState, Store, StudyState
+from ppaurora.data.samples import check_samples
+from ppaurora.owner.study import Study
+from ppaurora.study.manifest import Manifest
+from tests.support.deployment import NODES, samples
+from tests.support.oracles import exact_auroc
+from tests.support.trials import PAIR, PROXY_0, PROXY_1, RunCommand, StartNode, Trials, becomes, kept_share
+
+
+def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
+    """In spite of all refusals before, a study ends well; then nothing more is taken, and shares are gone."""
+    manifest = nodes.study("well")
+    before = {node: nodes.shares(node) for node in ("proxy-0", "proxy-1")}
+    studies = {owner: Study(nodes.kit(owner), "well") for owner in PAIR}
+    data = {owner: samples(40, seed) for seed, owner in enumerate(PAIR)}
+    sent = {owner: studies[owner].submit(check_samples(owner, *data[owner])) for owner in PAIR}
+    body = studies["north"]._outbox.body(PROXY_0)
+    report = studies["north"].wait(timeout=30)
+    pooled = [
+        (score, int(label))
+        for labels, scores in data.values()
+        for label, score in zip(labels, scores, strict=True)
+    ]
+    expected = exact_auroc(pooled)
+    assert expected is not None
+    assert report.metrics["auroc"] == float(expected)
+    assert {node: nodes.shares(node) for node in before} == before
+    client = nodes.client("north", manifest)
+    again = client.submit(sent["north"].samples, sent["north"].commitments, body)
+    assert again == sent["north"].acknowledged["proxy 0"]
+    assert nodes.refusal(lambda: nodes.parcel(manifest).send(client)) == "conflict"
+    assert nodes.shares() == before["proxy-0"]
+    code, said = run("result", nodes.kit("harbour"), "--study", "well")
+    assert (code, f"{report.metrics['auroc']:.12f}" in said) == (0, True)
+
+
+def test_proxies_that_were_told_different_things_stop(nodes: Trials, run: RunCommand) -> None:
+    """No attempt is made, and a person reads whose submissions differ."""
+    manifest = nodes.study("mismatch")
+    fine, one, two = (nodes.parcel(manifest) for _ in range(3))
+    for role in (PROXY_1, PROXY_0):
+        fine.send(nodes.client("north", manifest, role))
+    two.send(nodes.client("harbour", manifest, PROXY_1))
+    one.send(nodes.client("harbour", manifest, PROXY_0))
+    client = nodes.client("north", manifest)
+    assert becomes(lambda: client.status()["state"] == "stopped")
+    status = client.status()
+    assert "harbour" in status["note"]
+    assert "north" not in status["note"]
+    for node in NODES:
+        with nodes.store(node) as store:
+            assert store.last_attempt(manifest.hash) == 0
+    code, said = run("status", nodes.kit("north"), "--study", "mismatch")
+    assert code == 0
+    assert "harbour" in said
+    with pytest.raises(NotReleasedError, match="harbour"):
+        Study(nodes.kit("north"), "mismatch").wait(timeout=5)
+    code, said = run("result", nodes.kit("north"), "--study", "mismatch")
+    assert (code, "stopped" in said) == (4, True)
+
+
+@pytest.mark.parametrize("proxy", ["proxy-0", "proxy-1"])
+def test_shares_are_deleted_although_the_node_died_at_the_release(alone: StartNode, proxy: str) -> None:
+    """The manifest says: shares are kept until the release. Also if the node is killed just then."""
+    paths: list[Path] = []
+
+    def prepare(store: Store, manifest: Manifest) -> None:
+        paths.extend(kept_share(store, manifest, owner) for owner in PAIR)
+        store.begin_attempt(manifest.hash, 1)
+        store.computed(manifest.hash, 1, {owner: np.zeros((2, 2), np.uint64) for owner in PAIR})
+        store.release(manifest.hash, 1)
+
+    alone(proxy, prepare)
+    assert len(paths) == 2
+    assert becomes(lambda: not any(path.exists() for path in paths), 3)
+
+
+def test_one_study_in_trouble_does_not_hold_up_the_others(
+    alone: StartNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever fails for one study, a later one is let in."""
+    hashes: list[str] = []
+
+    def prepare(store: Store, manifest: Manifest) -> None:
+        later = Manifest.model_validate({**manifest.model_dump(), "study": "later"})
+        store.accept(later)
+        hashes.extend([manifest.hash, later.hash])
+
+    real = Node._retain
+
+    def fail(self: Node, study: Any, now: float) -> None:
+        if study.hash == hashes[0]:
+            raise PermissionError(13, "a share cannot be deleted")
+        real(self, study, now)
+
+    monkeypatch.setattr(Node, "_retain", fail)
+    node = alone("helper", prepare)
+    assert becomes(lambda: hashes[1] in node.accepted, 3)
+
+
+def test_the_helper_keeps_a_study_as_long_as_the_proxies(alone: StartNode) -> None:
+    """It holds nothing, so nothing of it expires while owners still submit elsewhere."""
+
+    def prepare(store: Store, manifest: Manifest) -> None:
+        days = manifest.release.retention_days + 1
+        store._db.execute("UPDATE studies SET accepted_at = accepted_at - ?", (days * 86_400,))
+
+    node = alone("helper", prepare)
+    assert becomes(lambda: bool(node.accepted), 3)
+    time.sleep(0.2)
+    assert [study.state for study in node.store.studies()] == [StudyState.COLLECTING]
+
+
+def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nodes: Trials) -> None:
+    """Proxy 1 can note neither its result nor its failure; when it can write again, the study goes on."""
+    manifest = nodes.study("unwritten")
+    database = sqlite3.connect(nodes.database("proxy-1"), timeout=10, isolation_level=None)
+    with contextlib.closing(database):
+        for number, event in enumerate(("INSERT ON results", "UPDATE ON attempts")):
+            database.execute(
+                f"CREATE TRIGGER full_{number} BEFORE {event} WHEN NEW.study = '{manifest.hash}' "
+                "BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+            )
+        try:
+            for seed, owner in enumerate(PAIR):
+                labels, scores = samples(30, seed)
+                Study(nodes.kit(owner), "unwritten").submit(check_samples(owner, labels, scores))
+            with nodes.store("proxy-0") as store:
+                assert becomes(lambda: store.attempt_state(manifest.hash, 1) is not None)
+                assert becomes(lambda: store.attempt_state(manifest.hash, 1) is not AttemptState.RUNNING)
+        finally:
+            for number in range(2):
+                database.execute(f"DROP TRIGGER full_{number}")
+    report = Study(nodes.kit("north"), "unwritten").wait(timeout=12)
+    assert 0 <= report.metrics["auroc"] <= 1

@@ -1,0 +1,238 @@
+"""Three nodes and three owners as real processes, from kits to a released result."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
+
+import ppaurora
+from ppaurora.errors import NotReleasedError
+from ppaurora.owner.client import ProxyClient
+from ppaurora.owner.outbox import Outbox
+from ppaurora.data.samples import check_samples
+from ppaurora.owner.study import Study
+from ppaurora.study.kit import OwnerKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.suites.role import Role
+from tests.node.crash_campaign import Campaign
+from tests.support.deployment import NODES, OWNERS, Deployment, command, samples, write_csv
+
+DATA = {owner: samples(80 + 60 * place, place) for place, owner in enumerate(OWNERS)}
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    deployment = Deployment(tmp_path)
+    deployment.accept()
+    deployment.start()
+    yield deployment
+    deployment.stop()
+
+
+def submit(deployment: Deployment, owner: str, study: str | None = None) -> None:
+    labels, scores = DATA[owner]
+    Study(deployment.kit(owner), study).submit(check_samples(owner, labels, scores, None))
+
+
+def pooled() -> dict[str, float]:
+    labels, scores = (np.concatenate(column) for column in zip(*DATA.values(), strict=True))
+    precision, recall, _ = precision_recall_curve(labels, scores)
+    return {
+        "auroc": float(roc_auc_score(labels, scores)),
+        "aupr": float(auc(recall, precision)),
+        "ap": float(average_precision_score(labels, scores)),
+    }
+
+
+def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: Path) -> None:
+    """Three nodes, three owners, days apart in spirit; equal to scikit-learn on the pooled data."""
+    for owner in OWNERS:
+        done = command("preflight", deployment.kit(owner), "--format", "json")
+        assert done.returncode == 0, done.stdout
+        assert all(check["ok"] for check in json.loads(done.stdout))
+    early = command("result", deployment.kit("north"))
+    assert early.returncode == 4
+    assert "not-released" in early.stderr
+    files = {owner: write_csv(tmp_path / f"{owner}.csv", *DATA[owner]) for owner in OWNERS}
+    with ThreadPoolExecutor(3) as pool:
+        runs = [
+            pool.submit(command, "submit", deployment.kit(owner), files[owner], "--yes", "--wait")
+            for owner in OWNERS
+        ]
+    for owner, run in zip(OWNERS, runs, strict=True):
+        done = run.result()
+        assert done.returncode == 0, done.stderr
+        saved = json.loads((deployment.kit(owner) / "results/trial.json").read_text())
+        assert saved["metrics"] == pytest.approx(pooled(), abs=1e-9)
+        receipt = saved["receipt"]
+        assert receipt["manifest"] == deployment.manifest.hash
+        assert receipt["attempt"] == 1
+        assert receipt["samples"] == {name: len(DATA[name][0]) for name in OWNERS}
+        assert set(receipt["participants"]) == {*NODES, *OWNERS}
+        assert set(receipt["acknowledged"]) == {"proxy 0", "proxy 1"}
+    status = command("status", deployment.kit("valley"), "--format", "json")
+    states = [answer["state"] for answer in json.loads(status.stdout)["proxies"].values()]
+    assert states == ["released", "released"]
+    printed = command("result", deployment.kit("harbour"), "--format", "json", "--out", tmp_path / "out.json")
+    assert json.loads(printed.stdout)["metrics"] == json.loads((tmp_path / "out.json").read_text())["metrics"]
+
+    # Nothing is left of the shares, and the log says so.
+    for proxy in ("proxy-0", "proxy-1"):
+        assert list((deployment.kit(proxy) / "data/shares").iterdir()) == []
+        assert "shares were deleted after the release" in deployment.log(proxy)
+    for owner in OWNERS:
+        assert [path.name for path in (deployment.kit(owner) / "outbox/trial").iterdir()] == [
+            "submission.json"
+        ]
+    metrics = deployment.get("proxy-0", "/metrics")
+    assert 'ppaurora_studies{state="released"} 1.0' in metrics
+    assert "ppaurora_submissions_total 3.0" in metrics
+    assert deployment.stop() == dict.fromkeys(NODES, 0)
+    assert all(deployment.events(name)[-1]["event"] == "node stopped" for name in NODES)
+
+
+def test_parts_of_different_owners_do_not_fit(deployment: Deployment) -> None:
+    """Results are shared afresh for every owner: parts of two different owners tell nothing."""
+    for owner in OWNERS:
+        submit(deployment, owner)
+    reports = [Study(deployment.kit(owner)).wait(timeout=60) for owner in OWNERS]
+    assert len({json.dumps(report.metrics) for report in reports}) == 1
+    parts = {
+        (owner, role): ProxyClient(OwnerKit.read(deployment.kit(owner)), deployment.manifest, role).release()[
+            "share"
+        ]
+        for owner in OWNERS
+        for role in (Role.PROXY_0, Role.PROXY_1)
+    }
+
+    def flag(first: str, second: str) -> int:
+        total = parts[first, Role.PROXY_0][0][0] + parts[second, Role.PROXY_1][0][0]
+        return int(total % (1 << 64))
+
+    assert [flag(owner, owner) for owner in OWNERS] == [1, 1, 1]
+    assert all(flag(a, b) != 1 for a in OWNERS for b in OWNERS if a != b)
+
+
+def test_the_same_from_python(deployment: Deployment) -> None:
+    said: list[str] = []
+
+    def evaluate(owner: str) -> ppaurora.StudyReport:
+        watch = said.append if owner == "north" else None
+        return ppaurora.Study(deployment.kit(owner)).evaluate(*DATA[owner], watch=watch)
+
+    with ThreadPoolExecutor(3) as pool:
+        reports = list(pool.map(evaluate, OWNERS))
+    for report in reports:
+        assert report.auroc == pytest.approx(pooled()["auroc"], abs=1e-12)
+        assert report.metrics == pytest.approx(pooled(), abs=1e-9)
+    assert said
+
+
+def test_a_hundred_uploads_of_the_same_body_are_one(deployment: Deployment) -> None:
+    kit = OwnerKit.read(deployment.kit("north"))
+    outbox = Outbox(kit, deployment.manifest)
+    submission = outbox.prepare(check_samples("north", *DATA["north"], None))
+    body = outbox.body(Role.PROXY_0)
+
+    def upload(_: int) -> str:
+        client = ProxyClient(kit, deployment.manifest, Role.PROXY_0)
+        return json.dumps(client.submit(submission.samples, submission.commitments, body), sort_keys=True)
+
+    with ThreadPoolExecutor(100) as pool:
+        acknowledgements = set(pool.map(upload, range(100)))
+    assert len(acknowledgements) == 1
+    assert len(list((deployment.kit("proxy-0") / "data/shares").iterdir())) == 1
+    with sqlite3.connect(deployment.database("proxy-0")) as db:
+        assert db.execute("SELECT COUNT(*) FROM submissions").fetchone() == (1,)
+    db.close()
+    assert deployment.log("proxy-0").count("submission stored") == 1
+
+
+def test_nothing_runs_that_an_operator_has_not_accepted(tmp_path: Path) -> None:
+    """The study waits for the third operator, and starts by itself when it is accepted at last."""
+    deployment = Deployment(tmp_path)
+    deployment.accept(names=["proxy-0", "proxy-1"])
+    deployment.start()
+    try:
+        for owner in OWNERS:
+            submit(deployment, owner)
+        study = Study(deployment.kit("north"))
+        with pytest.raises(NotReleasedError, match="operator may not have accepted"):
+            study.wait(timeout=4)
+        assert deployment.log("proxy-0").count("attempt begins") == 0
+        deployment.accept(names=["helper"])
+        assert study.wait(timeout=60).metrics == pytest.approx(pooled(), abs=1e-9)
+    finally:
+        deployment.stop()
+
+
+def test_fifty_studies_at_once_all_end(deployment: Deployment, tmp_path: Path) -> None:
+    """A consortium's further studies reuse its identities; nodes compute a few at a time."""
+    manifests: list[Manifest] = []
+    for number in range(50):
+        manifest = deployment.provision(f"queued-{number}", tmp_path / f"more-{number}", tmp_path / "kits")
+        deployment.accept(manifest, (*NODES, *OWNERS))
+        manifests.append(manifest)
+
+    def submit_all(owner: str) -> None:
+        for manifest in manifests:
+            submit(deployment, owner, manifest.study)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(submit_all, OWNERS))
+    for manifest in manifests:
+        report = Study(deployment.kit("harbour"), manifest.study).wait(timeout=240)
+        assert report.metrics == pytest.approx(pooled(), abs=1e-9)
+
+
+def test_nodes_killed_at_random_moments(tmp_path: Path) -> None:
+    """The short form of `python -m tests.node.crash_campaign`."""
+    campaign = Campaign(tmp_path, seed=int(time.time()))
+    campaign.run(kills=20)
+    assert campaign.studies >= 3
+
+
+def test_a_study_that_keeps_failing_stops_until_a_person_looks(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path, silence=2.0)
+    manifest = deployment.provision("few", tmp_path / "few", tmp_path / "kits", attempts=2)
+    deployment.accept(manifest, (*NODES, *OWNERS))
+    deployment.start()
+    try:
+        # The helper agrees to everything and then computes nothing: its worker is taken away.
+        deployment.break_workers("helper")
+        for owner in OWNERS:
+            submit(deployment, owner, "few")
+        with pytest.raises(NotReleasedError, match="2 attempts failed"):
+            Study(deployment.kit("north"), "few").wait(timeout=90)
+        told = [answer["state"] for answer in Study(deployment.kit("north"), "few").status().values()]
+        assert told == ["stopped", "stopped"]
+        deployment.mend_workers("helper")
+        refused = command("retry", deployment.kit("proxy-0"), "no-such-study")
+        assert refused.returncode == 2
+        again = command("retry", deployment.kit("proxy-0"), "few")
+        assert again.returncode == 0, again.stderr
+        report = Study(deployment.kit("north"), "few").wait(timeout=60)
+        assert report.metrics == pytest.approx(pooled(), abs=1e-9)
+        assert report.receipt.attempt >= 3
+    finally:
+        deployment.stop()
+
+
+def test_a_node_that_is_stopped_goes_on_when_it_is_back(deployment: Deployment) -> None:
+    for owner in OWNERS[:2]:
+        submit(deployment, owner)
+    assert deployment.stop() == dict.fromkeys(NODES, 0)
+    deployment.start()
+    waiting = threading.Timer(0.5, submit, (deployment, OWNERS[2]))
+    waiting.start()
+    assert Study(deployment.kit("north")).wait(timeout=60).metrics == pytest.approx(pooled(), abs=1e-9)
+    waiting.join()

@@ -1,0 +1,273 @@
+"""What owners send: taken once and whole, or refused with a stable code and not kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import resource
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ppaurora.errors import RefusedError
+from ppaurora.node.service import OwnersService
+from ppaurora.node.store import StudyState, Submission
+from ppaurora.study.manifest import Manifest
+from tests.support.deployment import command
+from tests.support.trials import Parcel, StartNode, Trials, becomes, half_sent
+
+
+def put(nodes: Trials, manifest: Manifest, parcel: Parcel, **changed: str | None) -> tuple[int, str]:
+    """A submission with other headers, as they come: status and code."""
+    context = nodes.owner("north").client_context(manifest)
+    headers: dict[str, str | None] = {
+        "Ppaurora-Samples": str(parcel.samples),
+        "Ppaurora-Commitment-0": parcel.commitments[0],
+        "Ppaurora-Commitment-1": parcel.commitments[1],
+        "Content-Length": str(len(parcel.bodies[0])),
+    }
+    headers.update({name.replace("_", "-"): value for name, value in changed.items()})
+    port = nodes.addresses["proxy-0"][0]
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
+    with contextlib.closing(connection):
+        connection.putrequest("PUT", f"/v1/studies/{manifest.hash}/submission")
+        for name, value in headers.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders()
+        chunked = headers["Content-Length"] is None
+        body = parcel.bodies[0][: int(headers["Content-Length"] or len(parcel.bodies[0]))]
+        connection.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body)
+        response = connection.getresponse()
+        text = response.read().decode()
+        nodes.spoken.append(text)
+        answer = json.loads(text)
+        return response.status, answer.get("error", {}).get("code", "ok")
+
+
+def test_submissions_that_are_refused(nodes: Trials) -> None:
+    """Every one with its code; nothing is kept of any; then a good one is taken."""
+    manifest = nodes.study("bodies", more="[release]\nminimum_samples_per_owner = 10")
+    parcel = nodes.parcel(manifest)
+    before = nodes.shares()
+    length = len(parcel.bodies[0])
+    cases: list[tuple[dict[str, str | None], tuple[int, str]]] = [
+        ({"Ppaurora_Samples": None}, (400, "headers")),
+        ({"Ppaurora_Samples": "many"}, (400, "headers")),
+        ({"Ppaurora_Samples": "9" * 5000}, (400, "headers")),
+        ({"Ppaurora_Commitment_0": None}, (400, "headers")),
+        ({"Ppaurora_Commitment_1": "0" * 63}, (400, "headers")),
+        ({"Ppaurora_Commitment_1": "G" * 64}, (400, "headers")),
+        ({"Ppaurora_Samples": "0"}, (422, "samples")),
+        ({"Ppaurora_Samples": "-20"}, (422, "samples")),
+        ({"Ppaurora_Samples": "9"}, (422, "samples")),
+        ({"Ppaurora_Samples": "2000001"}, (422, "samples")),
+        ({"Ppaurora_Samples": "9" * 400}, (422, "samples")),
+        ({"Ppaurora_Samples": "1000"}, (422, "too-short")),
+        ({"Content_Length": None, "Transfer_Encoding": "chunked"}, (411, "length")),
+        ({"Content_Length": str(length + 1)}, (413, "too-long")),
+        ({"Content_Length": str(length - 1)}, (422, "too-short")),
+        ({"Ppaurora_Commitment_0": "0" * 64}, (422, "commitment")),
+    ]
+    for changed, expected in cases:
+        assert put(nodes, manifest, parcel, **changed) == expected, changed
+    for client, study in (
+        (nodes.client("north", manifest), "0" * 64),
+        (nodes.client("north", manifest), "..%2f"),
+    ):
+        client._study = study
+        for request in (client.status, client.release, lambda c=client: parcel.send(c)):
+            assert nodes.refusal(request) == "unknown-study"
+    assert nodes.shares() == before
+    assert nodes.client("north", manifest).status()["submitted"] == []
+    assert put(nodes, manifest, parcel) == (200, "ok")
+
+
+def test_an_upload_that_is_cut_off_leaves_nothing(nodes: Trials) -> None:
+    """Half a body and then the line is cut: no file, no row; the same submission is taken afterwards."""
+    manifest = nodes.study("cut")
+    parcel = nodes.parcel(manifest, 200_000)
+    before = nodes.shares()
+    with half_sent(nodes, manifest, parcel):
+        assert becomes(lambda: nodes.shares() != before)  # a part of it is there
+    assert becomes(lambda: nodes.shares() == before)
+    client = nodes.client("north", manifest)
+    assert client.status()["submitted"] == []
+    assert parcel.send(client)["samples"] == 200_000
+
+
+def test_a_submission_is_taken_once(nodes: Trials) -> None:
+    """The same again is the same acknowledgement; anything else is a conflict, also a large one."""
+    manifest = nodes.study("once")
+    client = nodes.client("north", manifest)
+    parcel = nodes.parcel(manifest)
+    first = parcel.send(client)
+    before = nodes.shares()
+    assert parcel.send(client) == first
+    assert nodes.refusal(lambda: nodes.parcel(manifest).send(client)) == "conflict"
+    assert nodes.refusal(lambda: nodes.parcel(manifest, 1_000_000).send(client)) == "conflict"
+    assert nodes.refusal(lambda: parcel.send(client, bodies=nodes.parcel(manifest).bodies)) == "commitment"
+    assert nodes.shares() == before
+    assert client.status()["submitted"] == ["north"]
+
+
+def test_the_same_submission_many_times_at_once(nodes: Trials) -> None:
+    """One row, one file, one acknowledgement; of two that differ, one is taken."""
+    manifest = nodes.study("rush")
+    before = nodes.shares()
+    same, other = nodes.parcel(manifest), nodes.parcel(manifest)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: same.send(nodes.client("north", manifest)), range(8)))
+    assert all(answer == answers[0] for answer in answers)
+
+    def race(parcel: Parcel) -> str:
+        try:
+            return str(parcel.send(nodes.client("harbour", manifest))["commitments"])
+        except RefusedError as error:
+            return error.code
+
+    with ThreadPoolExecutor(8) as pool:
+        ends = list(pool.map(race, [same, other] * 4))
+    assert len(set(ends)) == 2
+    assert "conflict" in ends
+    assert len(nodes.shares() - before) == 2
+
+
+def test_nothing_is_taken_after_the_end(nodes: Trials) -> None:
+    manifest = nodes.study("closed")
+    client = nodes.client("north", manifest)
+    parcel = nodes.parcel(manifest)
+    first = parcel.send(client)
+    with nodes.store("proxy-0") as store:
+        store.set_state(manifest.hash, StudyState.STOPPED, "a person stopped it")
+    assert nodes.refusal(lambda: parcel.send(nodes.client("harbour", manifest))) == "closed"
+    assert parcel.send(client) == first
+
+
+def test_a_full_disk(nodes: Trials) -> None:
+    """No room: said so, nothing half stored; with room again, the same submission is taken."""
+    manifest = nodes.study("full")
+    parcel = nodes.parcel(manifest, 1_200_000)
+    client = nodes.client("north", manifest)
+    before = nodes.shares()
+    process = nodes.process_id("proxy-0")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("needs prlimit, to take room from a process that runs")
+    soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (8 << 20, hard))
+    try:
+        assert nodes.refusal(lambda: parcel.send(client)) == "no-room"
+        assert nodes.shares() == before
+        assert client.status()["submitted"] == []
+    finally:
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
+    assert parcel.send(client)["samples"] == 1_200_000
+
+
+def test_what_is_acknowledged_survives_a_second_start_of_the_node(nodes: Trials) -> None:
+    """An operator who starts a node twice by mistake is told so, and an upload under way is not lost."""
+    manifest = nodes.study("twice")
+    parcel = nodes.parcel(manifest, 50_000)
+    before = nodes.shares()
+    with half_sent(nodes, manifest, parcel) as finish:
+        assert becomes(lambda: nodes.shares() != before)
+        second = command("serve", nodes.kit("proxy-0"), timeout=30)
+        nodes.spoken.append(second.stdout + second.stderr)
+        assert second.returncode == 2
+        assert b" 200 " in finish()
+    with nodes.store("proxy-0") as store:
+        kept = store.submission(manifest.hash, "north")
+        assert kept is not None
+        assert kept.file is not None
+        assert (store.shares / kept.file).exists()
+
+
+def test_an_owner_cannot_fill_the_disk_with_beginnings(nodes: Trials) -> None:
+    """Uploads of one owner to one study that run at the same time are few, whatever they announce."""
+    manifest = nodes.study("beginnings")
+    before = nodes.shares()
+    with contextlib.ExitStack() as cleanup:
+        for _ in range(12):
+            parcel = nodes.parcel(manifest, 5000)
+            cleanup.enter_context(half_sent(nodes, manifest, parcel))
+        time.sleep(0.5)
+        files = len(nodes.shares() - before)
+    assert becomes(lambda: nodes.shares() == before)
+    assert files <= 4
+
+
+def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNode) -> None:
+    """The node is told to stop while a submission is committed: it is there whole, or not at all."""
+    node = alone("proxy-0", lambda store, manifest: None)
+    (study,) = node.store.studies()
+    service = OwnersService(node)
+    path = node.store.shares / "upload"
+    path.write_bytes(b"share")
+    offered = Submission("north", 20, ("0" * 64, "1" * 64), time.time())
+    committing, go_on = threading.Event(), threading.Event()
+    commit_it = node.store.submit
+
+    def slow(*arguments: Any) -> Submission:
+        committing.set()
+        go_on.wait(10)
+        return commit_it(*arguments)
+
+    async def participant(_: Any) -> Any:
+        return study, "north"
+
+    async def receive(*_: Any) -> Path:
+        return path
+
+    async def stop_in_the_middle() -> None:
+        task = asyncio.create_task(service._submit(None))  # type: ignore[arg-type]
+        await asyncio.to_thread(committing.wait, 10)
+        task.cancel()
+        await asyncio.sleep(0.05)
+        go_on.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0.3)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service, "_participant", participant)
+        patch.setattr(service, "_offer", lambda *_: offered)
+        patch.setattr(service, "_receive", receive)
+        patch.setattr(node.store, "submit", slow)
+        asyncio.run(stop_in_the_middle())
+    kept = node.store.submission(study.hash, "north")
+    assert (kept is not None) == path.exists()
+
+
+def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
+    """The log does not repeat what was sent: it may be a share, or the body of one that was cut wrongly."""
+    manifest = nodes.study("quoting")
+    parcel = nodes.parcel(manifest)
+    context = nodes.owner("north").client_context(manifest)
+    address = f"PUT /v1/studies/{manifest.hash}/submission HTTP/1.1\r\nHost: x\r\n".encode()
+    for noise in (
+        address + b"Transfer-Encoding: chunked\r\n\r\n" + parcel.bodies[0],
+        address + b"Content-Length: 0\r\n\r\n" + parcel.bodies[0],
+        address + b"Salt\x00: " + parcel.bodies[0] + b"\r\n\r\n",
+        parcel.bodies[0] + b"\r\n\r\n",
+    ):
+        with (
+            socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=20) as raw,
+            context.wrap_socket(raw) as sock,
+        ):
+            sock.sendall(noise)
+            with contextlib.suppress(ConnectionError):
+                assert b" 200 " not in sock.recv(1 << 16)
+    with (
+        half_sent(nodes, manifest, parcel, "Content-Encoding: gzip\r\n") as finish,
+        contextlib.suppress(ConnectionError),
+    ):
+        assert b" 500 " not in finish()
+    log = nodes.log("proxy-0")
+    assert [text for text in parcel.as_printed() if text in log] == []

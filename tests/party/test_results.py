@@ -1,0 +1,96 @@
+"""Three servers as processes of their own: the right result, from wherever they are started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
+
+import ppaurora
+from ppaurora.local import processes
+from ppaurora.party.job import PROTOCOLS
+from ppaurora.suites.role import Role
+from tests.support.server_processes import TITLES, owners, pooled, servers_of
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: str) -> None:
+    data = owners(30, 1, 25)
+    report = ppaurora.evaluate(data, metrics=["auroc", "aupr"], protocol=protocol, transport="tls")
+    y_true, y_score = pooled(data)
+    precision, recall, _ = precision_recall_curve(y_true, y_score)
+    assert report.metrics["auroc"] == pytest.approx(roc_auc_score(y_true, y_score), abs=1e-9)
+    assert report.metrics["aupr"] == pytest.approx(auc(recall, precision), abs=1e-7)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_processes_and_threads_say_the_same_and_pay_the_same(protocol: str) -> None:
+    data = owners(12, 9)
+    in_threads = ppaurora.evaluate(data, protocol=protocol, transport="memory")
+    in_processes = ppaurora.evaluate(data, protocol=protocol, transport="tls")
+    assert in_processes.metrics == pytest.approx(in_threads.metrics, abs=1e-9)
+    for figure in ("messages", "bytes", "rounds", "bytes_by_party", "bytes_by_step"):
+        assert getattr(in_processes.cost, figure) == getattr(in_threads.cost, figure)
+
+
+def test_progress_is_reported_while_it_runs() -> None:
+    reports: list[tuple[str, int, int]] = []
+    running: list[dict[str, int]] = []
+
+    def watch(step: str, done: int, total: int) -> None:
+        reports.append((step, done, total))
+        running.append(servers_of(os.getpid()))
+
+    ppaurora.evaluate(owners(20, 20), protocol="paper", transport="tls", progress=watch)
+    assert all(0 <= done <= total for _, done, total in reports)
+    assert sorted(running[0]) == sorted(TITLES)
+
+
+def test_the_servers_end_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left alone, every server ends by itself and without an abort."""
+    codes: dict[Role, int] = {}
+    stop = processes._Parties.stop
+
+    def wait_and_stop(parties: processes._Parties) -> None:
+        codes.update((role, process.wait(10)) for role, process in parties._processes.items())
+        stop(parties)
+
+    monkeypatch.setattr(processes._Parties, "stop", wait_and_stop)
+    ppaurora.evaluate(owners(3, 3), transport="tls")
+    assert codes == dict.fromkeys(Role, 0)
+
+
+LITTLE_DATA = [([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5]), ([0, 1], [0.5, 0.5])]
+SCRIPT = f"""
+import ppaurora
+print("once")
+print(ppaurora.evaluate({LITTLE_DATA}, metrics=["auroc"], transport="tls").metrics["auroc"])
+"""
+
+
+def check_output_of_script(run: subprocess.CompletedProcess[str]) -> None:
+    assert run.stderr == ""
+    assert run.returncode == 0
+    first, result = run.stdout.split()
+    assert first == "once"
+    assert float(result) == pytest.approx(roc_auc_score(*pooled(LITTLE_DATA)), abs=1e-9)
+
+
+def test_it_runs_from_a_script_without_a_main_guard(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    check_output_of_script(
+        subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=30)
+    )
+
+
+def test_it_runs_from_a_script_on_standard_input(tmp_path: Path) -> None:
+    check_output_of_script(
+        subprocess.run(
+            [sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, cwd=tmp_path, timeout=30
+        )
+    )

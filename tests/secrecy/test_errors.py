@@ -1,0 +1,154 @@
+"""No error quotes a score, a label, a share or a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ppaurora
+from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.errors import (
+    DataError,
+    MisuseError,
+    PeerMisbehavedError,
+    PpauroraError,
+    ProtocolError,
+    UnsortedListError,
+)
+from ppaurora.owner import Prepared, Samples, combine, prepare, read_table
+from ppaurora.randomness import Stream, StreamFamily
+from ppaurora.servers import Server
+from ppaurora.session import Context
+from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.base import Suite
+from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.role import Role
+from ppaurora.testing import World
+from tests.support.bad_arrays import BAD_ARRAYS
+from tests.support.bad_files import BAD_FILES
+from tests.support.bad_input import PLANTED, PLANTED_DIGITS, BadArrays, BadFile, by_protocol
+from tests.support.secrecy import KEY, LABELS, SCORES, everything_about, leaks, owners_of_planted_values
+
+
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
+def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: str, tmp_path: Path) -> None:
+    path = tmp_path / "ward.csv"
+    path.write_bytes(case.content)
+    with pytest.raises(DataError) as caught:
+        prepare(read_table(path, **case.options), protocol, case.key_bits)
+    assert leaks(everything_about(caught.value), [PLANTED_DIGITS]) == []
+
+
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
+def test_no_error_about_arrays_quotes_them(case: BadArrays, protocol: str) -> None:
+    with pytest.raises(DataError) as caught:
+        ppaurora.evaluate(
+            [(case.y_true, case.y_score)] * 2,
+            pos_label=case.pos_label,
+            protocol=protocol,
+            key_bits=case.key_bits,
+        )
+    assert leaks(everything_about(caught.value), [PLANTED_DIGITS, float(PLANTED)]) == []
+
+
+def test_a_file_that_is_not_utf_8_does_not_travel_with_the_error(tmp_path: Path) -> None:
+    path = tmp_path / "ward.csv"
+    path.write_bytes(f"score,label\n{PLANTED},1\n".encode() + b"\xff\n")
+    with pytest.raises(DataError) as caught:
+        read_table(path)
+    # A UnicodeDecodeError would hold the whole content, in sight of whoever reports errors with their causes.
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+OFFSET = np.array([[3, 4], [5, 6]], dtype=np.uint64)
+
+
+def planted_share() -> ResultShare:
+    return ResultShare(Stream(KEY).words((2, 2)))
+
+
+def open_twice() -> None:
+    family = StreamFamily(KEY, "k01")
+    family.open("masks")
+    family.open("masks")
+
+
+MISUSES: dict[str, tuple[type[PpauroraError], Callable[[], object], list[object]]] = {
+    "a ring share of floats": (MisuseError, lambda: RingShare(Holder.PROXY_0, SCORES), [SCORES]),
+    "a bit share of words": (
+        MisuseError,
+        lambda: BitShare(Holder.PROXY_0, SCORES.view(np.uint64)),
+        [SCORES.view(np.uint64)],
+    ),
+    "a masked share of floats": (
+        MisuseError,
+        lambda: MaskedShare(Holder.PROXY_0, np.stack([SCORES, SCORES])),
+        [SCORES],
+    ),
+    "a stream opened twice": (MisuseError, open_twice, [KEY]),
+    "result shares of two runs": (
+        ProtocolError,
+        lambda: combine([planted_share(), ResultShare(OFFSET)], ["auroc"]),
+        [planted_share().words, planted_share().words + OFFSET],
+    ),
+    "result shares too short": (
+        ProtocolError,
+        lambda: combine([planted_share()], ["auroc"]),
+        [planted_share().words],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_no_error_about_misuse_quotes_a_secret(name: str) -> None:
+    kind, misuse, secrets = MISUSES[name]
+    with pytest.raises(kind) as caught:
+        misuse()
+    assert leaks(everything_about(caught.value), secrets) == []
+
+
+@pytest.mark.parametrize("suite", [CeciliaSuite, BitslicedSuite], ids=["cecilia", "bitsliced"])
+def test_no_error_about_a_peer_quotes_its_message(suite: Callable[[Context], Suite]) -> None:
+    sent: list[bytes] = []
+
+    def lengthen(sender: Server, receiver: Server, raw: bytes) -> bytes:
+        if sender is Role.PROXY_0 and receiver is Role.PROXY_1:
+            sent.append(raw)
+            if len(sent) == 3:
+                return raw + b"\0" * 8
+        return raw
+
+    def cube(suite: Suite, x: RingShare) -> RingShare:
+        if isinstance(suite, BitslicedSuite):
+            x = suite.mask(x)
+        return suite.mul(suite.mul(x, x), x)
+
+    with pytest.raises(PeerMisbehavedError) as caught:
+        World(suite, tamper=lengthen, timeout=10).run(cube, list(range(1, 9)))
+    assert len(sent) >= 3
+    payloads = [raw[HEADER_BYTES:] for raw in sent[1:]]
+    assert all(payloads)
+    assert leaks(everything_about(caught.value), payloads) == []
+
+
+def test_no_error_about_an_unsorted_list_quotes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[NDArray[np.uint64]] = []
+
+    def without_sorting(samples: Samples, protocol: str, key_bits: int) -> Prepared:
+        prepared = prepare(samples, protocol, key_bits)
+        keys.append(prepared.keys)
+        return Prepared(prepared.keys[::-1].copy(), prepared.labels[::-1].copy())
+
+    monkeypatch.setattr("ppaurora.evaluation.prepare", without_sorting)
+    with pytest.raises(UnsortedListError) as caught:
+        ppaurora.evaluate(owners_of_planted_values())
+    assert str(caught.value).startswith("owner 1: the list that was sent is not sorted")
+    assert leaks(str(keys[0].tolist()), [keys[0]])
+    assert leaks(everything_about(caught.value), [SCORES, LABELS, *keys]) == []

@@ -1,0 +1,113 @@
+"""No object shows what it holds, however it is printed or logged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ppaurora.channel.base import Channel
+from ppaurora.channel.frames import Frame, FrameDecoder, Header
+from ppaurora.channel.memory import memory_transports
+from ppaurora.owner import Samples, check_samples, prepare, split
+from ppaurora.party.run import Outcome
+from ppaurora.randomness import Stream, StreamFamily
+from ppaurora.session import Context
+from ppaurora.session.agreement import PairKeys, SessionSecrets
+from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
+from ppaurora.sharing.planes import Planes
+from ppaurora.sharing.stages import AdditiveShare, PlanesShare, ResultShare
+from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.role import Role
+from ppaurora.testing.world import Message
+from tests.support.secrecy import KEY, LABELS, OTHER_KEY, SCORES, WAYS_TO_SHOW, leaks
+
+
+def midway_through(header: Header, payload: bytes) -> FrameDecoder:
+    """All but the last byte of a frame has arrived."""
+    decoder = FrameDecoder(Role.PROXY_0)
+    rest = (header.pack() + payload)[:-1]
+    while rest:
+        space = decoder.space()
+        piece, rest = rest[: len(space)], rest[len(space) :]
+        space[: len(piece)] = piece
+        assert decoder.advance(len(piece)) is None
+    return decoder
+
+
+def things() -> dict[str, tuple[object, list[object]]]:
+    """Everything that holds a secret, with the secrets it holds."""
+    samples = check_samples("owner 1", LABELS, SCORES)
+    prepared, fast_prepared = prepare(samples, "paper", 64), prepare(samples, "fast", 64)
+    share, other_share = split(prepared, "paper", 64)
+    assert isinstance(share, AdditiveShare)
+    assert isinstance(other_share, AdditiveShare)
+    planes_share, other_planes_share = split(fast_prepared, "fast", 64)
+    assert isinstance(planes_share, PlanesShare)
+    assert isinstance(other_planes_share, PlanesShare)
+    words = Stream(KEY).words((5,))
+    ring = RingShare(Holder.PROXY_0, share.keys)
+    bits = BitShare(Holder.PROXY_1, share.labels)
+    components = Stream(OTHER_KEY).words((2, 65, 1))
+    masked = MaskedShare(Holder.PROXY_0, components[:, 0])
+    planes = Planes(Holder.PROXY_0, components, 64)
+    helper_planes = Planes(Holder.HELPER, components[:1], 64)
+    result = ResultShare(words)
+    pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 16)
+    context = Context(Channel(memory_transports(Role)[Role.PROXY_0]), pair_keys)
+    raw = planes_share.to_bytes()
+    header = Header(3, b"\x01" * 16, 2, len(raw))
+    payload: Any = bytearray(raw)  # unlike a view, it would show what is in it
+    family = StreamFamily(KEY, "k01")
+    stream = family.open("masks")
+    drawn = stream.words((4,))
+    session = SessionSecrets()
+    clear: list[object] = [SCORES, LABELS, prepared.keys, fast_prepared.keys, prepared.labels]
+    return {
+        "Samples": (samples, clear),
+        "Samples of a file": (Samples("a.csv", SCORES, LABELS, np.arange(24), "risk"), clear),
+        "Prepared for paper": (prepared, clear),
+        "Prepared for fast": (fast_prepared, clear),
+        "AdditiveShare 0": (share, [share.keys, share.labels]),
+        "AdditiveShare 1": (other_share, [other_share.keys, other_share.labels]),
+        "PlanesShare 0": (planes_share, [planes_share.planes]),
+        "PlanesShare 1": (other_planes_share, [other_planes_share.planes]),
+        "ResultShare": (result, [words]),
+        "RingShare": (ring, [share.keys]),
+        "RingShare computed": (ring * 2 + 1, [(share.keys * np.uint64(2))]),
+        "BitShare": (bits, [share.labels]),
+        "MaskedShare": (masked, [components[:, 0]]),
+        "MaskedShare computed": (masked * 2 + 1, [components[:, 0] * np.uint64(2)]),
+        "Planes": (planes, [components]),
+        "Planes of the helper": (helper_planes, [components[:1]]),
+        "Planes inverted": (~planes, [~components[0], components[1]]),
+        "ArrayRecords": (ArrayRecords(ring, bits), [share.keys, share.labels]),
+        "PlaneRecords": (PlaneRecords(planes), [components]),
+        "Frame": (Frame(header, payload), [raw]),
+        "Frame of a view": (Frame(header, memoryview(raw)), [raw]),
+        "FrameDecoder": (midway_through(header, raw), [raw]),
+        "Message": (Message(Role.PROXY_0, Role.PROXY_1, raw), [raw]),
+        "Outcome": (Outcome(result, (result,), 0.5, {}, {}, peak_bytes=0), [words]),
+        "Stream": (stream, [KEY, drawn]),
+        "Stream of its own": (Stream(OTHER_KEY, "own"), [OTHER_KEY]),
+        "StreamFamily": (family, [KEY, drawn]),
+        "PairKeys": (pair_keys, [KEY, OTHER_KEY]),
+        "Context": (context, [KEY, OTHER_KEY]),
+        "BitslicedSuite": (BitslicedSuite(context), [KEY, OTHER_KEY]),
+        "SessionSecrets": (session, [session._private.private_bytes_raw(), session.contribution()]),
+    }
+
+
+THINGS = things()
+
+
+@pytest.mark.parametrize("way", WAYS_TO_SHOW)
+@pytest.mark.parametrize("name", THINGS)
+def test_no_object_shows_what_it_holds(name: str, way: str) -> None:
+    thing, secrets = THINGS[name]
+    shown = WAYS_TO_SHOW[way](thing)
+    assert type(thing).__name__ in shown, "this does not show the object at all"
+    assert leaks(shown, secrets) == []

@@ -1,0 +1,66 @@
+"""Keys that pairs of servers agree on: of their own for every job, attempt and pair."""
+
+from __future__ import annotations
+
+import pytest
+
+from ppaurora.channel import memory_transports
+from ppaurora.errors import PeerMisbehavedError
+from ppaurora.local.threads import run_in_threads
+from ppaurora.servers import Server
+from ppaurora.session import open_session
+from ppaurora.session.agreement import SessionSecrets
+from ppaurora.suites.role import Role
+
+
+def agreed(attempt: int = 1, job: bytes = bytes(32)) -> dict[Role, dict[Server, bytes]]:
+    secrets = {role: SessionSecrets() for role in Role}
+    sent = {role: secrets[role].contribution() for role in Role}
+    return {
+        role: secrets[role].agree(role, {peer: sent[peer] for peer in role.peers}, job, attempt).keys
+        for role in Role
+    }
+
+
+def test_pairs_agree_and_every_pair_and_attempt_has_a_key_of_its_own() -> None:
+    seen = set()
+    for attempt in (1, 2):
+        keys = agreed(attempt)
+        for role in Role:
+            for peer in role.peers:
+                assert keys[role][peer] == keys[peer][role]
+                seen.add(keys[role][peer])
+    assert len(seen) == 6
+
+
+def test_the_salt_binds_job_attempt_and_all_nonces() -> None:
+    """The same X25519 secrets under another job, attempt or third nonce give another key."""
+    mine, yours, third, other = (SessionSecrets() for _ in range(4))
+
+    def key(job: bytes = bytes(32), attempt: int = 1, helper: SessionSecrets = third) -> bytes:
+        contributions: dict[Server, bytes] = {
+            Role.PROXY_1: yours.contribution(),
+            Role.HELPER: helper.contribution(),
+        }
+        return mine.agree(Role.PROXY_0, contributions, job, attempt).keys[Role.PROXY_1]
+
+    assert key() == key()
+    assert len({key(), key(job=b"j" * 32), key(attempt=2), key(helper=other)}) == 4
+
+
+def test_parties_that_mean_different_jobs_do_not_start() -> None:
+    transports = memory_transports(Role, timeout=5)
+
+    def party(role: Server) -> None:
+        open_session(transports[role], bytes(32) if role is not Role.HELPER else b"other job" + bytes(23))
+
+    with pytest.raises(PeerMisbehavedError, match="another job"):
+        run_in_threads(party, transports)
+
+
+def test_a_public_key_of_low_order_is_the_peers_fault() -> None:
+    """X25519 with an all-zero public key gives everybody the same secret."""
+    honest = SessionSecrets()
+    zero_key = SessionSecrets().contribution()[:32] + bytes(32)
+    with pytest.raises(PeerMisbehavedError, match="proxy 1"):
+        honest.agree(Role.PROXY_0, {Role.PROXY_1: zero_key, Role.HELPER: zero_key}, bytes(32), 1)

@@ -1,0 +1,23 @@
+"""A plan, and the kits made from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ppaurora.study.plan import SAMPLE
+from ppaurora.study.provision import provision
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(SAMPLE)
+    return path
+
+
+@pytest.fixture
+def kits(plan: Path, tmp_path: Path) -> Path:
+    provision(plan, tmp_path / "kits")
+    return tmp_path / "kits"

@@ -1,0 +1,96 @@
+"""Manifests: what people agree on, shown in full and accepted by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ppaurora.certificates import describe_certificates
+from ppaurora.cli.main import cli
+from ppaurora.errors import InputError
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.plan import SAMPLE
+from ppaurora.study.provision import provision
+
+
+def test_the_manifest_is_canonical_and_named_by_its_hash(kits: Path) -> None:
+    path = kits / "sepsis-2026.json"
+    manifest = Manifest.read(path)
+    assert path.read_text() == manifest.text()
+    assert Manifest.parse(manifest.text(), "here").hash == manifest.hash
+    other = json.loads(manifest.text())
+    other["release"]["minimum_samples"] = 99
+    changed = json.dumps(other, indent=2, sort_keys=True) + "\n"
+    assert Manifest.parse(changed, "there").hash != manifest.hash
+    path.write_text(json.dumps(other))
+    with pytest.raises(InputError, match="canonical"):
+        Manifest.read(path)
+
+
+def values_of(content: object) -> list[str]:
+    """Everything in a manifest that is no name of a setting, as it is shown."""
+    if isinstance(content, dict):
+        return [text for value in content.values() for text in values_of(value)]
+    if isinstance(content, list | tuple):
+        return [text for value in content for text in values_of(value)]
+    return [] if content is None else [f"{content:,}" if isinstance(content, int) else str(content)]
+
+
+def test_everything_a_person_agrees_to_is_shown(kits: Path) -> None:
+    """No value of the manifest may be missing from what is shown; authorities appear by their digests."""
+    manifest = Manifest.read(kits / "sepsis-2026.json")
+    shown = "\n".join(f"{name} {value}" for name, value in manifest.describe())
+    content = manifest.model_dump()
+    authorities = content.pop("authorities")
+    content.pop("delta")  # 1: shown where it is not
+    for said in [manifest.hash, *values_of(content), *describe_certificates(authorities)]:
+        assert said in shown, said
+
+
+def test_what_a_protocol_opens_is_shown(plan: Path, tmp_path: Path) -> None:
+    for number, (more, said) in enumerate({"": "nothing", "delta = 3\n": "comparisons of scores"}.items()):
+        protocol = "paper" if more else "fast"
+        plan.write_text(SAMPLE.replace('protocol = "fast"', f'protocol = "{protocol}"\n{more}'))
+        manifest = provision(plan, tmp_path / f"kits-{number}")
+        assert said in dict(manifest.describe())["opened to servers"]
+    plan.write_text(SAMPLE.replace('protocol = "fast"', 'protocol = "paper"'))
+    assert "disguise" in dict(provision(plan, tmp_path / "kits-9").describe())["opened to servers"]
+
+
+@pytest.mark.parametrize("name", ["proxy-1", "hospital-b"])
+def test_accepting_shows_the_study_and_asks(kits: Path, name: str) -> None:
+    manifest = kits / "sepsis-2026.json"
+    runner = CliRunner()
+    declined = runner.invoke(cli, ["accept", str(kits / name), str(manifest)], input="n\n")
+    assert isinstance(declined.exception, InputError)
+    assert Manifest.read(manifest).hash in declined.output
+    accepted = runner.invoke(cli, ["accept", str(kits / name), str(manifest)], input="y\n")
+    assert accepted.exit_code == 0, accepted.output
+    again = runner.invoke(cli, ["accept", str(kits / name), str(manifest), "--yes"])
+    assert "was accepted before" in again.output
+
+
+def test_a_study_that_means_somebody_else_is_not_accepted(plan: Path, kits: Path, tmp_path: Path) -> None:
+    provision(plan, tmp_path / "others")
+    for name in ("proxy-0", "hospital-a"):
+        result = CliRunner().invoke(
+            cli, ["accept", str(kits / name), str(tmp_path / "others/sepsis-2026.json"), "--yes"]
+        )
+        assert isinstance(result.exception, InputError)
+
+
+def test_a_name_stands_for_one_manifest(plan: Path, kits: Path, tmp_path: Path) -> None:
+    """Another study of the same name, with the same participants, is refused by node and owner."""
+    plan.write_text(SAMPLE.replace("minimum_samples = 100", "minimum_samples = 101"))
+    provision(plan, tmp_path / "others", kits)
+    for name in ("proxy-0", "hospital-a"):
+        first = CliRunner().invoke(cli, ["accept", str(kits / name), str(kits / "sepsis-2026.json"), "--yes"])
+        assert first.exit_code == 0
+        second = CliRunner().invoke(
+            cli, ["accept", str(kits / name), str(tmp_path / "others/sepsis-2026.json"), "--yes"]
+        )
+        assert isinstance(second.exception, InputError)
+        assert "own name" in str(second.exception)

@@ -1,0 +1,55 @@
+"""Input that must be refused: what a case says, and under which protocols it is tried.
+
+`PLANTED` stands in the values that are wrong, and no message may repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+PROTOCOLS = ("fast", "paper")
+ONLY_FAST = ("fast",)
+ONLY_PAPER = ("paper",)
+PLANTED_DIGITS = "7391826450917"
+PLANTED = f"0.{PLANTED_DIGITS}"
+GOOD_FILE = b"patient,score,label\na,0.25,0\nb,0.75,1\n"
+
+
+@dataclass(frozen=True)
+class BadFile:
+    """A file, the arguments it is read with, and where and how it is wrong."""
+
+    name: str
+    content: bytes
+    row: int | None
+    column: str | None
+    says: str
+    options: dict[str, str] = field(default_factory=dict)
+    protocols: tuple[str, ...] = PROTOCOLS
+    key_bits: int = 64
+
+
+@dataclass(frozen=True)
+class BadArrays:
+    name: str
+    y_true: Any
+    y_score: Any
+    row: int | None
+    column: str | None
+    says: str
+    pos_label: object = None
+    protocols: tuple[str, ...] = PROTOCOLS
+    key_bits: int = 64
+
+
+def by_protocol(cases: Sequence[BadFile | BadArrays]) -> list[Any]:
+    """Parameters (case, protocol): every case under every protocol that must refuse it."""
+    return [
+        pytest.param(case, protocol, id=f"{case.name}-{protocol}")
+        for case in cases
+        for protocol in case.protocols
+    ]

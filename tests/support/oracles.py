@@ -1,0 +1,59 @@
+"""The metrics from their definitions, in exact arithmetic, sharing no code with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+Sample = tuple[float, int]
+
+
+def defined(value: Fraction | None) -> Fraction:
+    """Of samples that have both classes."""
+    assert value is not None, "this test needs both classes"
+    return value
+
+
+def exact_auroc(samples: Sequence[Sample]) -> Fraction | None:
+    """The probability that a positive outranks a negative, ties counting half: all pairs, one by one."""
+    positives = [score for score, label in samples if label]
+    negatives = [score for score, label in samples if not label]
+    if not positives or not negatives:
+        return None
+    wins = sum(
+        Fraction(1) if p > n else Fraction(1, 2) if p == n else Fraction(0)
+        for p in positives
+        for n in negatives
+    )
+    return Fraction(wins) / (len(positives) * len(negatives))
+
+
+def exact_aupr(samples: Sequence[Sample]) -> Fraction | None:
+    """Trapezoids between the points (recall, precision) at every threshold, from (0, 1) on."""
+    positives = sum(label for _, label in samples)
+    if positives in (0, len(samples)):
+        return None
+    area = Fraction(0)
+    recall, precision = Fraction(0), Fraction(1)
+    for threshold in sorted({score for score, _ in samples}, reverse=True):
+        chosen = [label for score, label in samples if score >= threshold]
+        next_recall = Fraction(sum(chosen), positives)
+        next_precision = Fraction(sum(chosen), len(chosen))
+        area += (next_recall - recall) * (next_precision + precision) / 2
+        recall, precision = next_recall, next_precision
+    return area
+
+
+def exact_average_precision(samples: Sequence[Sample]) -> Fraction | None:
+    """Precision at every threshold, weighted by the recall it adds."""
+    positives = sum(label for _, label in samples)
+    if positives in (0, len(samples)):
+        return None
+    area = Fraction(0)
+    recall = Fraction(0)
+    for threshold in sorted({score for score, _ in samples}, reverse=True):
+        chosen = [label for score, label in samples if score >= threshold]
+        next_recall = Fraction(sum(chosen), positives)
+        area += (next_recall - recall) * Fraction(sum(chosen), len(chosen))
+        recall = next_recall
+    return area

@@ -1,0 +1,80 @@
+"""Server processes, as the system sees them, and work to give to them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import ppaurora
+from ppaurora.session import Progress
+from ppaurora.suites.role import Role
+
+Owner = tuple[ArrayLike, ArrayLike]
+TITLES = [role.title for role in Role]
+A_FEW_SECONDS = 6.0
+
+
+def owners(*sizes: int, seed: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Labels and scores, with ties."""
+    random = np.random.default_rng(seed)
+    return [(random.integers(0, 2, size), random.integers(0, 65, size) / 64) for size in sizes]
+
+
+def pooled(data: Sequence[Owner]) -> tuple[np.ndarray, np.ndarray]:
+    labels, scores = zip(*data, strict=True)
+    return np.concatenate(labels), np.concatenate(scores)
+
+
+def work_long(progress: Progress, timeout: float = 60.0) -> None:
+    """Some seconds of work, if nobody interferes."""
+    ppaurora.evaluate(owners(400, 400), protocol="paper", transport="tls", progress=progress, timeout=timeout)
+
+
+def children_of(parent: int) -> set[int]:
+    """All of them, those that nobody has waited for included."""
+    children = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(fields[1]) == parent:
+            children.add(int(stat.parent.name))
+    return children
+
+
+def title_of(pid: int) -> str | None:
+    """Which server this process is; None if it is none, or not any more."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return None
+    return words[words.index("ppaurora.party") + 1] if "ppaurora.party" in words else None
+
+
+def servers_of(parent: int) -> dict[str, int]:
+    titles = {pid: title_of(pid) for pid in children_of(parent)}
+    return {title: pid for pid, title in titles.items() if title is not None}
+
+
+def open_sockets(pid: int) -> int:
+    sockets = 0
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed while we look
+            sockets += os.readlink(descriptor).startswith("socket:")
+    return sockets
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

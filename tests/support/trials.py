@@ -1,0 +1,189 @@
+"""Nodes to be tried with bad input: studies on demand, made-up submissions, a record of all that was said."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ppaurora.errors import RefusedError
+from ppaurora.node.gate import ask
+from ppaurora.node.node import Node
+from ppaurora.node.store import Store, Submission
+from ppaurora.owner.client import ProxyClient
+from ppaurora.sharing.commitment import SALT_BYTES, commit
+from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.provision import provision
+from ppaurora.suites.role import Role
+from tests.support.bad_input import PLANTED
+from tests.support.deployment import NODES, Deployment
+
+PROXY_0, PROXY_1, HELPER = Role
+OWNERS = ("north", "harbour", "valley")
+PAIR = ("north", "harbour")  # the owners of every study here but the first
+HOUR = datetime.timedelta(hours=1)
+
+RunCommand = Callable[..., tuple[int, str]]
+StartNode = Callable[[str, Callable[[Store, Manifest], object]], Node]
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A submission's two bodies, with random contents."""
+
+    samples: int
+    bodies: tuple[bytes, bytes]
+
+    @property
+    def commitments(self) -> tuple[str, str]:
+        first, second = (commit(body[:SALT_BYTES], body[SALT_BYTES:]) for body in self.bodies)
+        return first, second
+
+    def send(self, client: ProxyClient, **other: Any) -> dict[str, Any]:
+        changed = replace(self, **other)
+        return client.submit(changed.samples, self.commitments, changed.bodies[client.role])
+
+    def as_printed(self) -> list[str]:
+        """How salts and shares would look in a log: hexadecimal, as Python quotes them, as numbers."""
+        parts = [body[start : start + 12] for body in self.bodies for start in (0, SALT_BYTES)]
+        ways: tuple[Callable[[bytes], str], ...] = (
+            bytes.hex,
+            lambda part: repr(part)[2:-1],
+            lambda part: json.dumps(list(part))[1:-1],
+        )
+        return [way(part) for part in parts for way in ways]
+
+
+class Trials(Deployment):
+    """The deployment, with as many studies as tests want; it knows its secrets, to look for them."""
+
+    def __init__(self, folder: Path, owners: Sequence[str] = OWNERS) -> None:
+        super().__init__(folder, owners)
+        self.spoken: list[str] = []  # what nodes have answered and commands have said
+        self.secrets = [PLANTED]  # scores, salts, shares and keys, as they could be printed
+        for name in (*owners, *NODES):
+            self.secrets += (self.kit(name) / "key.pem").read_text().splitlines()[1:-1]
+
+    def study(self, name: str, *, ports: dict[str, int] | None = None, more: str = "") -> Manifest:
+        """Accepted by all nodes and in the kits of its two owners."""
+        plan = self.folder / f"{name}.toml"
+        text = self.planned(name).replace("[owners.valley]\n", "").replace("[limits]", f"{more}\n[limits]")
+        for old, new in (ports or {}).items():
+            text = text.replace(f":{old}", f":{new}")
+        plan.write_text(text)
+        manifest = provision(plan, self.folder / name, self.folder / "kits")
+        for node in NODES:
+            with self.store(node) as store:
+                store.accept(manifest)
+        for owner in PAIR:
+            self.owner(owner).add(manifest)
+        return manifest
+
+    def planned(self, name: str) -> str:
+        """The first study's plan under another name."""
+        return (self.folder / "trial.toml").read_text().replace('"trial"', f'"{name}"')
+
+    @contextlib.contextmanager
+    def store(self, node: str) -> Iterator[Store]:
+        store = Store(NodeKit.read(self.kit(node)).data)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def owner(self, name: str) -> OwnerKit:
+        return OwnerKit.read(self.kit(name))
+
+    def client(self, owner: str, manifest: Manifest, role: Role = PROXY_0) -> ProxyClient:
+        return ProxyClient(self.owner(owner), manifest, role, 20.0)
+
+    def shares(self, node: str = "proxy-0") -> set[str]:
+        return set(os.listdir(self.kit(node) / "data" / "shares"))
+
+    def parcel(self, manifest: Manifest, count: int = 20) -> Parcel:
+        length = SALT_BYTES + manifest.job([1] * len(manifest.owners)).input_bytes(count)
+        parcel = Parcel(count, (os.urandom(length), os.urandom(length)))
+        self.secrets += parcel.as_printed()
+        return parcel
+
+    def refusal(self, request: Callable[[], Any]) -> str:
+        """The stable code with which a proxy refuses."""
+        with pytest.raises(RefusedError) as caught:
+            request()
+        self.spoken.append(str(caught.value))
+        return caught.value.code
+
+    def process_id(self, node: str) -> int:
+        return self.processes[node].pid
+
+    def check_serving(self) -> None:
+        """Health, a good request to both proxies, a question from node to node."""
+        leader = NodeKit.read(self.kit("proxy-0"))
+        for node in NODES:
+            assert json.loads(self.get(node, "/healthz"))["status"] == "ok"
+        for role in (PROXY_0, PROXY_1):
+            assert self.client("valley", self.manifest, role).status()["state"] == "collecting"
+        for role in (PROXY_1, HELPER):
+            assert ask(leader, self.manifest, role, {"ask": "hello"}, 10)["answer"] == "hello"
+
+    def told(self, text: str) -> list[str]:
+        """The secrets that a text tells."""
+        return [secret for secret in set(self.secrets) if len(secret) > 8 and secret in text]
+
+    def check_secrecy(self) -> None:
+        """No secret in whatever was said until now; every line of a log is JSON."""
+        said = {**{name: self.log(name) for name in NODES}, "commands": "\n".join(self.spoken)}
+        assert {name: self.told(text) for name, text in said.items()} == {name: [] for name in said}
+        for name in NODES:
+            strange = [line for line in self.log(name).splitlines() if not line.startswith("{")]
+            assert strange == [], name
+
+
+def becomes(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@contextlib.contextmanager
+def half_sent(
+    nodes: Trials, manifest: Manifest, parcel: Parcel, more: str = ""
+) -> Iterator[Callable[[], bytes]]:
+    """An upload to proxy 0 of which half is sent; what is yielded sends the rest and returns the answer."""
+    context = nodes.owner("north").client_context(manifest)
+    body = parcel.bodies[0]
+    lines = [f"PUT /v1/studies/{manifest.hash}/submission HTTP/1.1", "Host: x", "Connection: close"]
+    lines += [f"Ppaurora-Commitment-{number}: {text}" for number, text in enumerate(parcel.commitments)]
+    lines += [f"Ppaurora-Samples: {parcel.samples}", f"Content-Length: {len(body)}", f"{more}", ""]
+    with (
+        socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=20) as raw,
+        context.wrap_socket(raw) as sock,
+    ):
+        sock.sendall("\r\n".join(lines).encode() + body[: len(body) // 2])
+
+        def finish() -> bytes:
+            sock.sendall(body[len(body) // 2 :])
+            return sock.recv(1 << 16)
+
+        yield finish
+
+
+def kept_share(store: Store, manifest: Manifest, owner: str = "north") -> Path:
+    """A submission as a proxy keeps it; only its place matters here."""
+    path = store.shares / f"{owner}-share"
+    path.write_bytes(b"share")
+    store.submit(manifest.hash, Submission(owner, 20, ("0" * 64, "1" * 64), time.time(), path.name))
+    return path
