@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from ppaurora.owner.samples import check_samples
 
 from benchmarks.options import out_option
 from benchmarks.plain import WrongResultError
@@ -19,7 +20,6 @@ from benchmarks.saving import Results
 from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.evaluation import evaluate
-from ppaurora.owner.samples import check_samples
 from ppaurora.owner.study import Study, StudyReport
 from ppaurora.testing.consortium import NODES, Consortium
 

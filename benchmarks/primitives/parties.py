@@ -13,10 +13,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from ppaurora.party.driven import start_server
+
 from ppaurora.errors import PartyFailedError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
-from ppaurora.party.driven import start_server
 from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-
 from ppaurora.algorithms.curves import check_size
+
 from ppaurora.errors import InputError
 from ppaurora.testing import World
 from tests.support.cases import Owner, by_three_parties, in_the_clear, owners, paper, pooled

@@ -28,7 +28,7 @@ from benchmarks.peers.worker import Answer, NotMeasuredError, ask
 from benchmarks.synthetic import Owner
 from ppaurora.errors import InputError, PeerLostError
 from ppaurora.session import Progress, no_progress
-from tests import oracles
+from tests.support import oracles
 
 PYTHON = Path(sys.executable)
 WORKERS = ("spu_worker.py", "mpyc_worker.py")

@@ -21,12 +21,12 @@ from benchmarks.primitives.cases import CASES, FREE, MADE_OF, REFUSED, SUITES, C
 from benchmarks.primitives.limits import Limits, Rates, work_of
 from benchmarks.primitives.parties import Parties
 from benchmarks.saving import load_rows
-from ppaurora.metrics.result import areas
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import count_ascents
 from ppaurora.channel.base import Transport
 from ppaurora.errors import InputError, PartyFailedError
+from ppaurora.metrics.result import areas
 from ppaurora.randomness import Stream
 from ppaurora.sharing import Holder, RingShare
 from ppaurora.suites.base import Suite
@@ -35,7 +35,7 @@ from ppaurora.suites.bitsliced import costs as bitsliced_costs
 from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.cecilia import costs as cecilia_costs
 from ppaurora.suites.role import Role
-from tests.cases import on_planes
+from tests.support.cases import on_planes
 
 MADE_UP = Limits(
     samples=2000,

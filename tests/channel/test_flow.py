@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from ppaurora.channel import Channel, memory, memory_transports, tls
+from ppaurora.channel import Channel, memory, memory_transports
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.errors import PeerTimeoutError
 from ppaurora.suites.role import Role

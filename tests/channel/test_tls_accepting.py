@@ -10,7 +10,6 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from ppaurora.channel import tls
 from ppaurora.errors import PeerTimeoutError
 from ppaurora.suites.role import Role
 from tests.support.channels import PATIENCE, Identities, tls_transports

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers.exact import exact_auroc
-from ppaurora.errors import PeerError
 from ppaurora.data.samples import check_samples
+from ppaurora.errors import PeerError
 from ppaurora.owner.study import Study
 from tests.support.deployment import NODES, OWNERS, Deployment, samples
 

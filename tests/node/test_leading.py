@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError
 from ppaurora.node.node import Node
 from ppaurora.node.store import AttemptState, Store, StudyState
-from ppaurora.data.samples import check_samples
 from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import NODES, samples

@@ -15,10 +15,10 @@ import pytest
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
 
 import ppaurora
+from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError
 from ppaurora.owner.client import ProxyClient
 from ppaurora.owner.outbox import Outbox
-from ppaurora.data.samples import check_samples
 from ppaurora.owner.study import Study
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from ppaurora.party.job import PROTOCOLS
 from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
 import ppaurora
 from ppaurora.local import processes
-from ppaurora.party.job import PROTOCOLS
 from ppaurora.suites.role import Role
 from tests.support.server_processes import TITLES, owners, pooled, servers_of
 

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from ppaurora.party.job import Job
 
 import ppaurora
 from ppaurora.channel.memory import memory_transports
 from ppaurora.errors import UnsortedListError
 from ppaurora.local.threads import run_in_threads
 from ppaurora.owner import Prepared, Samples, combine, prepare, split
-from ppaurora.party.job import Job
 from ppaurora.party.run import Outcome, take_part
 from ppaurora.servers import Server
 from ppaurora.sharing.stages import ResultShare

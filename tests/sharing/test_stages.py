@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from ppaurora.party.job import Job
 
 from ppaurora.owner import prepare, split
-from ppaurora.party.job import Job
 from ppaurora.sharing.stages import AdditiveShare, PlanesShare
 from tests.support.owners import each_split, samples_of, varied_data
 

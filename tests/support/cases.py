@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ppaurora.metrics.result import areas
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import count_ascents
+from ppaurora.metrics.result import areas
 from ppaurora.servers import Server
 from ppaurora.sharing import BitShare, Holder, RingShare
 from ppaurora.suites.arrays import ArrayRecords

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ppaurora.errors import DataError, InputError
 from ppaurora.data.samples import MISSING, MISSING_HINT, Samples, check_finite, labels_from
+from ppaurora.errors import DataError, InputError
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)

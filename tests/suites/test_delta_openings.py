@@ -26,7 +26,7 @@ from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from ppaurora.testing.world import WorldRun
-from tests.cases import Owner, by_three_parties, in_the_clear
+from tests.support.cases import Owner, by_three_parties, in_the_clear
 
 WORD = 8
 
