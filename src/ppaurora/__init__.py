@@ -1,4 +1,4 @@
-"""Exact pooled AUROC and AUPR over several owners' samples, computed on shares by servers that see none of it."""
+"""Exact pooled AUROC and AUPR over several owners' samples, computed on shares of them."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`python -m ppaurora.party TITLE`: one server in a process of its own; the title is for people who list processes."""
+"""`python -m ppaurora.party TITLE`: one server in a process of its own; people see the title in lists."""
 
 import sys
 
