@@ -12,6 +12,7 @@ from ppaurora.channel.meter import Cost
 from ppaurora.session import Context
 from ppaurora.sharing.planes import word_count
 from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
+from ppaurora.sharing.stages import PlanesShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import FIXED_POINT_BITS, Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
@@ -123,8 +124,12 @@ def _masked(share: Callable[[MadeUpData], tuple[RingShare, ...]]) -> Prepare:
     return lambda suite, data: tuple(suite.mask(x) for x in share(data))
 
 
+def _input_shares(data: MadeUpData) -> list[PlanesShare]:
+    return [PlanesShare(planes, data.count) for planes in data.planes()]
+
+
 def _two_lists(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
-    return tuple(suite.inputs(data.planes() + data.planes(), [data.count] * 2))
+    return tuple(suite.inputs(_input_shares(data) + _input_shares(data), [data.count] * 2))
 
 
 def _two_keys(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
@@ -132,7 +137,7 @@ def _two_keys(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
 
 
 def _flags(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
-    (records,) = suite.inputs(data.planes(), [data.count])
+    (records,) = suite.inputs(_input_shares(data), [data.count])
     return (records.labels,)
 
 
