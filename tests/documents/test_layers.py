@@ -39,7 +39,8 @@ def imports(root: Path = PACKAGE) -> Iterator[tuple[str, str, str]]:
         for node in ast.walk(ast.parse(path.read_text())):
             names = []
             if isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
-                names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
+                top = node.module == "ppaurora"
+                names = [f"ppaurora.{alias.name}" for alias in node.names] if top else [node.module]
             elif isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             for name in names:

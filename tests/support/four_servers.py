@@ -36,7 +36,7 @@ class Equal(Server):
 
 
 class OpenedToAll(CleartextSuite):
-    """Four parts of every list are shown to everybody at the beginning; the result is split again at the end."""
+    """Everybody is shown all four parts of every list; in the end the result is split again."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
