@@ -10,14 +10,35 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from typing import Any, Protocol, Self, TypeVar, get_args, get_type_hints, runtime_checkable
+from typing import (
+    Any,
+    Protocol,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_type_hints,
+    overload,
+    runtime_checkable,
+)
 
 import msgspec
 
 from ppaurora.errors import InputError
 
 
-class StrictModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class _StrictMeta(msgspec.StructMeta):
+    """Every model is frozen, built by keywords, and refuses what it does not know; said here once."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> _StrictMeta:
+        options |= {"frozen": True, "kw_only": True, "forbid_unknown_fields": True}
+        return super().__new__(mcls, name, bases, namespace, **options)
+
+
+@dataclass_transform(field_specifiers=(msgspec.field,), kw_only_default=True)
+class StrictModel(msgspec.Struct, metaclass=_StrictMeta):
     """What it does not know it refuses; nothing is converted."""
 
 
@@ -45,7 +66,11 @@ def canonical_json(value: Any, indent: int = 0) -> bytes:
     return msgspec.json.format(text, indent=indent) if indent else text
 
 
-def from_json(kind: type[M], raw: bytes | str) -> M:
+@overload
+def from_json(kind: type[M], raw: bytes | str) -> M: ...
+@overload
+def from_json(kind: Any, raw: bytes | str) -> Any: ...
+def from_json(kind: Any, raw: bytes | str) -> Any:
     """Raises ValueError, which quotes no value, for anything but what `to_json` makes of this kind."""
     return msgspec.json.decode(raw, type=kind, dec_hook=_from_plain)
 

@@ -68,14 +68,18 @@ class ServerProcess:
             module, title, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[entrance]
         )
         self._writer: threading.Thread | None = None
-        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            threading.Thread(target=self._listen, daemon=True).start()
+        except RuntimeError:  # the machine has no more threads
+            self.close()
+            raise
 
     def _listen(self) -> None:
         assert self._process.stdout is not None  # noqa: S101
         with self._process.stdout as lines:
             for line in lines:
                 try:
-                    event = from_json(AnyEvent, line)  # type: ignore[arg-type]
+                    event = from_json(AnyEvent, line)
                 except ValueError:
                     break
                 self._hear(event)

@@ -22,7 +22,7 @@ from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 from ppaurora.terms import Job, Terms
 
 
-class NodeEntry(StrictModel, kw_only=True):
+class NodeEntry(StrictModel):
     """A server: where it is, and the key it is known by. Owners talk only to those that take submissions."""
 
     nodes_address: Address
@@ -31,13 +31,13 @@ class NodeEntry(StrictModel, kw_only=True):
     pin: Pin
 
 
-class OwnerEntry(StrictModel, kw_only=True):
+class OwnerEntry(StrictModel):
     name: Name
     organisation: Organisation = Organisation("")
     pin: Pin
 
 
-class Manifest(Terms, kw_only=True):
+class Manifest(Terms):
     version: int = VERSION
     study: Name
     nodes: dict[str, NodeEntry]

@@ -97,7 +97,7 @@ class Certified(StrictModel):
     authority: str | None = None
 
 
-class PlannedNode(Certified, kw_only=True):
+class PlannedNode(Certified):
     nodes_address: Address
     owners_address: Address | None = None
 
@@ -106,7 +106,7 @@ class PlannedOwner(Certified):
     pass
 
 
-class Plan(Terms, kw_only=True):
+class Plan(Terms):
     name: Name
     nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]
