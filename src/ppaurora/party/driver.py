@@ -72,7 +72,11 @@ class ServerProcess:
             module, title, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[entrance]
         )
         self._writer: threading.Thread | None = None
-        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            threading.Thread(target=self._listen, daemon=True).start()
+        except RuntimeError:  # the machine has no more threads
+            self.close()
+            raise
 
     def _listen(self) -> None:
         assert self._process.stdout is not None  # noqa: S101
