@@ -32,7 +32,11 @@ SUITES: Mapping[str, Callable[[Context], Suite]] = {
 }
 
 # Methods of a suite that send nothing, and methods that are calls of another one that is measured.
-FREE = frozenset({"constant", "no_records", "step", "progress"})
+_ALWAYS_FREE = frozenset({"constant", "no_records", "result", "step", "progress"})
+FREE: Mapping[str, frozenset[str]] = {
+    "cecilia": _ALWAYS_FREE | {"inputs"},
+    "bitsliced": _ALWAYS_FREE,
+}
 MADE_OF: Mapping[str, Mapping[str, str]] = {
     "cecilia": {
         "dot": "mul",
@@ -85,13 +89,13 @@ class MadeUpData:
     def records(self) -> ArrayRecords:
         return ArrayRecords(self.shared(self.numbers()), self.bits())
 
-    def planes(self) -> list[Words]:
+    def planes(self) -> list[PlanesShare]:
         """A proxy's part of an owner's list, of any keys and labels; the helper has none."""
         shape = (2, KEY_BITS + 1, word_count(self.count))
         pads, secrets = self._random.integers(0, 1 << 64, shape, dtype=np.uint64)
         if self._holder is Holder.HELPER:
             return []
-        return [pads if self._holder is Holder.PROXY_0 else secrets ^ pads]
+        return [PlanesShare(pads if self._holder is Holder.PROXY_0 else secrets ^ pads, self.count)]
 
 
 Prepare = Callable[[Any, MadeUpData], tuple[Any, ...]]
@@ -260,13 +264,6 @@ _BITSLICED = [
         _flags,
         lambda s, x: s.to_ring(x),
         lambda n: bitsliced.to_ring(n),
-    ),
-    Case(
-        "bitsliced",
-        "open",
-        _flags,
-        lambda s, x: s.open(x, "bench: made-up numbers"),
-        lambda n: bitsliced.open_to_servers(n),
     ),
     Case(
         "bitsliced",
