@@ -89,13 +89,13 @@ class MadeUpData:
     def records(self) -> ArrayRecords:
         return ArrayRecords(self.shared(self.numbers()), self.bits())
 
-    def planes(self) -> list[PlanesShare]:
+    def planes(self) -> list[Words]:
         """A proxy's part of an owner's list, of any keys and labels; the helper has none."""
         shape = (2, KEY_BITS + 1, word_count(self.count))
         pads, secrets = self._random.integers(0, 1 << 64, shape, dtype=np.uint64)
         if self._holder is Holder.HELPER:
             return []
-        return [PlanesShare(pads if self._holder is Holder.PROXY_0 else secrets ^ pads, self.count)]
+        return [pads if self._holder is Holder.PROXY_0 else secrets ^ pads]
 
 
 Prepare = Callable[[Any, MadeUpData], tuple[Any, ...]]
@@ -225,8 +225,8 @@ _BITSLICED = [
     Case(
         "bitsliced",
         "inputs",
-        lambda s, data: (data.planes(), data.count),
-        lambda s, planes, count: s.inputs(planes, [count]),
+        lambda s, data: (_input_shares(data), data.count),
+        lambda s, shares, count: s.inputs(shares, [count]),
         lambda n: bitsliced.inputs(KEY_BITS, [n]),
     ),
     Case(
