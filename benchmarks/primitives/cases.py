@@ -32,7 +32,11 @@ SUITES: Mapping[str, Callable[[Context], Suite]] = {
 }
 
 # Methods of a suite that send nothing, and methods that are calls of another one that is measured.
-FREE = frozenset({"constant", "no_records", "step", "progress"})
+_ALWAYS_FREE = frozenset({"constant", "no_records", "result", "step", "progress"})
+FREE: Mapping[str, frozenset[str]] = {
+    "cecilia": _ALWAYS_FREE | {"inputs"},
+    "bitsliced": _ALWAYS_FREE,
+}
 MADE_OF: Mapping[str, Mapping[str, str]] = {
     "cecilia": {
         "dot": "mul",
@@ -221,8 +225,8 @@ _BITSLICED = [
     Case(
         "bitsliced",
         "inputs",
-        lambda s, data: (data.planes(), data.count),
-        lambda s, planes, count: s.inputs(planes, [count]),
+        lambda s, data: (_input_shares(data), data.count),
+        lambda s, shares, count: s.inputs(shares, [count]),
         lambda n: bitsliced.inputs(KEY_BITS, [n]),
     ),
     Case(
@@ -260,13 +264,6 @@ _BITSLICED = [
         _flags,
         lambda s, x: s.to_ring(x),
         lambda n: bitsliced.to_ring(n),
-    ),
-    Case(
-        "bitsliced",
-        "open",
-        _flags,
-        lambda s, x: s.open(x, "bench: made-up numbers"),
-        lambda n: bitsliced.open_to_servers(n),
     ),
     Case(
         "bitsliced",

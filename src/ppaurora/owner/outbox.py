@@ -35,6 +35,10 @@ class Fingerprint(StrictModel):
     def __repr__(self) -> str:
         return "<Fingerprint>"
 
+    def __rich_repr__(self) -> tuple[()]:
+        """Without this, `rich` would print the fields of any model."""
+        return ()
+
     @classmethod
     def of(cls, samples: Samples, salt: bytes) -> Fingerprint:
         content = samples.scores.tobytes() + samples.labels.tobytes()
