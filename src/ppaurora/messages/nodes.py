@@ -11,7 +11,7 @@ from ppaurora.messages.owners import Digest, Submitted
 from ppaurora.models import StrictModel
 
 AttemptNumber = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 
 
 class Question(StrictModel, tag_field="ask", tag=str.lower):

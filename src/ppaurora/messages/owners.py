@@ -21,7 +21,7 @@ from ppaurora.sharing.stages import ResultShare
 PATH = f"/v{VERSION}/studies"
 OFFER_HEADER = "Ppaurora-Submission"
 
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
 
 class Offer(StrictModel):
