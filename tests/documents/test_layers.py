@@ -37,7 +37,7 @@ def imports(root: Path = PACKAGE) -> Iterator[tuple[str, str, str]]:
         if room in ("__init__", "__main__"):
             continue  # the public names, and the command: on top of everything
         for node in ast.walk(ast.parse(path.read_text())):
-            names = []
+            names: list[str] = []
             if isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
                 top = node.module == "ppaurora"
                 names = [f"ppaurora.{alias.name}" for alias in node.names] if top else [node.module]
@@ -46,7 +46,7 @@ def imports(root: Path = PACKAGE) -> Iterator[tuple[str, str, str]]:
             for name in names:
                 parts = name.split(".")
                 if parts[0] == "ppaurora" and len(parts) > 1 and parts[1] != room:
-                    yield room, parts[1], f"{where}:{node.lineno}"
+                    yield room, parts[1], f"{where}:{getattr(node, 'lineno', 0)}"
 
 
 def breaches(layers: list[list[str]], found: Iterator[tuple[str, str, str]]) -> list[str]:

@@ -98,8 +98,8 @@ class FourServers(Protocol):
         """Scores from 0 to 1, by their bit patterns."""
         return (samples.scores + 0.0).view(np.uint64)
 
-    def split(self, prepared: Prepared) -> tuple[AdditiveShare, ...]:
-        stream = Stream.fresh()
+    def split(self, prepared: Prepared, *, stream: Stream | None = None) -> tuple[AdditiveShare, ...]:
+        stream = stream or Stream.fresh()
         shape = prepared.keys.shape
         drawn = [AdditiveShare(RING.draw(stream, shape), BITS.draw(stream, shape)) for _ in range(3)]
         rest = AdditiveShare(prepared.keys, prepared.labels)
