@@ -6,9 +6,11 @@ import io
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from ppaurora.messages.owners import StudyStatus
 from ppaurora.owner.study import Study
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import free_ports, samples, write_csv
@@ -50,8 +52,8 @@ def test_a_proxy_that_is_down_is_named(nodes: Trials, tmp_path: Path, run: RunCo
     code, said = run("status", nodes.kit("north"), "--study", "down", "--format", "json")
     state = json.loads(said)
     assert code == 0
-    assert state["proxies"]["proxy 0"]["submitted"] == ["north"]
-    assert str(nobody) in state["proxies"]["proxy 1"]["note"]
+    assert state["nodes"]["proxy 0"]["submitted"] == ["north"]
+    assert str(nobody) in state["nodes"]["proxy 1"]["note"]
     code, said = run("preflight", nodes.kit("north"), "--study", "down")
     assert (code, "HTTPS_PROXY" in said) == (2, True)
 
@@ -61,7 +63,9 @@ def test_what_a_proxy_says_is_shown_as_text(
     nodes: Trials, run: RunCommand, monkeypatch: pytest.MonkeyPatch, note: str
 ) -> None:
     """A note is a server's; it neither breaks the command nor steers the terminal."""
-    answer = {"state": "running", "note": note, "missing": []}
+    told = Study(nodes.kit("valley")).status()["proxy 0"]
+    assert isinstance(told, StudyStatus)
+    answer = msgspec.structs.replace(told, note=note)
     monkeypatch.setattr(Study, "status", lambda self: {"proxy 0": answer, "proxy 1": answer})
     code, said = run("status", nodes.kit("valley"))
     assert code == 0

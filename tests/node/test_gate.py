@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import socket
+import ssl
 import threading
 import time
 from pathlib import Path
@@ -13,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from ppaurora.errors import PpauroraError
-from ppaurora.node.gate import CONTROL, ask, job_name
+from ppaurora.messages.nodes import Hello
+from ppaurora.node.gate import job_name
 from ppaurora.node.hello import NotTlsError, peek_server_name
+from ppaurora.node.questions import CONTROL, ask
 from ppaurora.study.kit import NodeKit
 from tests.support.trials import PROXY_1, StartNode, Trials, becomes
 
@@ -67,7 +71,8 @@ def test_a_flood_of_silent_strangers_does_not_keep_the_nodes_apart(nodes: Trials
 
 def _answers(nodes: Trials) -> bool:
     try:
-        return bool(ask(NodeKit.read(nodes.kit("proxy-0")), nodes.manifest, PROXY_1, {"ask": "hello"}, 10))
+        hello = Hello(study=nodes.manifest.hash)
+        return ask(NodeKit.read(nodes.kit("proxy-0")), nodes.manifest, PROXY_1, hello, 10).answer == "hello"
     except PpauroraError:
         return False
 
@@ -96,7 +101,7 @@ def test_a_thread_that_cannot_be_started_does_not_close_the_gate(
     failures = iter([True])
 
     def fail_once(thread: threading.Thread) -> None:
-        if "_welcome" in thread.name and next(failures, False):
+        if "_attend" in thread.name and next(failures, False):
             raise RuntimeError("can't start new thread")
         real(thread)
 
@@ -122,16 +127,15 @@ def test_the_name_of_a_computation_cannot_be_taken_by_another(alone: StartNode) 
 def test_a_line_that_is_no_question_does_no_harm(nodes: Trials) -> None:
     """Numbers beyond all bounds, endless brackets: an answer or an end, and no traceback in the log."""
     before = len(nodes.log("proxy-1"))
-    kit = nodes.owner("north")
-    context = kit.client_context(nodes.manifest)
-    with (
-        socket.create_connection(("127.0.0.1", nodes.addresses["proxy-1"][1]), timeout=20) as raw,
-        context.wrap_socket(raw, server_hostname=CONTROL) as sock,
-    ):
-        sock.sendall(b"[" * 100_000 + b"\n")
-        with contextlib.suppress(ConnectionError):
-            sock.recv(1000)
-    leader = NodeKit.read(nodes.kit("proxy-0"))
-    with contextlib.suppress(PpauroraError):
-        ask(leader, nodes.manifest, PROXY_1, {"ask": "outcome", "attempt": 1 << 70}, 10)
+    owner = nodes.owner("north").client_context(nodes.manifest)
+    leader = NodeKit.read(nodes.kit("proxy-0")).identity(nodes.manifest).context(ssl.Purpose.SERVER_AUTH)
+    outcome = json.dumps({"ask": "outcome", "study": nodes.manifest.hash, "attempt": 1 << 70}).encode()
+    for context, line in ((owner, b"[" * 100_000), (leader, outcome)):
+        with (
+            socket.create_connection(("127.0.0.1", nodes.addresses["proxy-1"][1]), timeout=20) as raw,
+            context.wrap_socket(raw, server_hostname=CONTROL) as sock,
+        ):
+            sock.sendall(line + b"\n")
+            with contextlib.suppress(ConnectionError):
+                sock.recv(1000)
     assert '"level": "error"' not in nodes.log("proxy-1")[before:]

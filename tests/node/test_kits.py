@@ -11,6 +11,7 @@ import pytest
 
 from ppaurora.certificates import Authority
 from ppaurora.errors import InputError
+from ppaurora.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from tests.support.bad_input import PLANTED
 from tests.support.trials import HELPER, HOUR, PROXY_0, RunCommand, Trials
@@ -133,16 +134,16 @@ def test_manifests_that_are_not_accepted(
     text = consortium.manifest.text()
     edited = tmp_path / "edited.json"
     for changed, says in (
-        (text.replace('"delta": 1', '"delta":  1'), "canonical"),
+        (text.replace('"key_bits": 64', '"key_bits":  64'), "canonical"),
         (text.rstrip("\n"), "canonical"),
-        (text.replace('"protocol": "fast"', '"protocol": "fats"'), "protocol"),
+        (text.replace('"name": "fast"', '"name": "fats"'), "protocol"),
         (text.replace('"metrics"', '"metric"'), "did you mean 'metrics'?"),
         (text.replace(consortium.manifest.node(PROXY_0).pin, "0" * 64), "names another key for proxy 0"),
         (
             text.replace(consortium.manifest.node(PROXY_0).pin, consortium.manifest.node(HELPER).pin),
             "same key",
         ),
-        ("{}", "more"),
+        ("{}", "is missing"),
         ("no JSON", "no JSON"),
     ):
         edited.write_text(changed)
@@ -161,7 +162,7 @@ def test_manifests_that_are_not_accepted(
 
 def test_a_manifest_holds_certificates_and_nothing_that_deceives(consortium: Trials) -> None:
     """Authorities that are none are refused at once, and so is what would not be shown as it is."""
-    good = consortium.manifest.model_dump()
+    good = to_builtins(consortium.manifest)
     deceiving = "x\x1b[1A\x1b[2K:8444"
     nodes = {**good["nodes"], "helper": {**good["nodes"]["helper"], "nodes_address": deceiving}}
     for changed in ({"authorities": "nonsense"}, {"authorities": ""}, {"nodes": nodes}):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from ppaurora.node import service
+from ppaurora.node import refusals, service, uploads
+from ppaurora.node.activity import Activity
+from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.service import OwnersService
+from ppaurora.node.store import Store
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
@@ -22,8 +24,9 @@ def routes(tmp_path: Path) -> set[tuple[str, str]]:
     """Method and path of everything that the service answers."""
     (tmp_path / "study.toml").write_text(SAMPLE)
     provision(tmp_path / "study.toml", tmp_path / "kits")
-    node: Any = SimpleNamespace(kit=NodeKit.read(tmp_path / "kits/proxy-0"))
-    app = OwnersService(node).app
+    kit = NodeKit.read(tmp_path / "kits/proxy-0")
+    with Store(tmp_path / "data") as store:
+        app = OwnersService(kit, store, Activity(), Metrics()).app
     return {
         (route.method.lower(), route.resource.canonical)
         for route in app.router.routes()
@@ -38,7 +41,7 @@ def test_every_route_is_described_and_no_other(routes: set[tuple[str, str]]) -> 
 
 def test_every_refusal_is_described() -> None:
     """A status that the code refuses with is among some request's responses."""
-    source = Path(service.__file__).read_text()
+    source = "".join(inspect.getsource(module) for module in (refusals, service, uploads))
     refused = set(re.findall(r"(?:refuse|RequestRefusedError)\((\d{3}), ", source))
     described = {
         status

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import PpauroraError
-from ppaurora.node.store import AttemptState, StaleAttemptError, Store, StudyState
-from tests.support.trials import Trials, kept_share
+from ppaurora.messages.owners import StudyState
+from ppaurora.node.states import AttemptState, StaleAttemptError
+from ppaurora.node.store import Store
+from tests.support.trials import Trials, kept_share, part
 
 
 def test_a_released_result_is_never_replaced(store: Store, consortium: Trials) -> None:
     """Proxy 0 may begin attempt 2 while attempt 1 awaits its release; what was released stays as it is."""
     study = consortium.manifest.hash
-    first, second = np.arange(4, dtype=np.uint64).reshape(2, 2), np.ones((2, 2), np.uint64)
+    first, second = part(np.arange(4)), part(np.ones(4))
     store.begin_attempt(study, 1)
     store.computed(study, 1, {"north": first})
     store.begin_attempt(study, 2)
@@ -24,7 +26,7 @@ def test_a_released_result_is_never_replaced(store: Store, consortium: Trials) -
         store.computed(study, 2, {"north": second})
     found = store.result(study, "north")
     assert found is not None
-    assert (found[0], found[1].tolist()) == (1, first.tolist())
+    assert (found[0], found[1].to_bytes()) == (1, first.to_bytes())
 
 
 def test_results_of_another_attempt_are_never_released(store: Store, consortium: Trials) -> None:
@@ -32,7 +34,7 @@ def test_results_of_another_attempt_are_never_released(store: Store, consortium:
     study = consortium.manifest.hash
     for number in (1, 2):
         store.begin_attempt(study, number)
-        store.computed(study, number, {"north": np.full((2, 2), number, np.uint64)})
+        store.computed(study, number, {"north": part(np.full(4, number))})
     with pytest.raises(StaleAttemptError):
         store.release(study, 1)
     found = store.study(study)
@@ -50,7 +52,7 @@ def test_an_expired_study_is_over(store: Store, consortium: Trials) -> None:
     with contextlib.suppress(PpauroraError):
         kept_share(store, study)
     with contextlib.suppress(PpauroraError):
-        store.computed(study.hash, 1, {"north": np.zeros((2, 2), np.uint64)})
+        store.computed(study.hash, 1, {"north": part(np.zeros(4))})
     with contextlib.suppress(PpauroraError):
         store.release(study.hash, 1)
     found = store.study(study.hash)

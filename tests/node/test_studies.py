@@ -17,7 +17,8 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 import ppaurora
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError
-from ppaurora.owner.client import ProxyClient
+from ppaurora.models import to_json
+from ppaurora.owner.client import NodeClient
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
 from ppaurora.study.kit import OwnerKit
@@ -78,9 +79,9 @@ def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: 
         assert receipt["attempt"] == 1
         assert receipt["samples"] == {name: len(DATA[name][0]) for name in OWNERS}
         assert set(receipt["participants"]) == {*NODES, *OWNERS}
-        assert set(receipt["acknowledged"]) == {"proxy 0", "proxy 1"}
+        assert set(receipt["acknowledged"]) == {"proxy-0", "proxy-1"}
     status = command("status", deployment.kit("valley"), "--format", "json")
-    states = [answer["state"] for answer in json.loads(status.stdout)["proxies"].values()]
+    states = [answer["state"] for answer in json.loads(status.stdout)["nodes"].values()]
     assert states == ["released", "released"]
     printed = command("result", deployment.kit("harbour"), "--format", "json", "--out", tmp_path / "out.json")
     assert json.loads(printed.stdout)["metrics"] == json.loads((tmp_path / "out.json").read_text())["metrics"]
@@ -107,16 +108,16 @@ def test_parts_of_different_owners_do_not_fit(deployment: Deployment) -> None:
     reports = [Study(deployment.kit(owner)).wait(timeout=60) for owner in OWNERS]
     assert len({json.dumps(report.metrics) for report in reports}) == 1
     parts = {
-        (owner, role): ProxyClient(OwnerKit.read(deployment.kit(owner)), deployment.manifest, role).release()[
-            "share"
-        ]
+        (owner, role): NodeClient(OwnerKit.read(deployment.kit(owner)), deployment.manifest, role)
+        .release()
+        .part.words
         for owner in OWNERS
         for role in (Role.PROXY_0, Role.PROXY_1)
     }
 
     def flag(first: str, second: str) -> int:
-        total = parts[first, Role.PROXY_0][0][0] + parts[second, Role.PROXY_1][0][0]
-        return int(total % (1 << 64))
+        total = int(parts[first, Role.PROXY_0][0][0]) + int(parts[second, Role.PROXY_1][0][0])
+        return total % (1 << 64)
 
     assert [flag(owner, owner) for owner in OWNERS] == [1, 1, 1]
     assert all(flag(a, b) != 1 for a in OWNERS for b in OWNERS if a != b)
@@ -143,9 +144,9 @@ def test_a_hundred_uploads_of_the_same_body_are_one(deployment: Deployment) -> N
     submission = outbox.prepare(check_samples("north", *DATA["north"], None))
     body = outbox.body(Role.PROXY_0)
 
-    def upload(_: int) -> str:
-        client = ProxyClient(kit, deployment.manifest, Role.PROXY_0)
-        return json.dumps(client.submit(submission.samples, submission.commitments, body), sort_keys=True)
+    def upload(_: int) -> bytes:
+        client = NodeClient(kit, deployment.manifest, Role.PROXY_0)
+        return to_json(client.submit(submission.offer, body))
 
     with ThreadPoolExecutor(100) as pool:
         acknowledgements = set(pool.map(upload, range(100)))
@@ -213,7 +214,7 @@ def test_a_study_that_keeps_failing_stops_until_a_person_looks(tmp_path: Path) -
             submit(deployment, owner, "few")
         with pytest.raises(NotReleasedError, match="2 attempts failed"):
             Study(deployment.kit("north"), "few").wait(timeout=90)
-        told = [answer["state"] for answer in Study(deployment.kit("north"), "few").status().values()]
+        told = [answer.state for answer in Study(deployment.kit("north"), "few").status().values()]
         assert told == ["stopped", "stopped"]
         deployment.mend_workers("helper")
         refused = command("retry", deployment.kit("proxy-0"), "no-such-study")
