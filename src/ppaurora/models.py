@@ -105,11 +105,12 @@ def checked(kind: type[M], content: Any, source: str = "") -> M:
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
+_KEY = re.compile(r" - at `key` in `(.*)`$")
 
 
 def _locate(kind: Any, content: Any, error: msgspec.ValidationError) -> tuple[str, str]:
     """The place, with dots, and the problem."""
-    message, _, path = str(error).partition(" - at `$")
+    message, _, path = _KEY.sub(r" - at `\1[...]`", str(error)).partition(" - at `$")
     steps = re.findall(r"\.?([^.\[\]`]+|\[[^\]]*\])", path)
     place: list[str] = []
     for number, step in enumerate(steps):
@@ -142,6 +143,9 @@ def _told(kind: Any, place: list[str], message: str) -> tuple[str, str]:
         return ".".join([*place, unknown[1]]), f"there is no such setting; {hint}"
     if missing:
         return ".".join([*place, missing[1]]), "is missing"
+    for meta in getattr(kind, "__metadata__", ()):
+        if meta.extra and "expected" in meta.extra:  # in words, where a rule is hard to read
+            return ".".join(place), f"expected {meta.extra['expected']}"
     message = message.replace("`", "")
     return ".".join(place), message[:1].lower() + message[1:]
 
