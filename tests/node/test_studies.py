@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -200,40 +199,3 @@ def test_nodes_killed_at_random_moments(tmp_path: Path) -> None:
     campaign = Campaign(tmp_path, seed=int(time.time()))
     campaign.run(kills=20)
     assert campaign.studies >= 3
-
-
-def test_a_study_that_keeps_failing_stops_until_a_person_looks(tmp_path: Path) -> None:
-    deployment = Deployment(tmp_path, silence=2.0)
-    manifest = deployment.provision("few", tmp_path / "few", tmp_path / "kits", attempts=2)
-    deployment.accept(manifest, (*NODES, *OWNERS))
-    deployment.start()
-    try:
-        # The helper agrees to everything and then computes nothing: its worker is taken away.
-        deployment.break_workers("helper")
-        for owner in OWNERS:
-            submit(deployment, owner, "few")
-        with pytest.raises(NotReleasedError, match="2 attempts failed"):
-            Study(deployment.kit("north"), "few").wait(timeout=90)
-        told = [answer.state for answer in Study(deployment.kit("north"), "few").status().values()]
-        assert told == ["stopped", "stopped"]
-        deployment.mend_workers("helper")
-        refused = command("retry", deployment.kit("proxy-0"), "no-such-study")
-        assert refused.returncode == 2
-        again = command("retry", deployment.kit("proxy-0"), "few")
-        assert again.returncode == 0, again.stderr
-        report = Study(deployment.kit("north"), "few").wait(timeout=60)
-        assert report.metrics == pytest.approx(pooled(), abs=1e-9)
-        assert report.receipt.attempt >= 3
-    finally:
-        deployment.stop()
-
-
-def test_a_node_that_is_stopped_goes_on_when_it_is_back(deployment: Deployment) -> None:
-    for owner in OWNERS[:2]:
-        submit(deployment, owner)
-    assert deployment.stop() == dict.fromkeys(NODES, 0)
-    deployment.start()
-    waiting = threading.Timer(0.5, submit, (deployment, OWNERS[2]))
-    waiting.start()
-    assert Study(deployment.kit("north")).wait(timeout=60).metrics == pytest.approx(pooled(), abs=1e-9)
-    waiting.join()

@@ -103,14 +103,6 @@ class Trials(Deployment):
         """The first study's plan under another name."""
         return (self.folder / "trial.toml").read_text().replace('"trial"', f'"{name}"')
 
-    @contextlib.contextmanager
-    def store(self, node: str) -> Iterator[Store]:
-        store = Store(NodeKit.read(self.kit(node)).data)
-        try:
-            yield store
-        finally:
-            store.close()
-
     def owner(self, name: str) -> OwnerKit:
         return OwnerKit.read(self.kit(name))
 
