@@ -149,7 +149,8 @@ def docs_command(check: bool, root: Path) -> None:
     stale = [str(path.relative_to(root)) for path in (*documents, *drawn)]
     if check and stale:
         raise InputError(
-            f"not what benchmarks/results and the code say: {', '.join(stale)}; run 'python -m benchmarks docs'"
+            f"not what benchmarks/results and the code say: {', '.join(stale)}; "
+            "run 'python -m benchmarks docs'"
         )
     for path, text in documents.items():
         path.write_text(text)

@@ -4,8 +4,8 @@
     nodes       between nodes: questions and answers
     owners      between an owner and a node, and the receipt that an owner keeps
 
-The codec is `ppaurora.models`: JSON, sorted, nothing unknown taken. `test_vectors/` fixes the bytes: a
-change there is a change of the wire format, and needs another VERSION.
+The codec is `ppaurora.models`: JSON with the fields in the order of the types, nothing unknown taken.
+`test_vectors/` fixes the bytes: a change there is a change of the wire format, and needs another VERSION.
 """
 
 VERSION = 2

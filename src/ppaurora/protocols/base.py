@@ -16,6 +16,7 @@ from ppaurora.errors import ProtocolError
 from ppaurora.metrics.result import areas, column_count, read_columns
 from ppaurora.models import StrictModel, checked, to_builtins
 from ppaurora.protocols import registry
+from ppaurora.randomness.streams import Stream
 from ppaurora.servers import Server
 from ppaurora.session import Context
 from ppaurora.sharing.shares import Bytes, Words
@@ -106,8 +107,11 @@ class Protocol(ABC):
         return Prepared(keys[order], samples.labels[order])
 
     @abstractmethod
-    def split(self, prepared: Prepared) -> tuple[InputShare, ...]:
-        """A share for every input server, from the operating system's randomness."""
+    def split(self, prepared: Prepared, *, stream: Stream | None = None) -> tuple[InputShare, ...]:
+        """A share for every input server, from the operating system's randomness.
+
+        Only test vectors give a stream of their own.
+        """
 
     @abstractmethod
     def input_bytes(self, size: int) -> int:
@@ -124,7 +128,7 @@ class Protocol(ABC):
         checked_owners = owners if self.checks_order else ()
         shape = (2, column_count(metrics, len(checked_owners)))
         if [part.words.shape for part in parts] != [shape] * len(self.result_servers):
-            raise ProtocolError("each proxy must give one share of every flag and of every metric asked for")
+            raise ProtocolError("each server must give one part of every flag and of every metric asked for")
         whole = sum((part.words for part in parts), np.zeros(shape, dtype=np.uint64))
         return read_columns(whole, metrics, checked_owners)
 

@@ -80,13 +80,13 @@ class Fast(Protocol):
         all_bits = np.uint64((1 << self.key_bits) - 1)
         return np.where(patterns & sign, patterns ^ all_bits, patterns ^ sign)
 
-    def split(self, prepared: Prepared) -> tuple[PlanesShare, PlanesShare]:
+    def split(self, prepared: Prepared, *, stream: Stream | None = None) -> tuple[PlanesShare, PlanesShare]:
         """Bit planes, split by xor."""
         size = len(prepared.keys)
         planes = np.concatenate(
             [slice_numbers(prepared.keys, self.key_bits), slice_numbers(prepared.labels.astype(np.uint64), 1)]
         )
-        pad = Stream.fresh().words(planes.shape)
+        pad = (Stream.fresh() if stream is None else stream).words(planes.shape)
         return PlanesShare(pad, size), PlanesShare(planes ^ pad, size)
 
     def input_bytes(self, size: int) -> int:

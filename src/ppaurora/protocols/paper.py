@@ -68,9 +68,11 @@ class Paper(Protocol):
             raise samples.bad_score(int(outside[0]), "the score is outside [0, 1]", hint)
         return (samples.scores + 0.0).view(np.uint64)
 
-    def split(self, prepared: Prepared) -> tuple[AdditiveShare, AdditiveShare]:
+    def split(
+        self, prepared: Prepared, *, stream: Stream | None = None
+    ) -> tuple[AdditiveShare, AdditiveShare]:
         """Keys modulo 2^64, labels modulo 2."""
-        stream = Stream.fresh()
+        stream = Stream.fresh() if stream is None else stream
         keys = RING.draw(stream, prepared.keys.shape)
         labels = BITS.draw(stream, prepared.labels.shape)
         return AdditiveShare(keys, labels), AdditiveShare(prepared.keys - keys, prepared.labels ^ labels)

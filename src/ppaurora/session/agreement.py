@@ -38,11 +38,14 @@ class PairKeys:
 
 
 class SessionSecrets:
-    """One party's contribution to a session's keys: made fresh, used once."""
+    """One party's contribution to a session's keys: made fresh, used once.
 
-    def __init__(self) -> None:
-        self._nonce = os.urandom(NONCE_BYTES)
-        self._private = X25519PrivateKey.generate()
+    Only test vectors give a nonce and a key of their own.
+    """
+
+    def __init__(self, *, nonce: bytes | None = None, private: X25519PrivateKey | None = None) -> None:
+        self._nonce = os.urandom(NONCE_BYTES) if nonce is None else nonce
+        self._private = X25519PrivateKey.generate() if private is None else private
 
     def contribution(self) -> bytes:
         """What the others get: nonce and public key."""

@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
+from ppaurora.errors import InputError
 from ppaurora.sharing.algebra import BITS, RING
 from ppaurora.sharing.planes import word_count
 from ppaurora.sharing.shares import Bytes, Words
@@ -34,6 +35,7 @@ class PlanesShare:
 
     @classmethod
     def from_bytes(cls, raw: bytes, size: int, key_bits: int) -> PlanesShare:
+        _check_length(raw, cls.wire_bytes(size, key_bits), size)
         return cls(RING.from_wire(memoryview(raw), (key_bits + 1, word_count(size))), size)
 
     @staticmethod
@@ -56,6 +58,7 @@ class AdditiveShare:
 
     @classmethod
     def from_bytes(cls, raw: bytes, size: int) -> AdditiveShare:
+        _check_length(raw, cls.wire_bytes(size), size)
         split_at = RING.wire_bytes(size)
         view = memoryview(raw)
         return cls(RING.from_wire(view[:split_at], (size,)), BITS.from_wire(view[split_at:], (size,)))
@@ -63,6 +66,11 @@ class AdditiveShare:
     @staticmethod
     def wire_bytes(size: int) -> int:
         return RING.wire_bytes(size) + BITS.wire_bytes(size)
+
+
+def _check_length(raw: bytes, expected: int, size: int) -> None:
+    if len(raw) != expected:
+        raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
 
 
 class ResultShare:

@@ -1,0 +1,19 @@
+"""The files of test vectors, each made and read by a module of its own."""
+
+from tests.messages.vectors import frame, input_shares, job, manifest, result, run, session, typed
+from tests.messages.vectors.file import VectorFile
+
+FILES: tuple[VectorFile, ...] = (
+    manifest.FILE,
+    job.FILE,
+    session.FILE,
+    frame.FILE,
+    input_shares.FAST_FILE,
+    input_shares.PAPER_FILE,
+    result.FAST_FILE,
+    result.PAPER_FILE,
+    run.FILE,
+    *typed.FILES,
+)
+
+__all__ = ["FILES", "VectorFile"]

@@ -1,0 +1,149 @@
+"""run.json: whole runs from fixed randomness, with everything that the servers send each other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from ppaurora.channel import Channel
+from ppaurora.channel.base import Buffer
+from ppaurora.channel.memory import MemoryTransport, memory_transports
+from ppaurora.data.samples import Samples
+from ppaurora.local.threads import run_in_threads
+from ppaurora.models import canonical_json, from_json
+from ppaurora.protocols import Fast, Paper, Protocol
+from ppaurora.randomness import Stream
+from ppaurora.servers import Server
+from ppaurora.session import Context
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.role import Role
+from ppaurora.terms import Job, Terms
+from tests.messages.vectors.file import Bad, Entry, VectorFile
+from tests.messages.vectors.seeds import seed
+from tests.messages.vectors.session import agreed
+
+WHAT = """
+Whole runs. Every owner's list in `owners` is split with the stream under its `stream_key`, as in
+input_shares_*.json; the servers have the nonces and private keys of session.json, for the first attempt
+at `job`. `sent` has, for every two servers, how many frames one sent to the other after the keys were
+agreed, how many bytes they have together, headers included, and the SHA-256 of them all, one after the
+other. `parts` are the parts of the result at the servers that get one, by recipient, and `values` what
+they combine to. Servers of two versions that send anything else cannot compute with each other.
+"""
+
+Owner = tuple[list[float], list[int]]
+_OWNERS: list[Owner] = [
+    ([0.75, 0.25, 0.5, 0.5, 0.125], [1, 0, 1, 0, 0]),
+    ([0.5, 0.875, 0.25], [1, 1, 0]),
+    ([0.375, 0.5], [0, 1]),
+]
+_PROTOCOLS = (Fast(key_bits=32), Fast(key_bits=64), Paper(delta=1), Paper(delta=3))
+_METRICS = ("auroc", "aupr", "ap")
+RECIPIENTS = 2
+
+
+class _RecordedTransport(MemoryTransport):
+    """Keeps what it is given to send."""
+
+    def __init__(self, inner: MemoryTransport) -> None:
+        vars(self).update(vars(inner))
+        self.sent: dict[Server, list[bytes]] = {peer: [] for peer in inner.role.peers}
+
+    def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
+        raw = b"".join(buffers)
+        self.sent[to].append(raw)
+        super().put(to, [raw])
+
+
+def _run(job: Job, owners: Sequence[Entry]) -> tuple[list[Entry], list[tuple[ResultShare, ...]]]:
+    """What every server sent to every other, and the parts of the result."""
+    protocol = job.terms.protocol
+    shares = [
+        protocol.split(
+            protocol.prepare(
+                Samples("owner", np.array(owner["scores"]), np.array(owner["labels"], dtype=np.uint8))
+            ),
+            stream=Stream(bytes.fromhex(owner["stream_key"])),
+        )
+        for owner in owners
+    ]
+    keys = agreed(job.hash(), 1)
+    transports = [_RecordedTransport(transport) for transport in memory_transports(Role, timeout=30)]
+
+    def party(server: Server) -> tuple[ResultShare, ...]:
+        channel = Channel(transports[server])
+        channel.session = keys[server].session
+        inputs = [
+            share[protocol.input_servers.index(server)]
+            for share in shares
+            if server in protocol.input_servers
+        ]
+        context = Context(channel, keys[server])
+        return protocol.run(context, job.terms.metrics, job.sizes, inputs, RECIPIENTS)
+
+    parts = run_in_threads(party, transports)
+    sent = [
+        {
+            "from": int(transport.role),
+            "to": int(peer),
+            "frames": len(frames),
+            "bytes": sum(map(len, frames)),
+            "sha256": hashlib.sha256(b"".join(frames)).hexdigest(),
+        }
+        for transport in transports
+        for peer, frames in transport.sent.items()
+    ]
+    return sent, [parts[server] for server in protocol.result_servers]
+
+
+def _vector(protocol: Protocol) -> Entry:
+    job = Job(
+        terms=Terms(metrics=_METRICS, protocol=protocol),
+        sizes=tuple(len(scores) for scores, _ in _OWNERS),
+    )
+    owners = [
+        {"scores": scores, "labels": labels, "stream_key": seed(f"a run, owner {number}").hex()}
+        for number, (scores, labels) in enumerate(_OWNERS)
+    ]
+    sent, parts = _run(job, owners)
+    return {
+        "name": str(protocol),
+        "job": canonical_json(job).decode(),
+        "owners": owners,
+        "sent": sent,
+        "parts": [[part.to_bytes().hex() for part in by_recipient] for by_recipient in parts],
+        "values": protocol.combine([part[0] for part in parts], _METRICS, _names(owners)),
+    }
+
+
+def _names(owners: Sequence[Entry]) -> list[str]:
+    return [f"owner {number}" for number in range(len(owners))]
+
+
+def make() -> list[Entry]:
+    return [_vector(protocol) for protocol in _PROTOCOLS]
+
+
+def check(vector: Entry) -> None:
+    """The run itself, and that every recipient's parts combine to the values."""
+    job = from_json(Job, vector["job"])
+    sent, _ = _run(job, vector["owners"])
+    assert sent == vector["sent"]
+    for recipient in range(RECIPIENTS):
+        parts = [ResultShare.from_bytes(bytes.fromhex(texts[recipient])) for texts in vector["parts"]]
+        values = job.terms.protocol.combine(parts, job.terms.metrics, _names(vector["owners"]))
+        assert values == vector["values"]
+
+
+def spoil() -> list[Bad]:
+    """What is refused of a run is in the other files."""
+    return []
+
+
+def take(bad: Entry) -> object:
+    raise LookupError("there are no bad runs")
+
+
+FILE = VectorFile("run", WHAT, make, spoil, check, take)
