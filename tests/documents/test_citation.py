@@ -60,6 +60,6 @@ def test_readme_and_citation_name_the_same_paper(named: str) -> None:
 def test_the_title_is_the_same_as_in_the_readme() -> None:
     text = " ".join(CITATION.split())
     quoted = " ".join(README.replace("\n> ", " ").split())
-    title = "ppAURORA: Privacy Preserving Area Under Receiver Operating Characteristic and Precision-Recall Curves"
-    assert title in text
-    assert title in quoted
+    title = re.search(r"ppAURORA: [A-Z][\w -]+ Curves", text)
+    assert title
+    assert title.group() in quoted

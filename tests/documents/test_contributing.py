@@ -18,9 +18,7 @@ from ppaurora.metrics import METRICS, Metric, SecretFraction
 from tests.support.deployment import cleaned_environment
 from tests.support.repository import ROOT
 
-METRIC, PROFILED = re.findall(
-    r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL
-)
+METRIC, PROFILED = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("protocol", ["fast", "paper"])

@@ -81,8 +81,8 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
 def test_lines_are_short(document: Path) -> None:
-    """But for rows of tables, which cannot be broken."""
-    lines = document.read_text().splitlines()
+    """But for rows of tables, which cannot be broken, and what is generated."""
+    lines = re.sub(r"<!-- generated.*?<!-- end", "", document.read_text(), flags=re.DOTALL).splitlines()
     assert [line for line in lines if len(line) > LONGEST_LINE and not line.startswith("|")] == []
 
 
