@@ -14,7 +14,9 @@ from ppaurora.errors import UndefinedResultError
 from tests.support.oracles import Sample
 
 OWNERS = st.lists(
-    st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.integers(0, 1)), min_size=1, max_size=12),
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.integers(0, 1)), min_size=1, max_size=12
+    ),
     min_size=2,
     max_size=4,
 )
