@@ -200,9 +200,9 @@ def test_what_is_no_json_of_the_model_is_a_value_error(raw: bytes) -> None:
 
 def test_a_model_does_not_change_and_is_built_by_keywords() -> None:
     with pytest.raises(AttributeError):
-        CART.width = 2  # type: ignore[misc]
+        CART.width = 2
     with pytest.raises(TypeError):
-        Wheel(3)  # type: ignore[misc]
+        Wheel(3)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         Wheel(spokes=3, colour="red")  # type: ignore[call-arg]
 

@@ -37,6 +37,8 @@ def imports(root: Path = PACKAGE) -> Iterator[tuple[str, str, str]]:
         if room in ("__init__", "__main__"):
             continue  # the public names, and the command: on top of everything
         for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
             names = []
             if isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
                 top = node.module == "ppaurora"

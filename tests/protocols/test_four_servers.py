@@ -58,7 +58,7 @@ def test_each_server_gets_its_own_part_of_an_owners_list() -> None:
     prepared = Prepared(np.array([9, 5], dtype=np.uint64), np.array([1, 0], dtype=np.uint8))
     parts = FourServers().split(prepared)
     assert len(parts) == len(Equal)
-    assert sum(part.keys for part in parts).tolist() == [9, 5]
+    assert np.sum([part.keys for part in parts], axis=0, dtype=np.uint64).tolist() == [9, 5]
     assert all(part.keys.tolist() != [9, 5] for part in parts)
 
 

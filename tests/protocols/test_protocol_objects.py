@@ -37,9 +37,9 @@ def test_which_there_are() -> None:
     assert DEFAULT_PROTOCOL == "fast"
     for name, kind in protocols().items():
         assert find_protocol(name) is kind
-    for name in ("quick", "", "Fast", None, 5, ["fast"]):
+    for unknown in ("quick", "", "Fast", None, 5, ["fast"]):
         with pytest.raises(InputError, match=r"unknown protocol '.*'; there are: fast, paper"):
-            find_protocol(name)
+            find_protocol(unknown)
 
 
 def test_every_protocol_has_a_parameter_that_others_lack() -> None:

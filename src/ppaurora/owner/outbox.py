@@ -10,6 +10,7 @@ import hashlib
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -35,9 +36,9 @@ class Fingerprint(StrictModel):
     def __repr__(self) -> str:
         return "<Fingerprint>"
 
-    def __rich_repr__(self) -> tuple[()]:
-        """Without this, `rich` would print the fields of any model."""
-        return ()
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Without this, `rich` would print the fields, as of any model."""
+        return []
 
     @classmethod
     def of(cls, samples: Samples, salt: bytes) -> Fingerprint:
