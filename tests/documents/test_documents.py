@@ -117,14 +117,14 @@ def resolves(dotted: str) -> bool:
 @pytest.mark.parametrize("document", ["docs/protocol.md", "ARCHITECTURE.md"])
 def test_what_documents_name_exists(document: str) -> None:
     text = (ROOT / document).read_text()
-    names = set(re.findall(r"`((?:algorithms|suites|owner|sharing)(?:\.[A-Za-z_]+)+)", text))
-    files = set(re.findall(r"\b((?:[a-z]+/)+[a-z_]+\.py)\b", text))
+    rooms = "|".join(path.stem for path in (ROOT / "src/ppaurora").iterdir())
+    names = set(re.findall(rf"`((?:{rooms})(?:\.(?!py\b)[A-Za-z_]+)+)", text))
+    files = set(re.findall(r"(?<![\w/])((?:[a-z]+/)*[a-z_]+\.py)\b", text))
     assert names | files
     for name in names:
         assert resolves(f"ppaurora.{name}"), name
     for file in files:
-        places = (ROOT / "src/ppaurora", ROOT / "src/ppaurora/suites", ROOT)
-        assert any((place / file).exists() for place in places), file
+        assert (ROOT / file).exists() or any((ROOT / "src/ppaurora").rglob(file)), file
 
 
 def test_names_that_do_not_exist_are_noticed() -> None:
