@@ -11,7 +11,7 @@ STALE = "the vectors are not those that the code makes: run python -m tests.mess
 
 
 def changed_vectors(recorded: Entry, made: Entry) -> list[str]:
-    """Those of the same version that the code no longer makes as they were recorded. New ones are no change."""
+    """Those of the same version that the code makes no longer, or otherwise. New ones are no change."""
     if recorded["version"] != made["version"]:
         return []
     now = {vector["name"]: vector for vector in made["vectors"]}
