@@ -47,6 +47,12 @@ def test_a_message_survives_the_wire(
     assert same(from_builtins(kind, to_builtins(message)), message)
 
 
+def test_messages_that_say_what_they_are_are_among_those_that_a_reader_takes() -> None:
+    for module, kind in KINDS:
+        told_apart = kind.__struct_config__.tag_field is not None
+        assert told_apart == (reading_type(module, kind) is not kind), kind
+
+
 def test_messages_that_differ_are_told_apart() -> None:
     """The control of `same`."""
     one, other = (ResultShare(np.array([[number], [0]], dtype=np.uint64)) for number in (1, 2))

@@ -54,6 +54,6 @@ def test_a_refusal_quotes_no_part_of_a_result(kind: type[StrictModel]) -> None:
     text = base64.b64encode(secrets[0]).decode()
     for spoilt in (text[:-4], "?" + text[1:], text + "A"):
         line = to_json(message).replace(text.encode(), spoilt.encode())
-        with pytest.raises(ValueError, match="part of a result|base64|padding") as caught:
+        with pytest.raises(ValueError, match=r"part of a result|base64|padding") as caught:
             from_json(kind, line)
         assert leaks(everything_about(caught.value), secrets) == []

@@ -113,9 +113,13 @@ def _vector(protocol: Protocol) -> Entry:
         "job": canonical_json(job).decode(),
         "owners": owners,
         "sent": sent,
-        "parts": [[part.to_bytes().hex() for part in by_recipient] for by_recipient in parts],
+        "parts": _texts(parts),
         "values": protocol.combine([part[0] for part in parts], _METRICS, _names(owners)),
     }
+
+
+def _texts(parts: Sequence[Sequence[ResultShare]]) -> list[list[str]]:
+    return [[part.to_bytes().hex() for part in by_recipient] for by_recipient in parts]
 
 
 def _names(owners: Sequence[Entry]) -> list[str]:
@@ -129,8 +133,9 @@ def make() -> list[Entry]:
 def check(vector: Entry) -> None:
     """The run itself, and that every recipient's parts combine to the values."""
     job = from_json(Job, vector["job"])
-    sent, _ = _run(job, vector["owners"])
+    sent, computed = _run(job, vector["owners"])
     assert sent == vector["sent"]
+    assert _texts(computed) == vector["parts"]
     for recipient in range(RECIPIENTS):
         parts = [ResultShare.from_bytes(bytes.fromhex(texts[recipient])) for texts in vector["parts"]]
         values = job.terms.protocol.combine(parts, job.terms.metrics, _names(vector["owners"]))

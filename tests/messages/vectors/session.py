@@ -107,6 +107,8 @@ def check(vector: Entry) -> None:
             low, high = sorted((role, peer))
             assert keys.keys[peer].hex() == vector["keys"][f"{low:d} {high:d}"]
     assert _streams({pair: bytes.fromhex(key) for pair, key in vector["keys"].items()}) == vector["streams"]
+    place = {"job_hash": vector["job_hash"], "attempt": attempt, "sender": 1, "receiver": 0}
+    take({**place, "hello": vector["hellos"][1]})  # as it is, it is not refused
 
 
 def take(bad: Entry) -> object:
