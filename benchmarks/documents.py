@@ -1,4 +1,4 @@
-"""Tables and figures in documents that are made from saved measurements.
+"""Tables and figures in documents that are made from saved measurements, and from the table of metrics.
 
 A document marks the place; what stands between the marks is generated:
 
@@ -21,12 +21,14 @@ from benchmarks import correctness, growth, scale, study
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
 from benchmarks.paper.experiments import Measured
-from benchmarks.paper.printed import METRICS
+from benchmarks.paper.printed import METRICS as PRINTED_METRICS
 from benchmarks.paper.tables import Measurements, cost_table, headline_table, party_table
 from benchmarks.peers import comparison
 from benchmarks.primitives import limits, timing
 from benchmarks.saving import Row, load_rows
+from benchmarks.tables import Table
 from ppaurora.errors import InputError
+from ppaurora.metrics import METRICS
 
 DOCUMENTS = ("README.md", "docs/performance.md")
 FIGURES = "docs/figures"
@@ -62,11 +64,21 @@ def _paper_block(metric: str, saved: Saved) -> str:
     return cost_table(saved.paper, metric).markdown()
 
 
+def _metrics_block(_saved: Saved) -> str:
+    headings = ("metric", "what it is", "what it equals on pooled data, in scikit-learn", "range")
+    rows = [
+        (f"`{one.name}`", one.description, one.definition, f"{one.lowest:g} to {one.highest:g}")
+        for one in METRICS.values()
+    ]
+    return Table(headings, rows, words=headings).markdown()
+
+
 BLOCKS: Mapping[str, Callable[[Saved], str]] = {
+    "metrics": _metrics_block,
     "scale": lambda saved: scale.saved_table(saved.rows("scale")).markdown(),
     "steps": lambda saved: scale.steps_table(saved.rows("scale"), 1_000_000, 8).markdown(),
     "headline": lambda saved: headline_table(saved.paper).markdown(),
-    **{f"paper-{metric}": partial(_paper_block, metric) for metric in METRICS},
+    **{f"paper-{metric}": partial(_paper_block, metric) for metric in PRINTED_METRICS},
     "paper-parties": lambda saved: party_table(saved.paper, "auroc").markdown(),
     "correctness": lambda saved: correctness.correctness_table(saved.rows("correctness")).markdown(),
     "exponents": lambda saved: growth.exponents_table(saved.rows("paper"), saved.rows("scale")).markdown(),
@@ -137,7 +149,8 @@ def docs_command(check: bool, root: Path) -> None:
     stale = [str(path.relative_to(root)) for path in (*documents, *drawn)]
     if check and stale:
         raise InputError(
-            f"not what benchmarks/results says: {', '.join(stale)}; run 'python -m benchmarks docs'"
+            f"not what benchmarks/results and the code say: {', '.join(stale)}; "
+            "run 'python -m benchmarks docs'"
         )
     for path, text in documents.items():
         path.write_text(text)

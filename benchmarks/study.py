@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from ppaurora.owner.samples import check_samples
 
 from benchmarks.options import out_option
 from benchmarks.plain import WrongResultError
 from benchmarks.saving import Results
 from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
+from ppaurora.data import check_samples
 from ppaurora.evaluation import evaluate
 from ppaurora.owner.study import Study, StudyReport
 from ppaurora.testing.consortium import NODES, Consortium

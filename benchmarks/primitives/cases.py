@@ -12,6 +12,7 @@ from ppaurora.channel.meter import Cost
 from ppaurora.session import Context
 from ppaurora.sharing.planes import word_count
 from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
+from ppaurora.sharing.stages import PlanesShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import FIXED_POINT_BITS, Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
@@ -31,7 +32,11 @@ SUITES: Mapping[str, Callable[[Context], Suite]] = {
 }
 
 # Methods of a suite that send nothing, and methods that are calls of another one that is measured.
-FREE = frozenset({"constant", "no_records", "step", "progress"})
+_ALWAYS_FREE = frozenset({"constant", "no_records", "result", "step", "progress"})
+FREE: Mapping[str, frozenset[str]] = {
+    "cecilia": _ALWAYS_FREE | {"inputs"},
+    "bitsliced": _ALWAYS_FREE,
+}
 MADE_OF: Mapping[str, Mapping[str, str]] = {
     "cecilia": {
         "dot": "mul",
@@ -123,8 +128,12 @@ def _masked(share: Callable[[MadeUpData], tuple[RingShare, ...]]) -> Prepare:
     return lambda suite, data: tuple(suite.mask(x) for x in share(data))
 
 
+def _input_shares(data: MadeUpData) -> list[PlanesShare]:
+    return [PlanesShare(planes, data.count) for planes in data.planes()]
+
+
 def _two_lists(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
-    return tuple(suite.inputs(data.planes() + data.planes(), [data.count] * 2))
+    return tuple(suite.inputs(_input_shares(data) + _input_shares(data), [data.count] * 2))
 
 
 def _two_keys(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
@@ -132,7 +141,7 @@ def _two_keys(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
 
 
 def _flags(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
-    (records,) = suite.inputs(data.planes(), [data.count])
+    (records,) = suite.inputs(_input_shares(data), [data.count])
     return (records.labels,)
 
 
@@ -216,8 +225,8 @@ _BITSLICED = [
     Case(
         "bitsliced",
         "inputs",
-        lambda s, data: (data.planes(), data.count),
-        lambda s, planes, count: s.inputs(planes, [count]),
+        lambda s, data: (_input_shares(data), data.count),
+        lambda s, shares, count: s.inputs(shares, [count]),
         lambda n: bitsliced.inputs(KEY_BITS, [n]),
     ),
     Case(
@@ -255,13 +264,6 @@ _BITSLICED = [
         _flags,
         lambda s, x: s.to_ring(x),
         lambda n: bitsliced.to_ring(n),
-    ),
-    Case(
-        "bitsliced",
-        "open",
-        _flags,
-        lambda s, x: s.open(x, "bench: made-up numbers"),
-        lambda n: bitsliced.open_to_servers(n),
     ),
     Case(
         "bitsliced",

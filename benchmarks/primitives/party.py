@@ -1,43 +1,31 @@
-"""`python -m benchmarks.primitives.party ROLE DESCRIPTOR`: one server that does what it is asked.
+"""`python -m benchmarks.primitives.party TITLE`: one server that does what it is asked, again and again.
 
-Not for data: it runs any function that the process at the other end of the pipe names.
+Not for data: it runs any function that the process that started it names.
 """
 
 from __future__ import annotations
 
-import signal
+import pickle
 import sys
-from multiprocessing.connection import Connection
-from typing import Any
 
-from ppaurora.channel.tls import connect_parties, listen
+from benchmarks.primitives.messages import Answered, Start, Task
+from ppaurora.party.process import Starter, connect, run_server
 from ppaurora.suites.role import Role
 
 
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what Ctrl-C means
-    role = Role(int(sys.argv[1]))
-    driver: Connection[Any, Any] = Connection(int(sys.argv[2]))
+def _serve(starter: Starter) -> None:
+    start = starter.hear(Start)
+    if start is None:
+        return
+    server = next(role for role in Role if role.file_name == start.server)
+    transport = connect(server, start.links)
     try:
-        _serve(role, driver)
-    except EOFError:
-        pass  # the driver is gone, or done with us
-    except Exception as error:
-        driver.send(error)
-
-
-def _serve(role: Role, driver: Connection[Any, Any]) -> None:
-    with listen() as listener:
-        driver.send(listener.getsockname())
-        identity, addresses, timeout = driver.recv()
-        transport = connect_parties(role, identity, listener, addresses, timeout)
-    try:
-        while True:
-            task, arguments = driver.recv()
-            driver.send(task(transport, *arguments))
+        while (task := starter.hear(Task)) is not None:
+            function, arguments = pickle.loads(task.call)  # noqa: S301 (from the process that started this one)
+            starter.tell(Answered(value=pickle.dumps(function(transport, *arguments))))
     finally:
         transport.close()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_server(_serve))

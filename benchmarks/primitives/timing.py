@@ -142,10 +142,10 @@ def to_row(measurement: Measurement) -> dict[str, Any]:
 
 
 def from_rows(rows: Sequence[dict[str, Any]]) -> list[Measurement]:
-    """The latest of every primitive."""
+    """The latest of every primitive that there still is."""
     latest = {}
     for row in rows:
-        if row["table"] == "primitives":
+        if row["table"] == "primitives" and (row["suite"], row["primitive"]) in CASES:
             measurement = Measurement(**{name: value for name, value in row.items() if name != "table"})
             latest[measurement.suite, measurement.primitive] = measurement
     return list(latest.values())

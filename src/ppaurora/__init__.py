@@ -16,11 +16,11 @@ from ppaurora.errors import (
 from ppaurora.evaluation import evaluate
 from ppaurora.metrics import METRICS
 from ppaurora.report import Report, RunCost
+from ppaurora.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ppaurora.owner.study import Study, StudyReport
 
-__version__ = "0.1.0"
 
 __all__ = [
     "METRICS",

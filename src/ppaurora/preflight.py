@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import ppaurora
 from ppaurora.certificates import days_left, read_pem
 from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, RefusedError
-from ppaurora.node.gate import ask
+from ppaurora.messages import VERSION
+from ppaurora.messages.nodes import Hello, Verdict
+from ppaurora.node.questions import ask
 from ppaurora.node.store import Store
-from ppaurora.owner.client import ProxyClient
-from ppaurora.owner.outbox import PROXIES
+from ppaurora.owner.client import NodeClient
+from ppaurora.servers import Server
 from ppaurora.study.kit import NodeKit, OwnerKit
-from ppaurora.study.manifest import PROTOCOL_VERSION, Manifest
-from ppaurora.suites.role import Role
-from ppaurora.text import printable
+from ppaurora.study.manifest import Manifest
+from ppaurora.version import __version__
 
 _SECONDS_TO_ANSWER = 10.0
 _MOST_SECONDS_APART = 60.0
@@ -58,9 +58,9 @@ def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Check]:
     yield _check("manifest", read_manifest, "ask whoever provisioned the study for this owner's kit")
     if manifest is None:
         return
-    for role in PROXIES:
-        client = ProxyClient(kit, manifest, role, _SECONDS_TO_ANSWER)
-        yield from _proxy(client, manifest)
+    protocol = manifest.protocol
+    for server in dict.fromkeys((*protocol.input_servers, *protocol.result_servers)):
+        yield from _node(NodeClient(kit, manifest, server, _SECONDS_TO_ANSWER), manifest)
 
 
 def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Check]:
@@ -89,17 +89,17 @@ def _valid(certificate: Path, authority: Path) -> str:
     return f"valid for {left:.0f} more days{warning}"
 
 
-def _proxy(client: ProxyClient, manifest: Manifest) -> Iterator[Check]:
-    title = client.role.title
+def _node(client: NodeClient, manifest: Manifest) -> Iterator[Check]:
+    title = client.server.title
     try:
         before = time.time()
         answer = client.status()
-        apart = answer["time"] - (before + time.time()) / 2
+        apart = answer.time - (before + time.time()) / 2
     except RefusedError as error:
         yield Check(f"{title} reached", True, client.where)
         fixes = {
             "unknown-study": f"the operator of {title} has not accepted this manifest yet: ppaurora accept",
-            "not-an-owner": "the proxy knows another key for this owner: compare the manifests' hashes",
+            "not-an-owner": "the node knows another key for this owner: compare the manifests' hashes",
         }
         yield Check(f"{title} knows the study", False, str(error), fixes.get(error.code, ""))
         return
@@ -112,11 +112,11 @@ def _proxy(client: ProxyClient, manifest: Manifest) -> Iterator[Check]:
         yield Check(f"{title} reached", False, str(error), fix)
         return
     yield Check(f"{title} reached", True, client.where)
-    same = answer.get("protocol_version") == PROTOCOL_VERSION and answer.get("study") == manifest.hash
+    same = (answer.protocol_version, answer.study) == (VERSION, manifest.hash)
     yield Check(
         f"{title} knows the study",
         same,
-        f"{answer.get('state')}; ppaurora {answer.get('version')} there, {ppaurora.__version__} here",
+        f"{answer.state}; ppaurora {answer.version} there, {__version__} here",
         "" if same else "use versions that speak the same protocol",
     )
     yield Check(
@@ -150,7 +150,7 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
             partial(_means_this_node, kit, manifest),
             "provision the study with this node's certificate",
         )
-        for peer in kit.role.peers:
+        for peer in kit.server(manifest).peers:
             yield _check(
                 f"{peer.title} reached for {manifest.study}",
                 partial(_reach, kit, manifest, peer),
@@ -164,11 +164,10 @@ def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:
     return "means this node"
 
 
-def _reach(kit: NodeKit, manifest: Manifest, peer: Role) -> str:
-    answer = ask(kit, manifest, peer, {"ask": "hello"}, _SECONDS_TO_ANSWER)
-    if answer.get("answer") == "unknown study":
+def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> str:
+    answer = ask(kit, manifest, peer, Hello(study=manifest.hash), _SECONDS_TO_ANSWER)
+    if answer.answer is Verdict.UNKNOWN_STUDY:
         raise RefusedError(peer.title, "unknown-study", "its operator has not accepted this manifest")
-    if answer.get("protocol_version") != PROTOCOL_VERSION:
+    if answer.protocol_version != VERSION:
         raise RefusedError(peer.title, "version", "it speaks another version of the protocol")
-    there = printable(answer.get("version"))
-    return f"{manifest.node(peer).nodes_address}; ppaurora {there} there, {ppaurora.__version__} here"
+    return f"{manifest.node(peer).nodes_address}; ppaurora {answer.version} there, {__version__} here"

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from ppaurora.algorithms.curves import check_size
 
+from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.errors import InputError
+from ppaurora.terms import Job, Limits, Terms
 from ppaurora.testing import World
 from tests.support.cases import Owner, by_three_parties, in_the_clear, owners, paper, pooled
 from tests.support.oracles import defined, exact_aupr, exact_auroc, exact_average_precision
@@ -93,6 +94,10 @@ def test_one_class_only_gives_the_same_words_whichever_class_it_is() -> None:
 
 
 def test_sizes_beyond_the_ring_are_refused() -> None:
-    check_size(10**7)
+    terms = Terms(metrics=("auroc",), limits=Limits(samples_per_owner=MOST_SAMPLES))
+    for sizes in ((10**7,), (2**25 - 1,), (2**24, 2**24 - 1)):
+        assert terms.problem_with(sizes) == ""
+    for sizes in ((2**25,), (2**24, 2**24), (1, 2**25 - 1)):
+        assert "too many" in terms.problem_with(sizes)
     with pytest.raises(InputError, match="too many"):
-        check_size(2**25)
+        Job(terms=terms, sizes=(2**24, 2**24))

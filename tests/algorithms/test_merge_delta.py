@@ -45,7 +45,7 @@ class _Requests:
                 self.openings_after.append(0)
                 return exchange(left, right)
 
-            def noted_open(x: RingShare, name: str) -> np.ndarray:
+            def noted_open(x: RingShare, y: RingShare, name: str) -> np.ndarray:
                 self.openings_after[-1] += 1
                 return open_comparison(x, y, name)
 

@@ -10,6 +10,7 @@ from ppaurora.channel import Channel, memory_transports
 from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.errors import InputError
 from ppaurora.local.threads import run_in_threads
+from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 
 
@@ -17,7 +18,8 @@ def ping_pong(shape: Network, payload: int, turns: int) -> float:
     """Seconds that proxy 0 and proxy 1 take to throw a payload to and fro."""
     transports = [ShapedTransport(transport, shape) for transport in memory_transports(Role, timeout=10)]
 
-    def party(role: Role) -> float:
+    def party(server: Server) -> float:
+        role = Role(server)
         channel = Channel(transports[role])
         start = time.monotonic()
         if role is not Role.HELPER:
@@ -47,7 +49,7 @@ def test_what_was_sent_early_is_not_delayed_again() -> None:
         ShapedTransport(transport, Network(0.2)) for transport in memory_transports(Role, timeout=10)
     ]
 
-    def party(role: Role) -> float:
+    def party(role: Server) -> float:
         channel = Channel(transports[role])
         start = time.monotonic()
         if role is Role.HELPER:

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,9 @@ def test_every_method_of_a_suite_is_measured_or_needs_no_measuring(suite: str) -
     methods = {name for name, value in vars(Suite).items() if callable(value) and not name.startswith("_")}
     assert Suite.__abstractmethods__ <= methods
     measured = {name for of_suite, name in CASES if of_suite == suite}
-    assert methods <= measured | set(MADE_OF[suite]) | FREE | REFUSED[suite]
+    assert methods <= measured | set(MADE_OF[suite]) | FREE[suite] | REFUSED[suite]
     assert set(MADE_OF[suite].values()) <= measured
-    assert not measured & (set(MADE_OF[suite]) | FREE | REFUSED[suite])
+    assert not measured & (set(MADE_OF[suite]) | FREE[suite] | REFUSED[suite])
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=str)
@@ -140,7 +140,7 @@ def test_the_parts_of_made_up_data_fit_together() -> None:
     assert helper.planes() == []
 
 
-def fast(suite: BitslicedSuite, lists: list[PlaneRecords]) -> RingShare:
+def fast(suite: BitslicedSuite, lists: Sequence[PlaneRecords]) -> RingShare:
     """All that the servers do in a run of `fast`, but for the session."""
     ascents = count_ascents(suite, lists)
     return areas(suite, merge_all(suite, lists, merge_network), ("auroc", "aupr", "ap"), ascents)
@@ -203,9 +203,18 @@ def test_primitives_are_printed_and_saved(tmp_path: Path) -> None:
 def test_tables_show_the_latest() -> None:
     old = timing.Measurement("cecilia", "mul", "", 100, 3, 2e-6, 1e-6, 4000, 1)
     new = replace(old, seconds=4e-5)
+    gone = replace(old, primitive="nothing that there still is")
     faster = replace(MADE_UP, seconds=0.3)
     rows = json.loads(
-        json.dumps([timing.to_row(old), limits.to_row(MADE_UP), timing.to_row(new), limits.to_row(faster)])
+        json.dumps(
+            [
+                timing.to_row(old),
+                limits.to_row(MADE_UP),
+                timing.to_row(gone),
+                timing.to_row(new),
+                limits.to_row(faster),
+            ]
+        )
     )
     assert timing.from_rows(rows) == [new]
     assert timing.saved_table(rows).markdown().splitlines()[2:] == [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import scale
+from benchmarks import plain, scale
 from benchmarks.__main__ import cli
 from benchmarks.plain import WrongResultError
 from ppaurora.channel.shaped import Network
@@ -26,7 +26,7 @@ def test_the_meter_does_not_see_the_shaping() -> None:
 
 
 def test_a_wrong_result_stops_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = scale.pooled
+    honest = plain.pooled
     monkeypatch.setattr(
         scale,
         "pooled",

@@ -13,7 +13,7 @@ from ppaurora.channel.tls import TlsTransport, connect_parties, listen
 from ppaurora.local.certificates import make_identities
 from ppaurora.suites.role import Role
 from tests.support.channels import PATIENCE, Address, Connect, ConnectTls, Identities, tls_transports
-from tests.support.tls_peers import WELCOME, House, Serve
+from tests.support.tls_peers import GREETING, AcceptingParty, Serve
 
 
 @pytest.fixture(scope="package")
@@ -55,30 +55,30 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Identities:
 
 
 @pytest.fixture
-def open_house(identities: Identities) -> Iterator[Callable[..., House]]:
-    houses: list[House] = []
+def start_accepting(identities: Identities) -> Iterator[Callable[..., AcceptingParty]]:
+    started: list[AcceptingParty] = []
 
-    def receive_guests(listener: socket.socket, timeout: float) -> TlsTransport:
+    def accept_peers(listener: socket.socket, timeout: float) -> TlsTransport:
         with listener:
             transport = connect_parties(Role.PROXY_0, identities[Role.PROXY_0], listener, {}, timeout)
-        Channel(transport).send(Role.PROXY_1, WELCOME)
+        Channel(transport).send(Role.PROXY_1, GREETING)
         return transport
 
-    def open_house(timeout: float = PATIENCE) -> House:
+    def start_accepting(timeout: float = PATIENCE) -> AcceptingParty:
         listener = listen()
-        houses.append(House(listener.getsockname(), pool.submit(receive_guests, listener, timeout)))
-        return houses[-1]
+        started.append(AcceptingParty(listener.getsockname(), pool.submit(accept_peers, listener, timeout)))
+        return started[-1]
 
     with ThreadPoolExecutor() as pool:
-        yield open_house
-    for house in houses:
-        if house.owner.exception() is None:
-            house.owner.result().close()
+        yield start_accepting
+    for accepting in started:
+        if accepting.transport.exception() is None:
+            accepting.transport.result().close()
 
 
 @pytest.fixture
-def house(open_house: Callable[..., House]) -> House:
-    return open_house()
+def accepting(start_accepting: Callable[..., AcceptingParty]) -> AcceptingParty:
+    return start_accepting()
 
 
 @pytest.fixture

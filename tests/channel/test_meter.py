@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ppaurora.channel import Channel, Meter, memory_transports
+from ppaurora.channel import Channel, Cost, Meter, memory_transports
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.suites.role import Role
 from tests.support.channels import LINKS, receive_all, send_all
@@ -101,9 +101,9 @@ def test_the_meter_attributes_rounds_to_the_innermost_step(channels: list[Channe
             ping_pong()
             ping_pong()
         ping_pong()
-    counted = proxy_0.meter.to_dict()
-    assert counted["rounds"] == 10
-    assert {name: step["rounds"] for name, step in counted["steps"].items()} == {
+    counted = proxy_0.meter.reading()
+    assert counted.rounds == 10
+    assert {name: step.rounds for name, step in counted.steps.items()} == {
         "session": 2,
         "outer": 4,
         "inner": 4,
@@ -118,13 +118,13 @@ def test_the_meter_attributes_messages_to_the_innermost_step(channels: list[Chan
         with channel.meter.step("compare"):
             channel.send(PROXY_1, b"333")
         channel.send(PROXY_1, b"4444")
-    steps = channel.meter.to_dict()["steps"]
+    steps = channel.meter.reading().steps
     assert steps == {
-        "session": {"messages": 1, "bytes": HEADER_BYTES + 1, "rounds": 0},
-        "merge": {"messages": 2, "bytes": 2 * HEADER_BYTES + 6, "rounds": 0},
-        "compare": {"messages": 1, "bytes": HEADER_BYTES + 3, "rounds": 0},
+        "session": Cost(messages=1, bytes=HEADER_BYTES + 1, rounds=0),
+        "merge": Cost(messages=2, bytes=2 * HEADER_BYTES + 6, rounds=0),
+        "compare": Cost(messages=1, bytes=HEADER_BYTES + 3, rounds=0),
     }
-    assert channel.meter.bytes == sum(step["bytes"] for step in steps.values())
+    assert channel.meter.bytes == sum(step.bytes for step in steps.values())
 
 
 def test_a_step_ends_with_its_error() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from ppaurora.channel import Channel, Cost, Meter, MeterReading, memory_transports
 from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.models import from_builtins, to_builtins
 from ppaurora.suites.role import Role
 
 PROXY_0, PROXY_1, HELPER = Role
@@ -60,5 +61,7 @@ def test_plain_values_have_the_names_of_the_fields() -> None:
     meter = Meter()
     meter.sent(10)
     step = {"messages": 1, "bytes": 10, "rounds": 0}
-    assert meter.to_dict() == {"rounds": 0, "messages": 1, "bytes": 10, "steps": {"session": step}}
-    assert meter.to_dict() == dataclasses.asdict(meter.reading())
+    plain = to_builtins(meter.reading())
+    assert plain == {"rounds": 0, "messages": 1, "bytes": 10, "steps": {"session": step}}
+    assert plain == dataclasses.asdict(meter.reading())
+    assert from_builtins(MeterReading, plain) == meter.reading()

@@ -14,7 +14,7 @@ from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 from tests.support.channels import PATIENCE, Address, Identities
-from tests.support.tls_peers import WELCOME, House, Serve, let_peers_in, serve_with, server
+from tests.support.tls_peers import GREETING, AcceptingParty, Serve, connect_real_peers, serve_with, server
 
 PROXY_0, PROXY_1, HELPER = Role
 
@@ -78,7 +78,7 @@ def test_an_address_where_nobody_listens_is_named(identities: Identities) -> Non
 
 
 def test_who_is_refused_learns_why(
-    house: House,
+    accepting: AcceptingParty,
     serve: Serve,
     identities: Identities,
     foreign: Identities,
@@ -88,7 +88,7 @@ def test_who_is_refused_learns_why(
         foreign[HELPER], authorities=identities[HELPER].authorities, pins=identities[HELPER].pins
     )
     addresses: dict[Server, Address] = {
-        PROXY_0: house.address,
+        PROXY_0: accepting.address,
         PROXY_1: serve(serve_with(server(identities[PROXY_1]))),
     }
     with (
@@ -97,4 +97,4 @@ def test_who_is_refused_learns_why(
         pytest.raises(PeerMisbehavedError, match=r"proxy 0 broke the TLS connection: .*UNKNOWN_CA"),
     ):
         Channel(transport).receive(PROXY_0, 1)
-    assert let_peers_in(house, identities) == WELCOME
+    assert connect_real_peers(accepting, identities) == GREETING

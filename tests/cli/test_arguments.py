@@ -29,9 +29,13 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
         (["--metrics", "auroc,aupr,auroc"], "the metric 'auroc' is asked for more than once"),
         (["--metrics", ","], "no metric asked for; there are: auroc, auroc_no_ties, aupr, ap"),
         (["--protocol", "quick"], "Invalid value for '--protocol': 'quick' is not one of 'fast', 'paper'"),
-        (["--delta", "3"], "delta applies to the protocol 'paper' only"),
-        (["--key-bits", "16"], "Invalid value for '--key-bits': '16' is not one of '32', '64'"),
-        (["--protocol", "paper", "--key-bits", "32"], "the key width is for the protocol 'fast'"),
+        (["--delta", "3"], "delta applies to the protocol 'paper' only; leave it out"),
+        (["--key-bits", "16"], "key_bits: keys have 32 or 64 bits, not 16"),
+        (["--key-bits", "wide"], "Invalid value for '--key-bits': 'wide' is not a valid integer"),
+        (
+            ["--protocol", "paper", "--key-bits", "32"],
+            "key_bits applies to the protocol 'fast' only; leave it out",
+        ),
         (["--key-bits", "32"], "row 2, column 'score': the score is not a float32"),
         (
             ["--transport", "pigeon"],

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.owner import Prepared, Samples, prepare
+from ppaurora.data import Samples
+from ppaurora.protocols import Fast, Prepared, Protocol
 from tests.support.bad_files import BAD_FILES
 from tests.support.bad_input import GOOD_FILE, ONLY_PAPER, PLANTED_DIGITS, BadFile, by_protocol
 from tests.support.command_line import FAST, PAPER, RUN, CommandLine, Finished, check_refused, table, written
@@ -17,15 +18,15 @@ from tests.support.oracles import exact_auroc
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
 def test_a_bad_file_gets_a_message_that_names_the_place(
-    case: BadFile, protocol: str, command: CommandLine, tmp_path: Path
+    case: BadFile, protocol: Protocol, command: CommandLine, tmp_path: Path
 ) -> None:
     columns = {"score": "score", "label": "label", **case.options}
     good = GOOD_FILE.replace(b"score", columns["score"].encode()).replace(b"label", columns["label"].encode())
     if "pos_label" in columns:
         good = b"score,label\n0.5," + columns["pos_label"].encode() + b"\n"
     first, bad = written(tmp_path, "good.csv", good), written(tmp_path, "bad ward.csv", case.content)
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in columns.items()]
-    options += [f"--protocol={protocol}", f"--key-bits={case.key_bits}"]
+    settings = {**columns, "protocol": protocol.name, **protocol.settings()}
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     finished = command("evaluate", first, bad, *options, *FAST, "--format", "json")
     place = f"ppaurora: {bad}"
     place += "" if case.row is None else f", row {case.row}"
@@ -54,13 +55,15 @@ def test_fast_takes_what_only_paper_refuses(case: BadFile, command: CommandLine,
 def test_a_list_that_was_sent_unsorted_is_named(
     command: CommandLine, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def forget_to_sort(samples: Samples, protocol: str, key_bits: int) -> Prepared:
-        prepared = prepare(samples, protocol, key_bits)
+    prepare = Fast.prepare
+
+    def forget_to_sort(protocol: Fast, samples: Samples) -> Prepared:
+        prepared = prepare(protocol, samples)
         if samples.source != str(files[1]):
             return prepared
         return Prepared(prepared.keys[::-1].copy(), prepared.labels[::-1].copy())
 
-    monkeypatch.setattr("ppaurora.evaluation.prepare", forget_to_sort)
+    monkeypatch.setattr(Fast, "prepare", forget_to_sort)
     finished = command("evaluate", *files, *FAST)
     check_refused(finished, f"ppaurora: {files[1]}: the list that was sent is not sorted; there is no result")
 

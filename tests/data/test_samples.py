@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ppaurora.data import check_samples
 from ppaurora.errors import DataError, InputError
-from ppaurora.owner import check_samples, prepare, split
+from ppaurora.protocols import Protocol
 from tests.support.bad_arrays import BAD_ARRAYS
 from tests.support.bad_input import BadArrays, by_protocol
-from tests.support.owners import LABELS, SCORES, LikeAPandasSeries
+from tests.support.owners import LABELS, SCORES, LikeAPandasSeries, each_split
 
 LONGDOUBLE_IS_WIDER = np.finfo(np.longdouble).nmant > 52
 
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
-def test_bad_arrays_are_refused_and_the_place_is_named(case: BadArrays, protocol: str) -> None:
+def test_bad_arrays_are_refused_and_the_place_is_named(case: BadArrays, protocol: Protocol) -> None:
     with pytest.raises(DataError) as caught:
-        prepare(check_samples("owner 7", case.y_true, case.y_score, case.pos_label), protocol, case.key_bits)
+        protocol.prepare(check_samples("owner 7", case.y_true, case.y_score, case.pos_label))
     error = caught.value
     assert (error.source, error.row, error.column) == ("owner 7", case.row, case.column)
     assert case.says in str(error)
@@ -128,10 +129,10 @@ def test_the_positive_label_must_be_a_value(pos_label: object) -> None:
         check_samples("owner 1", ["", "NA"], [0.5, 0.5], pos_label)
 
 
-@pytest.mark.parametrize("protocol", ["fast", "paper"])
-def test_what_the_caller_passed_stays_as_it_was(protocol: str) -> None:
+@each_split
+def test_what_the_caller_passed_stays_as_it_was(protocol: Protocol) -> None:
     y_true, y_score = np.array([1, 0, 1]), np.array([0.5, -0.0, 0.75])
     y_score.flags.writeable = False
-    split(prepare(check_samples("owner 1", y_true, y_score), protocol, 64), protocol, 64)
+    protocol.split(protocol.prepare(check_samples("owner 1", y_true, y_score)))
     assert y_true.tolist() == [1, 0, 1]
     assert np.signbit(y_score).tolist() == [False, True, False]

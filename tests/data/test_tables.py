@@ -7,18 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ppaurora.data import read_table
 from ppaurora.errors import DataError, InputError
-from ppaurora.owner import prepare, read_table
+from ppaurora.protocols import Fast, Paper, Protocol
 from tests.support.bad_files import BAD_FILES
 from tests.support.bad_input import GOOD_FILE, ONLY_PAPER, BadFile, by_protocol
 from tests.support.owners import LABELS, SCORES, written
 
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
-def test_a_bad_file_is_refused_and_the_place_is_named(case: BadFile, protocol: str, tmp_path: Path) -> None:
+def test_a_bad_file_is_refused_and_the_place_is_named(
+    case: BadFile, protocol: Protocol, tmp_path: Path
+) -> None:
     path = written(tmp_path, case.content)
     with pytest.raises(DataError) as caught:
-        prepare(read_table(path, **case.options), protocol, case.key_bits)
+        protocol.prepare(read_table(path, **case.options))
     error = caught.value
     assert (error.source, error.row, error.column) == (str(path), case.row, case.column)
     assert case.says in str(error)
@@ -69,15 +72,15 @@ def test_rows_are_the_lines_of_the_file_also_for_what_is_found_later(tmp_path: P
     samples = read_table(written(tmp_path, content))
     assert [samples.row_of(index) for index in range(3)] == [2, 6, 7]
     with pytest.raises(DataError, match=r"row 7, column 'score': the score is outside \[0, 1\]"):
-        prepare(samples, "paper", 64)
+        Paper().prepare(samples)
 
 
 def test_the_row_of_a_score_that_is_not_a_float32(tmp_path: Path) -> None:
     samples = read_table(written(tmp_path, b"\nrisk,label\n0.5,0\n\n0.1,1\n0.2,1\n"), score="risk")
     with pytest.raises(DataError) as caught:
-        prepare(samples, "fast", 32)
+        Fast(key_bits=32).prepare(samples)
     assert (caught.value.row, caught.value.column) == (5, "risk")
-    assert prepare(samples, "fast", 64).labels.tolist() == [0, 1, 1]
+    assert Fast(key_bits=64).prepare(samples).labels.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,7 @@ def test_the_row_of_a_score_that_is_not_a_float32(tmp_path: Path) -> None:
 )
 def test_fast_takes_any_finite_score_of_a_file(case: BadFile, tmp_path: Path) -> None:
     samples = read_table(written(tmp_path, case.content), **case.options)
-    assert len(prepare(samples, "fast", 64).keys) == len(samples) == 3
+    assert len(Fast(key_bits=64).prepare(samples).keys) == len(samples) == 3
 
 
 def test_columns_by_any_name(tmp_path: Path) -> None:

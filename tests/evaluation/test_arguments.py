@@ -10,9 +10,10 @@ import pytest
 
 import ppaurora
 from ppaurora import DataError, InputError, UndefinedResultError
+from ppaurora.protocols import Protocol
 from tests.support.bad_arrays import BAD_ARRAYS
 from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol
-from tests.support.evaluations import ALL_METRICS, GOOD, check_values, each_protocol
+from tests.support.evaluations import ALL_METRICS, GOOD, check_values
 from tests.support.oracles import exact_auroc
 from tests.support.owners import LikeAPandasSeries
 
@@ -32,7 +33,7 @@ def test_arrays_of_any_kind(y_true: Any, y_score: Any, pos_label: object) -> Non
     report = ppaurora.evaluate([(y_true, y_score), (y_true, y_score)], metrics=["auroc"], pos_label=pos_label)
     expected = exact_auroc([(1.0, 1), (0.0, 0), (0.0, 1)] * 2)
     assert report.auroc == expected == 0.75
-    assert report.key_bits == 32
+    assert report.parameters == {"key_bits": 32}
 
 
 def test_owners_and_metrics_may_be_any_iterable_and_delta_a_numpy_integer() -> None:
@@ -40,17 +41,19 @@ def test_owners_and_metrics_may_be_any_iterable_and_delta_a_numpy_integer() -> N
     metrics: Any = iter(["auroc"])
     delta: Any = np.int64(3)
     report = ppaurora.evaluate(owners, metrics=metrics, protocol="paper", delta=delta)
-    assert json.loads(report.to_json())["delta"] == 3
+    assert json.loads(report.to_json())["parameters"] == {"delta": 3}
     check_values(report, [GOOD, ([1, 0], [0.5, 0.5])])
 
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
-def test_bad_data_is_a_data_error_that_names_owner_row_and_column(case: BadArrays, protocol: str) -> None:
+def test_bad_data_is_a_data_error_that_names_owner_row_and_column(
+    case: BadArrays, protocol: Protocol
+) -> None:
     owners: list[Any] = [([0, 1], [0.5, 0.5]), (case.y_true, case.y_score)]
     if case.pos_label is not None:
         owners[0] = ([case.pos_label], [0.5])
     with pytest.raises(DataError) as caught:
-        ppaurora.evaluate(owners, pos_label=case.pos_label, protocol=protocol, key_bits=case.key_bits)
+        ppaurora.evaluate(owners, pos_label=case.pos_label, protocol=protocol.name, **protocol.settings())
     error = caught.value
     assert (error.source, error.row, error.column) == ("owner 2", case.row, case.column)
     assert case.says in str(error)
@@ -71,18 +74,20 @@ def test_delta_must_be_odd_and_positive(delta: Any) -> None:
         ppaurora.evaluate([GOOD, GOOD], protocol="paper", delta=delta)
 
 
-@pytest.mark.parametrize("delta", [3, 5])
+@pytest.mark.parametrize("delta", [1, 3, 5])
 def test_delta_is_for_paper(delta: int) -> None:
-    with pytest.raises(InputError, match="delta applies to the protocol 'paper' only"):
+    with pytest.raises(InputError, match=r"^delta applies to the protocol 'paper' only; leave it out$"):
         ppaurora.evaluate([GOOD, GOOD], delta=delta)
-    assert ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper", delta=delta).delta == delta
+    report = ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper", delta=delta)
+    assert report.parameters == {"delta": delta}
 
 
 @pytest.mark.parametrize("key_bits", [0, 16, 33, 128, -64, True, 64.0, "64", float("nan"), [32]])
-@each_protocol
-def test_keys_have_32_or_64_bits(key_bits: Any, protocol: str) -> None:
-    with pytest.raises(InputError, match=r"keys have 32 or 64 bits, not |the key width is for"):
-        ppaurora.evaluate([GOOD, GOOD], protocol=protocol, key_bits=key_bits)
+def test_keys_have_32_or_64_bits(key_bits: Any) -> None:
+    with pytest.raises(InputError, match=r"^key_bits: keys have 32 or 64 bits, not "):
+        ppaurora.evaluate([GOOD, GOOD], key_bits=key_bits)
+    with pytest.raises(InputError, match=r"^key_bits applies to the protocol 'fast' only; leave it out$"):
+        ppaurora.evaluate([GOOD, GOOD], protocol="paper", key_bits=key_bits)
 
 
 @pytest.mark.parametrize("owners", [[], [GOOD]])
@@ -124,6 +129,7 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"timeout": None}, "the timeout must be above 0"),
         ({"timeout": "60"}, "the timeout must be above 0"),
         ({"pos_label": ""}, "the positive label must be a value"),
+        ({"keybits": 64}, "keybits is no parameter of any protocol"),
     ],
 )
 def test_bad_arguments_are_input_errors(arguments: dict[str, Any], says: str) -> None:

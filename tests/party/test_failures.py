@@ -72,28 +72,28 @@ def say(**event: object) -> str:
     return f"echo '{json.dumps(event)}'"
 
 
-LISTENS = say(event="listening", port=1)
+ALIVE = say(event="alive")
 READS_ORDER = "read order"
 FALLS_SILENT = "exec sleep 60"
-BLAMES_HELPER = say(event="error", kind="PeerTimeoutError", peer="helper", message="helper sent nothing")
-BLAMES_ITSELF = say(event="error", kind="MisuseError", message="a bug")
+BLAMES_HELPER = say(event="failed", kind="PeerTimeoutError", message="helper sent nothing", peer="helper")
+BLAMES_ITSELF = say(event="failed", kind="MisuseError", message="a bug")
 IMPOSTORS = {
     "never speaks": ([FALLS_SILENT], PartyFailedError, "gave no sign of life for 1.5 seconds"),
-    "never reads": ([LISTENS, FALLS_SILENT], PartyFailedError, "gave no sign of life for 1.5 seconds"),
+    "never reads": ([ALIVE, FALLS_SILENT], PartyFailedError, "gave no sign of life for 1.5 seconds"),
     "ends at once": (["exit 3"], PartyFailedError, "ended with exit code 3 before it was done"),
     "ends later": (
-        [LISTENS, READS_ORDER, "exit 4"],
+        [ALIVE, READS_ORDER, "exit 4"],
         PartyFailedError,
         "ended with exit code 4 before it was done",
     ),
     "babbles": (["echo babble", FALLS_SILENT], PartyFailedError, "could no longer be understood"),
     "babbles later": (
-        [LISTENS, "echo babble", FALLS_SILENT],
+        [ALIVE, "echo babble", FALLS_SILENT],
         PartyFailedError,
         "could no longer be understood",
     ),
-    "blames a peer": ([LISTENS, BLAMES_HELPER, FALLS_SILENT], PeerTimeoutError, "^helper sent nothing$"),
-    "blames itself": ([LISTENS, BLAMES_ITSELF, FALLS_SILENT], MisuseError, "^(proxy .|helper): a bug$"),
+    "blames a peer": ([ALIVE, BLAMES_HELPER, FALLS_SILENT], PeerTimeoutError, "^helper sent nothing$"),
+    "blames itself": ([ALIVE, BLAMES_ITSELF, FALLS_SILENT], MisuseError, "^(proxy .|helper): a bug$"),
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.local import processes
+from ppaurora.local.processes import LocalProcesses
 from ppaurora.session import no_progress
 from tests.support.server_processes import (
     A_FEW_SECONDS,
@@ -99,16 +99,17 @@ def test_a_server_whose_input_ends_leaves_at_once(monkeypatch: pytest.MonkeyPatc
     class GoneError(Exception):
         pass
 
-    def go_away(parties: processes._Parties, *_: object) -> None:
-        for courier in parties._couriers:
-            courier.join()
-        for process in parties._processes.values():
-            assert process.stdin is not None
-            process.stdin.close()
-        codes.extend(process.wait(A_FEW_SECONDS) for process in parties._processes.values())
+    def go_away(servers: LocalProcesses, *_: object) -> None:
+        for held in servers._processes.values():
+            assert held._writer is not None
+            held._writer.join()
+        for held in servers._processes.values():
+            assert held._process.stdin is not None
+            held._process.stdin.close()
+        codes.extend(held._process.wait(A_FEW_SECONDS) for held in servers._processes.values())
         raise GoneError
 
-    monkeypatch.setattr(processes._Parties, "outcomes", go_away)
+    monkeypatch.setattr(LocalProcesses, "outcomes", go_away)
     with pytest.raises(GoneError):
         work_long(no_progress)
     left_with_driver, lost_a_peer = 75, 3

@@ -8,16 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from ppaurora.party.job import PROTOCOLS
 from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
 import ppaurora
-from ppaurora.local import processes
+from ppaurora.local.processes import LocalProcesses
+from ppaurora.protocols import protocols
+from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 from tests.support.server_processes import TITLES, owners, pooled, servers_of
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", protocols())
 def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: str) -> None:
     data = owners(30, 1, 25)
     report = ppaurora.evaluate(data, metrics=["auroc", "aupr"], protocol=protocol, transport="tls")
@@ -27,7 +28,7 @@ def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: str) ->
     assert report.metrics["aupr"] == pytest.approx(auc(recall, precision), abs=1e-7)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", protocols())
 def test_processes_and_threads_say_the_same_and_pay_the_same(protocol: str) -> None:
     data = owners(12, 9)
     in_threads = ppaurora.evaluate(data, protocol=protocol, transport="memory")
@@ -52,14 +53,14 @@ def test_progress_is_reported_while_it_runs() -> None:
 
 def test_the_servers_end_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Left alone, every server ends by itself and without an abort."""
-    codes: dict[Role, int] = {}
-    stop = processes._Parties.stop
+    codes: dict[Server, int] = {}
+    stop = LocalProcesses.stop
 
-    def wait_and_stop(parties: processes._Parties) -> None:
-        codes.update((role, process.wait(10)) for role, process in parties._processes.items())
-        stop(parties)
+    def wait_and_stop(servers: LocalProcesses) -> None:
+        codes.update((server, held._process.wait(10)) for server, held in servers._processes.items())
+        stop(servers)
 
-    monkeypatch.setattr(processes._Parties, "stop", wait_and_stop)
+    monkeypatch.setattr(LocalProcesses, "stop", wait_and_stop)
     ppaurora.evaluate(owners(3, 3), transport="tls")
     assert codes == dict.fromkeys(Role, 0)
 

@@ -23,7 +23,7 @@ def test_eight_owners_of_a_thousand() -> None:
     random = np.random.default_rng(8)
     owners = [(random.random(1000) < 0.4, random.normal(size=1000)) for _ in range(8)]
     report = ppaurora.evaluate(owners, metrics=("auroc", "aupr"))
-    assert report.key_bits == 64
+    assert report.parameters == {"key_bits": 64}
     assert report.cost.bytes <= 18e6
     assert report.cost.rounds <= 600
     assert sum(report.cost.rounds_by_step.values()) == report.cost.rounds

@@ -34,7 +34,7 @@ def test_keys_are_as_wide_as_the_data_needs_or_as_asked_for(
     owners = [([0, 1], scores[0]), ([1, 0], scores[1])]
     report = ppaurora.evaluate(owners, metrics=ALL_METRICS, key_bits=asked)
     check_values(report, owners)
-    assert json.loads(report.to_json())["key_bits"] == report.key_bits == got
+    assert json.loads(report.to_json())["parameters"] == report.parameters == {"key_bits": got}
 
 
 def test_narrow_keys_give_the_same_values_for_less() -> None:
@@ -52,8 +52,8 @@ def test_data_that_would_not_be_exact_is_refused() -> None:
 
 
 def test_paper_has_one_width() -> None:
-    for key_bits in (None, 64):
-        report = ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper", key_bits=key_bits)
-        assert (report.auroc, report.key_bits) == (1.0, 64)
-    with pytest.raises(InputError, match="the key width is for the protocol 'fast'"):
-        ppaurora.evaluate([GOOD, GOOD], protocol="paper", key_bits=32)
+    report = ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper")
+    assert (report.auroc, report.parameters) == (1.0, {"delta": 1})
+    for key_bits in (None, 32, 64):
+        with pytest.raises(InputError, match=r"^key_bits applies to the protocol 'fast' only; leave it out$"):
+            ppaurora.evaluate([GOOD, GOOD], protocol="paper", key_bits=key_bits)

@@ -7,17 +7,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ppaurora.party.job import Job
 
 import ppaurora
 from ppaurora.channel.memory import memory_transports
+from ppaurora.data import Samples
 from ppaurora.errors import UnsortedListError
 from ppaurora.local.threads import run_in_threads
-from ppaurora.owner import Prepared, Samples, combine, prepare, split
 from ppaurora.party.run import Outcome, take_part
+from ppaurora.protocols import Fast, Prepared
 from ppaurora.servers import Server
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.role import Role
+from ppaurora.terms import Job, Terms
 from tests.support.evaluations import GOOD, LARGEST, LARGEST_FLOAT32, pooled
 from tests.support.oracles import defined, exact_auroc
 
@@ -33,8 +34,12 @@ def run_on_lists(lists: Sequence[Sequence[int]], key_bits: int = 64) -> list[Res
 
 
 def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[ResultShare]:
-    job = Job(tuple(len(prepared.keys) for prepared in lists), ("auroc",), "fast", key_bits)
-    shares = [split(prepared, "fast", key_bits) for prepared in lists]
+    protocol = Fast(key_bits=key_bits)
+    job = Job(
+        terms=Terms(metrics=("auroc",), protocol=protocol),
+        sizes=tuple(len(prepared.keys) for prepared in lists),
+    )
+    shares = [protocol.split(prepared) for prepared in lists]
     transports = memory_transports(Role, 20)
 
     def party(role: Server) -> Outcome:
@@ -44,7 +49,8 @@ def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[Resul
 
     outcomes = run_in_threads(party, transports)
     assert [outcome.openings for outcome in outcomes] == [{}] * 3
-    return [outcome.result for outcome in outcomes if outcome.result is not None]
+    assert [len(outcome.parts) for outcome in outcomes] == [1, 1, 0]
+    return [part for outcome in outcomes for part in outcome.parts]
 
 
 def released(shares: Sequence[ResultShare]) -> list[list[int]]:
@@ -55,12 +61,12 @@ def released(shares: Sequence[ResultShare]) -> list[list[int]]:
 
 def encoded_key(score: float, key_bits: int) -> int:
     samples = Samples("owner", np.array([score]), np.array([1], dtype=np.uint8))
-    return int(prepare(samples, "fast", key_bits).keys[0])
+    return int(Fast(key_bits=key_bits).prepare(samples).keys[0])
 
 
 def auroc_of(shares: Sequence[ResultShare], owners: int) -> float:
     names = [f"owner {number}" for number in range(1, owners + 1)]
-    return combine(shares, ["auroc"], names)["auroc"]
+    return Fast().combine(shares, ["auroc"], names)["auroc"]
 
 
 HIGHEST = {bits: encoded_key(number, bits) for bits, number in ((32, LARGEST_FLOAT32), (64, LARGEST))}
@@ -138,13 +144,15 @@ def test_one_class_and_not_sorted() -> None:
 
 @pytest.mark.parametrize("transport", ["memory", "tls"])
 def test_an_owner_that_forgets_to_sort(transport: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(samples: Samples, protocol: str, key_bits: int) -> Prepared:
-        prepared = prepare(samples, protocol, key_bits)
+    prepare = Fast.prepare
+
+    def forget(protocol: Fast, samples: Samples) -> Prepared:
+        prepared = prepare(protocol, samples)
         if samples.source == "owner 2":
             return Prepared(prepared.keys[::-1].copy(), prepared.labels[::-1].copy())
         return prepared
 
-    monkeypatch.setattr("ppaurora.evaluation.prepare", forget)
+    monkeypatch.setattr(Fast, "prepare", forget)
     with pytest.raises(UnsortedListError, match="owner 2: the list that was sent is not sorted"):
         ppaurora.evaluate([GOOD, GOOD, GOOD], transport=transport, timeout=30)
     # Tied, it is sorted either way.

@@ -156,7 +156,7 @@ def test_paper_gives_the_pooled_values_and_so_does_fast(
     owners = random_owners(sum(sizes), sizes, different_scores)
     paper = ppaurora.evaluate(owners, metrics=("auroc", "aupr", "ap"), protocol="paper", delta=delta)
     check_values(paper, owners)
-    assert (paper.owners, paper.samples, paper.delta) == (len(sizes), sum(sizes), delta)
+    assert (paper.owners, paper.samples, paper.parameters) == (len(sizes), sum(sizes), {"delta": delta})
     fast = ppaurora.evaluate(owners, metrics=("auroc", "aupr", "ap"))
     check_values(fast, owners)
     assert (fast.owners, fast.samples, fast.protocol) == (len(sizes), sum(sizes), "fast")

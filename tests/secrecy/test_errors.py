@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import ppaurora
 from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.data import Samples, read_table
 from ppaurora.errors import (
     DataError,
     MisuseError,
@@ -19,7 +20,7 @@ from ppaurora.errors import (
     ProtocolError,
     UnsortedListError,
 )
-from ppaurora.owner import Prepared, Samples, combine, prepare, read_table
+from ppaurora.protocols import Fast, Paper, Prepared, Protocol
 from ppaurora.randomness import Stream, StreamFamily
 from ppaurora.servers import Server
 from ppaurora.session import Context
@@ -37,22 +38,22 @@ from tests.support.secrecy import KEY, LABELS, SCORES, everything_about, leaks, 
 
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
-def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: str, tmp_path: Path) -> None:
+def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: Protocol, tmp_path: Path) -> None:
     path = tmp_path / "ward.csv"
     path.write_bytes(case.content)
     with pytest.raises(DataError) as caught:
-        prepare(read_table(path, **case.options), protocol, case.key_bits)
+        protocol.prepare(read_table(path, **case.options))
     assert leaks(everything_about(caught.value), [PLANTED_DIGITS]) == []
 
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
-def test_no_error_about_arrays_quotes_them(case: BadArrays, protocol: str) -> None:
+def test_no_error_about_arrays_quotes_them(case: BadArrays, protocol: Protocol) -> None:
     with pytest.raises(DataError) as caught:
         ppaurora.evaluate(
             [(case.y_true, case.y_score)] * 2,
             pos_label=case.pos_label,
-            protocol=protocol,
-            key_bits=case.key_bits,
+            protocol=protocol.name,
+            **protocol.settings(),
         )
     assert leaks(everything_about(caught.value), [PLANTED_DIGITS, float(PLANTED)]) == []
 
@@ -95,12 +96,12 @@ MISUSES: dict[str, tuple[type[PpauroraError], Callable[[], object], list[object]
     "a stream opened twice": (MisuseError, open_twice, [KEY]),
     "result shares of two runs": (
         ProtocolError,
-        lambda: combine([planted_share(), ResultShare(OFFSET)], ["auroc"]),
+        lambda: Paper().combine([planted_share(), ResultShare(OFFSET)], ["auroc"], []),
         [planted_share().words, planted_share().words + OFFSET],
     ),
     "result shares too short": (
         ProtocolError,
-        lambda: combine([planted_share()], ["auroc"]),
+        lambda: Paper().combine([planted_share()], ["auroc"], []),
         [planted_share().words],
     ),
 }
@@ -141,12 +142,14 @@ def test_no_error_about_a_peer_quotes_its_message(suite: Callable[[Context], Sui
 def test_no_error_about_an_unsorted_list_quotes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     keys: list[NDArray[np.uint64]] = []
 
-    def without_sorting(samples: Samples, protocol: str, key_bits: int) -> Prepared:
-        prepared = prepare(samples, protocol, key_bits)
+    prepare = Fast.prepare
+
+    def without_sorting(protocol: Fast, samples: Samples) -> Prepared:
+        prepared = prepare(protocol, samples)
         keys.append(prepared.keys)
         return Prepared(prepared.keys[::-1].copy(), prepared.labels[::-1].copy())
 
-    monkeypatch.setattr("ppaurora.evaluation.prepare", without_sorting)
+    monkeypatch.setattr(Fast, "prepare", without_sorting)
     with pytest.raises(UnsortedListError) as caught:
         ppaurora.evaluate(owners_of_planted_values())
     assert str(caught.value).startswith("owner 1: the list that was sent is not sorted")

@@ -10,14 +10,19 @@ import pytest
 from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import Frame, FrameDecoder, Header
 from ppaurora.channel.memory import memory_transports
-from ppaurora.owner import Samples, check_samples, prepare, split
+from ppaurora.channel.meter import Meter
+from ppaurora.data import Samples, check_samples
+from ppaurora.messages.owners import ReleasedPart
+from ppaurora.messages.process import Finished
+from ppaurora.owner.outbox import Fingerprint
 from ppaurora.party.run import Outcome
+from ppaurora.protocols import Fast, Paper
 from ppaurora.randomness import Stream, StreamFamily
 from ppaurora.session import Context
 from ppaurora.session.agreement import PairKeys, SessionSecrets
 from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
 from ppaurora.sharing.planes import Planes
-from ppaurora.sharing.stages import AdditiveShare, PlanesShare, ResultShare
+from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.records import PlaneRecords
@@ -41,14 +46,11 @@ def midway_through(header: Header, payload: bytes) -> FrameDecoder:
 def things() -> dict[str, tuple[object, list[object]]]:
     """Everything that holds a secret, with the secrets it holds."""
     samples = check_samples("owner 1", LABELS, SCORES)
-    prepared, fast_prepared = prepare(samples, "paper", 64), prepare(samples, "fast", 64)
-    share, other_share = split(prepared, "paper", 64)
-    assert isinstance(share, AdditiveShare)
-    assert isinstance(other_share, AdditiveShare)
-    planes_share, other_planes_share = split(fast_prepared, "fast", 64)
-    assert isinstance(planes_share, PlanesShare)
-    assert isinstance(other_planes_share, PlanesShare)
-    words = Stream(KEY).words((5,))
+    paper, fast = Paper(), Fast()
+    prepared, fast_prepared = paper.prepare(samples), fast.prepare(samples)
+    share, other_share = paper.split(prepared)
+    planes_share, other_planes_share = fast.split(fast_prepared)
+    words = Stream(KEY).words((2, 5))
     ring = RingShare(Holder.PROXY_0, share.keys)
     bits = BitShare(Holder.PROXY_1, share.labels)
     components = Stream(OTHER_KEY).words((2, 65, 1))
@@ -56,6 +58,8 @@ def things() -> dict[str, tuple[object, list[object]]]:
     planes = Planes(Holder.PROXY_0, components, 64)
     helper_planes = Planes(Holder.HELPER, components[:1], 64)
     result = ResultShare(words)
+    reading = Meter().reading()
+    fingerprint = Fingerprint.of(samples, KEY)
     pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 16)
     context = Context(Channel(memory_transports(Role)[Role.PROXY_0]), pair_keys)
     raw = planes_share.to_bytes()
@@ -75,7 +79,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "AdditiveShare 1": (other_share, [other_share.keys, other_share.labels]),
         "PlanesShare 0": (planes_share, [planes_share.planes]),
         "PlanesShare 1": (other_planes_share, [other_planes_share.planes]),
-        "ResultShare": (result, [words]),
+        "ResultShare": (result, [words, result.to_bytes()]),
         "RingShare": (ring, [share.keys]),
         "RingShare computed": (ring * 2 + 1, [(share.keys * np.uint64(2))]),
         "BitShare": (bits, [share.labels]),
@@ -90,7 +94,18 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "Frame of a view": (Frame(header, memoryview(raw)), [raw]),
         "FrameDecoder": (midway_through(header, raw), [raw]),
         "Message": (Message(Role.PROXY_0, Role.PROXY_1, raw), [raw]),
-        "Outcome": (Outcome(result, (result,), 0.5, {}, {}, peak_bytes=0), [words]),
+        "Outcome": (Outcome((result,), 0.5, reading, {}, peak_bytes=0), [words, result.to_bytes()]),
+        "Finished": (
+            Finished(parts=(result,), seconds=0.5, meter=reading, openings={}, peak_bytes=0),
+            [words, result.to_bytes()],
+        ),
+        "ReleasedPart": (
+            ReleasedPart(
+                study="0" * 64, owner="north", attempt=1, protocol_version=2, submissions=(), part=result
+            ),
+            [words, result.to_bytes()],
+        ),
+        "Fingerprint": (fingerprint, [fingerprint.salt, fingerprint.digest]),
         "Stream": (stream, [KEY, drawn]),
         "Stream of its own": (Stream(OTHER_KEY, "own"), [OTHER_KEY]),
         "StreamFamily": (family, [KEY, drawn]),

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ppaurora.data import check_samples
 from ppaurora.errors import DataError
-from ppaurora.owner import check_samples, prepare, split
-from ppaurora.sharing.stages import PlanesShare
+from ppaurora.protocols import Fast, Paper
 from tests.support.bad_input import PLANTED
 from tests.support.secrecy import KEY, LABELS, SCORES, WAYS_TO_SHOW, everything_about, leaks
 
@@ -79,14 +79,13 @@ def test_the_search_reads_tracebacks() -> None:
 def test_prepared_data_is_what_the_search_looks_for() -> None:
     """The planted values are those that the package would hold."""
     samples = check_samples("owner 1", LABELS, SCORES)
-    prepared = prepare(samples, "paper", 64)
+    prepared = Paper().prepare(samples)
     assert set(prepared.keys.tolist()) == set(SCORES.view(np.uint64).tolist())
     assert leaks(str(prepared.keys), [SCORES])
     assert leaks(str(prepared.labels), [prepared.labels])
-    fast = prepare(samples, "fast", 64)
+    fast = Fast().prepare(samples)
     assert leaks(str(fast.keys), [fast.keys])
-    for share in split(fast, "fast", 64):
-        assert isinstance(share, PlanesShare)
+    for share in Fast().split(fast):
         assert leaks(str(share.planes), [share.planes])
         assert leaks(str(share.planes), [share.to_bytes()])
         assert leaks(str(share.to_bytes()), [share.to_bytes()])

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from ppaurora.party.job import Job
 
-from ppaurora.owner import prepare, split
+from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.sharing.stages import AdditiveShare, PlanesShare
 from tests.support.owners import each_split, samples_of, varied_data
 
 
 def test_an_additive_share_survives_the_wire() -> None:
-    share, _ = split(prepare(samples_of([0.5, 0.25, 0.75], [1, 0, 0]), "paper", 64), "paper", 64)
-    assert isinstance(share, AdditiveShare)
+    paper = Paper()
+    share, _ = paper.split(paper.prepare(samples_of([0.5, 0.25, 0.75], [1, 0, 0])))
     raw = share.to_bytes()
     assert len(raw) == AdditiveShare.wire_bytes(3) == 25
     back = AdditiveShare.from_bytes(raw, 3)
@@ -23,8 +22,7 @@ def test_an_additive_share_survives_the_wire() -> None:
 @pytest.mark.parametrize("key_bits", [32, 64])
 @pytest.mark.parametrize("size", [1, 63, 64, 65, 200])
 def test_a_planes_share_survives_the_wire(size: int, key_bits: int) -> None:
-    for share in split(varied_data(size, key_bits), "fast", key_bits):
-        assert isinstance(share, PlanesShare)
+    for share in Fast(key_bits=key_bits).split(varied_data(size, key_bits)):
         raw = share.to_bytes()
         # Plane after plane, eight bytes to a word, the lowest first.
         assert raw == b"".join(int(word).to_bytes(8, "little") for word in share.planes.reshape(-1))
@@ -35,12 +33,11 @@ def test_a_planes_share_survives_the_wire(size: int, key_bits: int) -> None:
 
 
 @each_split
-def test_a_server_reads_what_an_owner_writes(protocol: str, key_bits: int) -> None:
-    job = Job((65, 3), ("auroc",), protocol, key_bits)
-    prepared = prepare(samples_of([k / 128 for k in range(65)], [1] * 65), protocol, key_bits)
-    for share in split(prepared, protocol, key_bits):
+def test_a_server_reads_what_an_owner_writes(protocol: Protocol) -> None:
+    prepared = protocol.prepare(samples_of([k / 128 for k in range(65)], [1] * 65))
+    for share in protocol.split(prepared):
         raw = share.to_bytes()
-        assert len(raw) == job.input_bytes(65)
-        back = job.read_input(raw, 65)
+        assert len(raw) == protocol.input_bytes(65)
+        back = protocol.read_input(raw, 65)
         assert type(back) is type(share)
         assert back.to_bytes() == raw

@@ -14,14 +14,14 @@ from ppaurora.certificates import Authority, days_left, pin_of_pem
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
 from ppaurora.study.kit import NodeKit, OwnerKit, read_kit
-from ppaurora.study.manifest import Manifest, kit_name
+from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision, renew
 from ppaurora.suites.role import Role
 
 
 def test_every_participant_gets_a_kit_with_its_own_key(kits: Path) -> None:
-    names = [*(kit_name(role) for role in Role), "hospital-a", "hospital-b", "hospital-c"]
+    names = [*(role.file_name for role in Role), "hospital-a", "hospital-b", "hospital-c"]
     manifest = Manifest.read(kits / "sepsis-2026.json")
     for name in names:
         kit = read_kit(kits / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from ppaurora.certificates import describe_certificates
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
+from ppaurora.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
@@ -43,21 +45,34 @@ def test_everything_a_person_agrees_to_is_shown(kits: Path) -> None:
     """No value of the manifest may be missing from what is shown; authorities appear by their digests."""
     manifest = Manifest.read(kits / "sepsis-2026.json")
     shown = "\n".join(f"{name} {value}" for name, value in manifest.describe())
-    content = manifest.model_dump()
+    content = to_builtins(manifest)
     authorities = content.pop("authorities")
-    content.pop("delta")  # 1: shown where it is not
     for said in [manifest.hash, *values_of(content), *describe_certificates(authorities)]:
         assert said in shown, said
 
 
-def test_what_a_protocol_opens_is_shown(plan: Path, tmp_path: Path) -> None:
-    for number, (more, said) in enumerate({"": "nothing", "delta = 3\n": "comparisons of scores"}.items()):
-        protocol = "paper" if more else "fast"
-        plan.write_text(SAMPLE.replace('protocol = "fast"', f'protocol = "{protocol}"\n{more}'))
-        manifest = provision(plan, tmp_path / f"kits-{number}")
-        assert said in dict(manifest.describe())["opened to servers"]
-    plan.write_text(SAMPLE.replace('protocol = "fast"', 'protocol = "paper"'))
-    assert "disguise" in dict(provision(plan, tmp_path / "kits-9").describe())["opened to servers"]
+FAST = 'name = "fast"\nkey_bits = 64'
+LEARNT = {
+    FAST: {"each proxy": "^nothing$", "the helper": "^nothing$"},
+    'name = "paper"': {"each proxy": "^nothing$", "the helper": "disguise$"},
+    'name = "paper"\ndelta = 3': {
+        "each proxy": "comparisons of scores",
+        "the helper": "disguise; how many records the merge took from which list$",
+    },
+}
+
+
+@pytest.mark.parametrize("protocol", LEARNT)
+def test_what_every_party_learns_is_shown(protocol: str, plan: Path, tmp_path: Path) -> None:
+    assert SAMPLE.count(FAST) == 1
+    plan.write_text(SAMPLE.replace(FAST, protocol))
+    manifest = provision(plan, tmp_path / "kits")
+    shown = dict(manifest.describe())
+    learnt = {name.removeprefix("learnt by "): said for name, said in shown.items() if "learnt by" in name}
+    assert learnt == manifest.protocol.discloses()
+    for party, said in LEARNT[protocol].items():
+        assert re.search(said, learnt[party]), party
+    assert "the metrics" in learnt["the owners"]
 
 
 @pytest.mark.parametrize("name", ["proxy-1", "hospital-b"])

@@ -31,7 +31,11 @@ def test_more_samples_than_the_arithmetic_holds_are_refused(plan: Path, tmp_path
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("key_bits = 64", "key_bit = 64", r"key_bit: there is no such setting; did you mean 'key_bits'\?"),
+        (
+            "key_bits = 64",
+            "key_bit = 64",
+            r"protocol: key_bit: there is no such setting; did you mean 'key_bits'\?",
+        ),
         ("attempts = 5", "atempts = 5", r"limits.atempts: .* did you mean 'attempts'\?"),
         (
             'nodes_address = "helper.example.com:8444"',
@@ -42,13 +46,16 @@ def test_more_samples_than_the_arithmetic_holds_are_refused(plan: Path, tmp_path
         ("[owners.hospital-a]", "[owners.Hospital_A]", "owners.Hospital_A"),
         ("[owners.hospital-a]", "[owners.helper]", "may not be called like a node"),
         ('"auroc", "aupr"', '"auroc", "auprc"', "unknown metric 'auprc'"),
-        ("key_bits = 64", "key_bits = 48", "key_bits"),
+        ("key_bits = 64", "key_bits = 48", "protocol: key_bits: keys have 32 or 64 bits, not 48"),
+        ("key_bits = 64", 'key_bits = "64"', "protocol: key_bits: expected int, got str"),
+        ('name = "fast"\nkey_bits = 64', 'name = "quick"', "protocol: unknown protocol 'quick'; there are:"),
+        ('[protocol]\nname = "fast"\nkey_bits = 64', 'protocol = "fast"', "protocol: a protocol is a table"),
         ('"proxy0.example.org:8444"', '"proxy0.example.org"', "an address is a host and a port"),
         ("[nodes.helper]", "[nodes.helpr]", "nodes"),
         ('"proxy1.example.net:8444"', '"proxy1.example.net:8443"', "two addresses are the same"),
         ("key_bits = 64", "key_bits = ", "is not TOML"),
         ("retention_days = 30", "retention_days = 0", "release.retention_days"),
-        ('protocol = "fast"', 'protocol = "fast"\ndelta = 3', "delta"),
+        ('name = "fast"', 'name = "fast"\ndelta = 3', "protocol: delta: "),
     ],
 )
 def test_a_wrong_plan_is_refused_with_its_place(

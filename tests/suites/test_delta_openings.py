@@ -171,7 +171,7 @@ def test_the_helper_gets_no_more_than_in_a_comparison_that_is_not_opened() -> No
 def test_a_helper_that_lags_holds_nobody_up_for_good() -> None:
     lists = random_owners(15, 12)
 
-    def lagging(suite: Any, records: list[Any]) -> list[Any]:
+    def lagging(suite: Any, records: Sequence[Any]) -> list[Any]:
         if suite.holder is Holder.HELPER:
             tell = suite.tell_helper
 

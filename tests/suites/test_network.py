@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ppaurora.algorithms.merge import Exchange
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.sharing import BitShare, Holder, RingShare
 from ppaurora.sharing.planes import Planes, slice_numbers, unpack_lanes
@@ -136,6 +137,7 @@ def merged_on_planes(first: list[int], second: list[int]) -> list[int]:
             request = merge.send(answer)
         except StopIteration as stop:
             return numbers_of(stop.value)
+        assert isinstance(request, Exchange)
         assert isinstance(request.left, PlaneRecords)
         assert isinstance(request.right, PlaneRecords)
         answer = exchanged(request.left, request.right)

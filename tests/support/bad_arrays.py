@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.bad_input import ONLY_FAST, ONLY_PAPER, PLANTED, BadArrays
+from tests.support.bad_input import ONLY_FAST_32, ONLY_PAPER, PLANTED, BadArrays
 
 _PLANTED = float(PLANTED)
 BAD_ARRAYS = [
@@ -45,8 +45,7 @@ BAD_ARRAYS = [
             2,
             "y_score",
             "not a float32, as keys of 32 bits need (use keys of 64 bits)",
-            protocols=ONLY_FAST,
-            key_bits=32,
+            protocols=ONLY_FAST_32,
         )
         for name, score in (
             ("float64", _PLANTED),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.bad_input import GOOD_FILE, ONLY_FAST, ONLY_PAPER, PLANTED, PLANTED_DIGITS, BadFile
+from tests.support.bad_input import GOOD_FILE, ONLY_FAST_32, ONLY_PAPER, PLANTED, PLANTED_DIGITS, BadFile
 
 
 def _table(*rows: str, header: str = "patient,score,label", end: str = "\n") -> bytes:
@@ -37,15 +37,13 @@ BAD_FILES = [
         "float64 for keys of 32 bits",
         PLANTED,
         "not a float32, as keys of 32 bits need (use keys of 64 bits)",
-        protocols=ONLY_FAST,
-        key_bits=32,
+        protocols=ONLY_FAST_32,
     ),
     _bad_score(
         "beyond float32",
         f"-{PLANTED_DIGITS}e30",
         "not a float32",
-        protocols=ONLY_FAST,
-        key_bits=32,
+        protocols=ONLY_FAST_32,
     ),
     _bad_score("no score", "", "the score is missing (fill it in"),
     _bad_score("blank score", "  ", "the score is missing"),

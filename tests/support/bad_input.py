@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-PROTOCOLS = ("fast", "paper")
-ONLY_FAST = ("fast",)
-ONLY_PAPER = ("paper",)
+from ppaurora.protocols import Fast, Paper, Protocol
+
+BOTH: tuple[Protocol, ...] = (Fast(key_bits=64), Paper())
+ONLY_FAST_32: tuple[Protocol, ...] = (Fast(key_bits=32),)
+ONLY_PAPER: tuple[Protocol, ...] = (Paper(),)
 PLANTED_DIGITS = "7391826450917"
 PLANTED = f"0.{PLANTED_DIGITS}"
 GOOD_FILE = b"patient,score,label\na,0.25,0\nb,0.75,1\n"
@@ -29,8 +31,7 @@ class BadFile:
     column: str | None
     says: str
     options: dict[str, str] = field(default_factory=dict)
-    protocols: tuple[str, ...] = PROTOCOLS
-    key_bits: int = 64
+    protocols: tuple[Protocol, ...] = BOTH
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,13 @@ class BadArrays:
     column: str | None
     says: str
     pos_label: object = None
-    protocols: tuple[str, ...] = PROTOCOLS
-    key_bits: int = 64
+    protocols: tuple[Protocol, ...] = BOTH
 
 
 def by_protocol(cases: Sequence[BadFile | BadArrays]) -> list[Any]:
     """Parameters (case, protocol): every case under every protocol that must refuse it."""
     return [
-        pytest.param(case, protocol, id=f"{case.name}-{protocol}")
+        pytest.param(case, protocol, id=f"{case.name}-{protocol.name}")
         for case in cases
         for protocol in case.protocols
     ]

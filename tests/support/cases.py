@@ -16,6 +16,7 @@ from ppaurora.algorithms.order import count_ascents
 from ppaurora.metrics.result import areas
 from ppaurora.servers import Server
 from ppaurora.sharing import BitShare, Holder, RingShare
+from ppaurora.sharing.stages import PlanesShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import Records, Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
@@ -131,7 +132,7 @@ def on_planes(
 
 def xor_shared(
     keys: NDArray[np.uint64], labels: NDArray[np.bool_], key_bits: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+) -> tuple[PlanesShare, PlanesShare]:
     """Planes, made bit by bit, and split by random words."""
     words = -(-len(keys) // 64)
     planes = np.zeros((key_bits + 1, words), dtype=np.uint64)
@@ -139,4 +140,4 @@ def xor_shared(
         bits = [*(key >> (key_bits - 1 - plane) & 1 for plane in range(key_bits)), int(label)]
         planes[:, lane // 64] |= np.array([bit << (lane % 64) for bit in bits], dtype=np.uint64)
     pad = np.random.default_rng().integers(0, 1 << 64, planes.shape, dtype=np.uint64)
-    return pad, planes ^ pad
+    return PlanesShare(pad, len(keys)), PlanesShare(planes ^ pad, len(keys))

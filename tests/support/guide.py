@@ -195,7 +195,8 @@ class Walk:
             shutil.copy(self.folder / "coordinator/kits-2/sepsis-2027.json", self.folder / name)
 
     def wait_for_the_stop(self) -> None:
-        self.wait(lambda: 'ppaurora_studies{state="stopped"} 1.0' in self.get("proxy-0", "/metrics"))
+        stopped = 'ppaurora_studies{state="stopped"} 1.0'
+        self.wait(lambda: all(stopped in self.get(name, "/metrics") for name in NODES))
 
     def send_the_certificate(self) -> None:
         shutil.copy(self.folder / "coordinator/kits-2/hospital-a/certificate.pem", self.folder / "hospital-a")

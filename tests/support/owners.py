@@ -10,13 +10,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ppaurora.owner import Prepared, Samples, prepare
+from ppaurora.data import Samples
+from ppaurora.protocols import Fast, Paper, Prepared, Protocol
 
 SCORES = [0.25, 0.75, 0.5]
 LABELS = [0, 1, 1]
 
-SPLITS = {"fast, 64 bits": ("fast", 64), "fast, 32 bits": ("fast", 32), "paper": ("paper", 64)}
-each_split = pytest.mark.parametrize(("protocol", "key_bits"), SPLITS.values(), ids=SPLITS.keys())
+SPLITS: dict[str, Protocol] = {
+    "fast, 64 bits": Fast(key_bits=64),
+    "fast, 32 bits": Fast(key_bits=32),
+    "paper": Paper(),
+}
+each_split = pytest.mark.parametrize("protocol", SPLITS.values(), ids=SPLITS.keys())
 
 
 class LikeAPandasSeries:
@@ -52,4 +57,5 @@ def varied_data(size: int, key_bits: int) -> Prepared:
     scores = random.standard_normal(size).astype(np.float32) * random.choice([1e-30, 1, 1e30], size)
     scores[: size // 3] = scores[0]
     exact = scores.astype(np.float32).astype(np.float64) if key_bits == 32 else scores
-    return prepare(samples_of(exact.tolist(), random.integers(0, 2, size).tolist()), "fast", key_bits)
+    samples = samples_of(exact.tolist(), random.integers(0, 2, size).tolist())
+    return Fast(key_bits=key_bits).prepare(samples)

@@ -16,17 +16,17 @@ from ppaurora.suites.role import Role
 from tests.support.channels import PATIENCE, Address, Identities, side_by_side
 
 PROXY_0, PROXY_1, HELPER = Role
-WELCOME = b"welcome"
+GREETING = b"greeting"
 Conversation = Callable[[socket.socket], None]
 Serve = Callable[[Conversation], Address]
 
 
 @dataclass
-class House:
-    """Proxy 0, waiting for both of its peers. Once they are there, it says `WELCOME` to proxy 1."""
+class AcceptingParty:
+    """Proxy 0, waiting for both of its peers. Once they are there, it says `GREETING` to proxy 1."""
 
     address: Address
-    owner: Future[TlsTransport]
+    transport: Future[TlsTransport]
 
 
 def client(
@@ -43,36 +43,36 @@ def client(
 
 
 @contextmanager
-def visit(address: Address, context: ssl.SSLContext) -> Iterator[ssl.SSLSocket]:
+def connected(address: Address, context: ssl.SSLContext) -> Iterator[ssl.SSLSocket]:
     with socket.create_connection(address, timeout=PATIENCE) as raw, context.wrap_socket(raw) as sock:
         yield sock
 
 
-def knock(address: Address, context: ssl.SSLContext) -> bytes:
-    """What the house answers: a frame, nothing, or the reason why it refuses.
+def answer_to(address: Address, context: ssl.SSLContext) -> bytes:
+    """What the accepting party answers: a frame, nothing, or the reason why it refuses.
 
     A refusal shows when the client reads: in TLS 1.3 its own handshake ends before the server has
     seen its certificate.
     """
     try:
-        with visit(address, context) as sock:
+        with connected(address, context) as sock:
             return sock.recv(1000)
     except ssl.SSLError as error:
         return error.reason.encode()
 
 
-def let_peers_in(house: House, identities: Identities) -> bytes:
+def connect_real_peers(accepting: AcceptingParty, identities: Identities) -> bytes:
     """The real peers join; what proxy 0 says to proxy 1."""
-    doors = {PROXY_1: listen(), HELPER: listen()}
-    addresses: dict[Server, Address] = {PROXY_0: house.address, PROXY_1: doors[PROXY_1].getsockname()}
+    listeners = {PROXY_1: listen(), HELPER: listen()}
+    addresses: dict[Server, Address] = {PROXY_0: accepting.address, PROXY_1: listeners[PROXY_1].getsockname()}
 
     def join(role: Role) -> TlsTransport:
-        with doors[role] as listener:
+        with listeners[role] as listener:
             return connect_parties(role, identities[role], listener, addresses, PATIENCE)
 
     proxy_1, helper = side_by_side(lambda: join(PROXY_1), lambda: join(HELPER))
     with closing(proxy_1), closing(helper):
-        return bytes(Channel(proxy_1).receive(PROXY_0, len(WELCOME)))
+        return bytes(Channel(proxy_1).receive(PROXY_0, len(GREETING)))
 
 
 def server(identity: Identity, newest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> ssl.SSLContext:

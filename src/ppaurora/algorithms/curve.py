@@ -38,11 +38,18 @@ class Curve:
         self.fp = self.positions - self.tp
         self.positives = self.labels.sum()
         self.class_product = suite.mul(self.positives, self.size - self.positives)
+        self._keys = records.keys
+        self._ends: RingShare | None = None
         self._precision: RingShare | None = None
-        if at_ends:
-            with suite.step("ties"):
-                self.ends = ends_of_tie_groups(suite, records.keys)
-            self._previous = self._at_previous_ends(at_ends)
+        self._previous = self._at_previous_ends(at_ends) if at_ends else {}
+
+    @property
+    def ends(self) -> RingShare:
+        """1 where a tie group ends, else 0."""
+        if self._ends is None:
+            with self.suite.step("ties"):
+                self._ends = ends_of_tie_groups(self.suite, self._keys)
+        return self._ends
 
     @property
     def precision(self) -> RingShare:

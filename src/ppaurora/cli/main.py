@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import click
 
-import ppaurora
 from ppaurora.errors import MisuseError, PpauroraError
+from ppaurora.version import __version__
 
 EXIT_INTERRUPTED = 130
 
@@ -45,7 +45,7 @@ class _LazyGroup(click.Group):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(ppaurora.__version__, prog_name="ppaurora")
+@click.version_option(__version__, prog_name="ppaurora")
 def cli() -> None:
     """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
-from ppaurora.cli.study import FOLDER
+from ppaurora.cli.options import FOLDER, format_option
 from ppaurora.errors import InputError
-from ppaurora.node.store import Store, describe_progress
+from ppaurora.messages.owners import StudyState
+from ppaurora.models import to_builtins
+from ppaurora.node.status import study_status
+from ppaurora.node.store import Store
 from ppaurora.study.kit import NodeKit
-from ppaurora.suites.role import Role
 from ppaurora.text import printable
 
 
@@ -30,27 +32,22 @@ def serve_command(kit: Path) -> None:
 
 @click.command("studies")
 @click.argument("kit", type=FOLDER)
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def studies_command(kit: Path, output: str) -> None:
     """The studies that the node of KIT has accepted, and how far each is. The node may be running."""
-    with Store(NodeKit.read(kit).data) as store:
-        found = [
-            {**describe_progress(study, store.submissions(study)), "attempt": store.last_attempt(study.hash)}
-            for study in store.studies()
-        ]
+    own = NodeKit.read(kit)
+    with Store(own.data) as store:
+        found = [study_status(own, store, study) for study in store.studies()]
     if output == "json":
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(to_builtins(found), indent=2))
         return
     for one in found:
-        waiting = (
-            f", waiting for {', '.join(one['missing'])}"
-            if one["state"] == "collecting" and one["missing"]
-            else ""
-        )
-        click.echo(f"{one['name']}: {one['state']}{waiting}; attempts: {one['attempt']}")
-        click.echo(f"    {one['study']}")
-        if one["note"]:
-            click.echo(f"    {printable(one['note'])}")
+        awaited = one.missing if one.state == StudyState.COLLECTING else ()
+        waiting = f", waiting for {', '.join(awaited)}" if awaited else ""
+        click.echo(f"{one.name}: {one.state}{waiting}; attempts: {one.attempt}")
+        click.echo(f"    {one.study}")
+        if one.note:
+            click.echo(f"    {printable(one.note)}")
     if not found:
         click.echo("no study was accepted yet: ppaurora accept")
 
@@ -59,16 +56,13 @@ def studies_command(kit: Path, output: str) -> None:
 @click.argument("kit", type=FOLDER)
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
-    """Let a stopped STUDY go on, at proxy 0, which leads the attempts."""
-    own = NodeKit.read(kit)
-    if own.role is not Role.PROXY_0:
-        raise InputError(f"{kit}: is of {own.role.title}; only proxy 0 leads, so retry there")
-    with Store(own.data) as store:
+    """Let a STUDY that has stopped at this node go on here. Every operator decides for its own node."""
+    with Store(NodeKit.read(kit).data) as store:
         accepted = {known.manifest.study: known for known in store.studies()}
         if study in accepted:
             store.retry(accepted[study].hash)
             note = printable(accepted[study].note)
-            click.echo(f"{study} is tried again; it had stopped because: {note}")
+            click.echo(f"{study} goes on at this node; it had stopped because: {note}")
             return
     names = ", ".join(accepted) or "none"
     raise InputError(f"{kit}: has not accepted a study '{study}'; there are: {names}")

@@ -12,16 +12,17 @@ import tempfile
 import time
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ppaurora.channel.shaped import Network
 from ppaurora.channel.tls import listen
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
-from ppaurora.messages.process import AnyEvent, Failed, Finished, Order, Progressed
+from ppaurora.messages.process import AnyEvent, Event, Failed, Finished, Links, Order, Progressed
+from ppaurora.models import StrictModel
 from ppaurora.party.driver import ServerProcess, links_for
 from ppaurora.party.run import Outcome
-from ppaurora.protocols import Protocol
 from ppaurora.servers import Server
 from ppaurora.session import Progress
 from ppaurora.sharing.stages import InputShare
@@ -40,95 +41,93 @@ def run_in_processes(
 ) -> list[Outcome]:
     """One outcome per server, or the error that stopped the run."""
     protocol = job.terms.protocol
-    with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
-        identities = make_identities(Path(folder), protocol.servers)
-        processes = LocalProcesses(protocol)
-        try:
-            processes.start()
-            for server in protocol.servers:
-                order = Order(
-                    job=job,
-                    server=server.file_name,
-                    links=links_for(
-                        identities[server],
-                        processes.addresses,
-                        timeout,
-                        processes.entrances[server],
-                        passed=False,
-                    ),
-                    network=network,
+    processes = LocalProcesses(protocol.servers, protocol.process, timeout)
+    try:
+        processes.start()
+        for server in protocol.servers:
+            order = Order(job=job, server=server.file_name, links=processes.links(server), network=network)
+            processes.send(server, order, *(share.to_bytes() for share in inputs.get(server, ())))
+        return _outcomes(processes, protocol.leader, progress)
+    finally:
+        processes.stop()
+
+
+def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> list[Outcome]:
+    """Of every server; the leader's progress is passed on."""
+    outcomes: dict[Server, Outcome] = {}
+    while len(outcomes) < len(processes.servers):
+        server, event = processes.next_event(outcomes)
+        match event:
+            case Progressed() if server is leader:
+                progress(event.step, event.done, event.total)
+            case Finished():
+                outcomes[server] = Outcome(
+                    event.parts, event.seconds, event.meter, event.openings, event.peak_bytes
                 )
-                processes.order(server, order, inputs.get(server, ()))
-            return processes.outcomes(progress, timeout)
-        finally:
-            processes.stop()
+    return [outcomes[server] for server in processes.servers]
 
 
 class LocalProcesses:
-    """The server processes of one run, and what they say."""
+    """A process for every server, and what they say."""
 
-    def __init__(self, protocol: Protocol) -> None:
-        self._protocol = protocol
+    def __init__(self, servers: type[Server], module: str, timeout: float, events: Any = AnyEvent) -> None:
+        self.servers = servers
+        self._module = module
+        self._timeout = timeout
+        self._kinds = events
         self._processes: dict[Server, ServerProcess] = {}
-        self._events: queue.Queue[tuple[Server, AnyEvent | None]] = queue.Queue()
+        self._events: queue.Queue[tuple[Server, Event | None]] = queue.Queue()
         self._last_heard: dict[Server, float] = {}
-        self._patience = dict.fromkeys(protocol.servers, _SECONDS_TO_START)
-        self._listeners = {server: listen() for server in protocol.servers}
-        self.entrances = {server: listener.fileno() for server, listener in self._listeners.items()}
-        self.addresses = {
-            server: ("127.0.0.1", int(listener.getsockname()[1]))
-            for server, listener in self._listeners.items()
-        }
+        self._patience = dict.fromkeys(servers, max(timeout, _SECONDS_TO_START))
+        self._folder = tempfile.TemporaryDirectory(prefix="ppaurora-")
+        self._identities = make_identities(Path(self._folder.name), servers)
+        self._listeners = {server: listen() for server in servers}
 
     def start(self) -> None:
-        for server, entrance in self.entrances.items():
+        for server, listener in self._listeners.items():
             hear = functools.partial(self._hear, server)
-            self._processes[server] = ServerProcess(self._protocol.process, server.title, hear, entrance)
+            self._processes[server] = ServerProcess(
+                self._module, server.title, hear, listener.fileno(), self._kinds
+            )
             self._last_heard[server] = time.monotonic()
 
-    def _hear(self, server: Server, event: AnyEvent | None) -> None:
+    def _hear(self, server: Server, event: Event | None) -> None:
         self._events.put((server, event))
 
-    def order(self, server: Server, order: Order, shares: Sequence[InputShare]) -> None:
-        self._processes[server].order(order, [share.to_bytes() for share in shares])
+    def links(self, server: Server) -> Links:
+        """How a server finds the others here."""
+        addresses = {
+            peer: ("127.0.0.1", int(listener.getsockname()[1])) for peer, listener in self._listeners.items()
+        }
+        entrance = self._listeners[server].fileno()
+        return links_for(self._identities[server], addresses, self._timeout, entrance, passed=False)
 
-    def _next_event(self, heard_out: Container[Server], timeout: float) -> tuple[Server, AnyEvent | None]:
-        """What any server says next; all but those heard out must say something every `timeout` seconds.
+    def send(self, server: Server, message: StrictModel, *raw: bytes) -> None:
+        self._processes[server].send(message, *raw)
 
-        One that has not said anything yet may take longer, for it has to start.
+    def next_event(self, heard_out: Container[Server]) -> tuple[Server, Event | None]:
+        """What any server says next, or the error that it ended with, or that it fell silent.
+
+        All but those heard out must say something in time; one that has not said anything yet may take
+        longer, for it has to start. None: a server that was heard out has ended.
         """
 
         def deadline(server: Server) -> float:
-            return self._last_heard[server] + max(timeout, self._patience[server])
+            return self._last_heard[server] + self._patience[server]
 
         quietest = min((server for server in self._processes if server not in heard_out), key=deadline)
         try:
             server, event = self._events.get(timeout=max(deadline(quietest) - time.monotonic(), 0))
         except queue.Empty:
-            seconds = max(timeout, self._patience[quietest])
             raise PartyFailedError(
-                f"{quietest.title} gave no sign of life for {seconds:g} seconds; the run was stopped"
+                f"{quietest.title} gave no sign of life for {self._patience[quietest]:g} seconds; "
+                "the run was stopped"
             ) from None
         self._last_heard[server] = time.monotonic()
-        self._patience[server] = 0.0
+        self._patience[server] = self._timeout
+        if isinstance(event, Failed) or (event is None and server not in heard_out):
+            raise self._root_cause(self._processes[server].failure(event), server)
         return server, event
-
-    def outcomes(self, progress: Progress, timeout: float) -> list[Outcome]:
-        outcomes: dict[Server, Outcome] = {}
-        while len(outcomes) < len(self._processes):
-            server, event = self._next_event(outcomes, timeout)
-            match event:
-                case None if server in outcomes:
-                    pass
-                case None | Failed():
-                    raise self._root_cause(self._processes[server].failure(event), server)
-                case Progressed() if server is self._protocol.leader:
-                    progress(event.step, event.done, event.total)
-                case Finished():
-                    outcomes[server] = Outcome(
-                        event.parts, event.seconds, event.meter, event.openings, event.peak_bytes
-                    )
-        return [outcomes[server] for server in self._protocol.servers]
 
     def _root_cause(self, failure: PpauroraError, reporter: Server) -> BaseException:
         """Who lost a peer only echoes what happened there: hear the others before blaming anyone."""
@@ -144,10 +143,11 @@ class LocalProcesses:
         return root_cause(failures)
 
     def stop(self) -> None:
-        """No process is left behind, and no socket."""
+        """No process is left behind, no socket, and no folder with keys."""
         for process in self._processes.values():
             process.kill()
         for process in self._processes.values():
             process.close()
         for listener in self._listeners.values():
             listener.close()
+        self._folder.cleanup()

@@ -60,6 +60,8 @@ AnyQuestion = Hello | Ready | Begin | Outcome | Release | Stop
 
 
 class Verdict(StrEnum):
+    """An answer in a word."""
+
     HELLO = "hello"
     READY = "ready"
     NOT_YET = "not yet"  # submissions are missing there
@@ -72,7 +74,7 @@ class Verdict(StrEnum):
     FAILED = "failed"
     COMPUTED = "computed"
     RELEASED = "released"
-    STOPPED = "stopped"
+    STOPPED = "stopped"  # until its own operator retries
     UNKNOWN_STUDY = "unknown study"
     UNKNOWN_ATTEMPT = "unknown attempt"
     REFUSED = "refused"
@@ -80,6 +82,8 @@ class Verdict(StrEnum):
 
 
 class Answer(StrictModel):
+    """To any question."""
+
     answer: Verdict
     note: str = ""  # for people
     last: AttemptNumber = 0  # the last attempt that was begun there

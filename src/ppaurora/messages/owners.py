@@ -4,12 +4,14 @@
                                           -> Acknowledgement
     GET  /v2/studies/{hash}               -> StudyStatus
     GET  /v2/studies/{hash}/release       -> ReleasedPart
+    GET  /v2/openapi.json                 this, for machines
 
 Anything else is answered by a Refusal.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta
@@ -19,15 +21,17 @@ from ppaurora.models import StrictModel
 from ppaurora.sharing.stages import ResultShare
 
 PATH = f"/v{VERSION}/studies"
+DESCRIPTION_PATH = f"/v{VERSION}/openapi.json"
 OFFER_HEADER = "Ppaurora-Submission"
 
+# The length is said twice: "$" alone would let a line's end through.
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
 
 class Offer(StrictModel):
-    """What an owner is about to send: how many samples, and a commitment to every share."""
+    """What an owner is about to send: how many samples, and a commitment to every input server's share."""
 
-    samples: Annotated[int, Meta(ge=1)]
+    samples: int
     commitments: tuple[Digest, ...]
 
 
@@ -50,12 +54,22 @@ class Acknowledgement(StrictModel):
     server: str
 
 
+class StudyState(StrEnum):
+    """Of a study at one node."""
+
+    COLLECTING = "collecting"  # submissions are missing
+    RUNNING = "running"  # all are here; attempts are made
+    STOPPED = "stopped"  # too many attempts failed, or the nodes do not agree: a person has to look
+    RELEASED = "released"
+    EXPIRED = "expired"  # nothing is kept any longer
+
+
 class StudyStatus(StrictModel):
     """How far a study is, as one node sees it."""
 
     study: Digest
     name: str
-    state: str
+    state: StudyState
     note: str
     submitted: tuple[str, ...]
     missing: tuple[str, ...]

@@ -78,7 +78,7 @@ def read_columns(words: Words, metrics: Sequence[str], checked: Sequence[str]) -
     released = zip(mantissas[:values_end], exponents[:values_end], highest, strict=True)
     fits = all(e <= _MOST_BITS and m <= int(defined * most) << e for m, e, most in released)
     if defined > 1 or not are_flags or not fits:
-        raise ProtocolError("the two result shares do not belong together")
+        raise ProtocolError("the parts of the result do not belong together")
     for name, flag in zip(checked, in_order, strict=True):
         if not flag:
             raise UnsortedListError(f"{name}: the list that was sent is not sorted; there is no result")

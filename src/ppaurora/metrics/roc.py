@@ -1,4 +1,4 @@
-"""Metrics of the ROC curve: Algorithms 1 and 2 of the paper."""
+"""Metrics of the ROC curve: Algorithms 1 and 2 of the paper, and Youden's J."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 from ppaurora.algorithms.curve import FP, TP, Curve
 from ppaurora.errors import InputError
 from ppaurora.metrics.base import Metric, SecretFraction, scikit_learn
+from ppaurora.sharing.shares import RingShare, concat
+from ppaurora.suites.base import Suite
 
 
 def auroc(curve: Curve) -> SecretFraction:
@@ -17,6 +19,31 @@ def auroc(curve: Curve) -> SecretFraction:
 def auroc_no_ties(curve: Curve) -> SecretFraction:
     """Algorithm 1: the sum of TP[j]·(FP[j] - FP[j-1]), over P·N."""
     return SecretFraction(curve.suite.dot(curve.tp, 1 - curve.labels), curve.class_product)
+
+
+def youden_j(curve: Curve) -> SecretFraction:
+    """The largest TP/P - FP/N: over ends, the largest TP·N - FP·P = n·TP[j] - j·P, over P·N.
+
+    At the last end it is zero, so the largest is not negative; positions that are no ends count as zero.
+    """
+    suite = curve.suite
+    height = curve.tp * curve.size - curve.positives * curve.positions
+    return SecretFraction(_largest(suite, suite.mul(curve.ends, height)), curve.class_product)
+
+
+def _largest(suite: Suite, values: RingShare) -> RingShare:
+    """By a tournament: pairs are compared, the larger ones go on."""
+    while len(values) > 1:
+        pairs = len(values) // 2
+        one, other = values[: 2 * pairs : 2], values[1 : 2 * pairs : 2]
+        winners = suite.mux(one, other, suite.is_positive(other - one))
+        values = concat([winners, values[2 * pairs :]])
+    return values
+
+
+def _largest_gap(y_true: Any, y_score: Any) -> float:
+    false_positive_rate, recall, _ = scikit_learn("roc_curve")(y_true, y_score, drop_intermediate=False)
+    return float((recall - false_positive_rate).max())
 
 
 def _untied_auroc(y_true: Any, y_score: Any) -> float:
@@ -40,5 +67,12 @@ METRICS = (
         definition="`roc_auc_score(y_true, y_score)`, if no scores are equal",
         reference=_untied_auroc,
         fraction=auroc_no_ties,
+    ),
+    Metric(
+        "youden_j",
+        description="largest distance between ROC curve and diagonal (Youden's J, Kolmogorov-Smirnov)",
+        definition="`max(tpr - fpr)` of `roc_curve(y_true, y_score)`",
+        reference=_largest_gap,
+        fraction=youden_j,
     ),
 )

@@ -1,1 +1,1 @@
-"""A node: one of the three servers, run by an organisation, for many studies."""
+"""A node: one of a protocol's servers, run by an organisation, for many studies."""

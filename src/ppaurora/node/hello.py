@@ -21,15 +21,15 @@ class NotTlsError(Exception):
 
 
 def peek_server_name(
-    connection: socket.socket, seconds: float, is_welcome: Callable[[], bool] = lambda: True
+    connection: socket.socket, seconds: float, may_stay: Callable[[], bool] = lambda: True
 ) -> str | None:
-    """Waits for the first record, and leaves it where it is; no longer than the guest is welcome."""
+    """Waits for the first record, and leaves it where it is; no longer than the connection may stay."""
     deadline = time.monotonic() + seconds
     ready = select.poll()
     ready.register(connection, select.POLLIN)
     while True:
         remaining = deadline - time.monotonic()
-        if remaining <= 0 or not is_welcome() or not ready.poll(remaining * 1000):
+        if remaining <= 0 or not may_stay() or not ready.poll(remaining * 1000):
             raise TimeoutError("no complete TLS hello in time")
         seen = connection.recv(_MOST_BYTES, socket.MSG_PEEK)
         if not seen:

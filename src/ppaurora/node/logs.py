@@ -8,6 +8,9 @@ import logging
 import sys
 import threading
 
+from ppaurora.errors import place_of
+from ppaurora.node.store import StudyRecord
+
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -44,3 +47,13 @@ def log_to_stderr() -> None:
 def _log_thread_error(error: threading.ExceptHookArgs) -> None:
     reason = {"reason": error.exc_type.__name__}
     logging.getLogger("ppaurora").error("a thread ended with an error", extra=reason)
+
+
+def about(study: StudyRecord) -> dict[str, object]:
+    """The facts that name a study in a line."""
+    return {"study": study.manifest.study, "hash": study.hash[:16]}
+
+
+def log_unforeseen(log: logging.Logger, what: str, error: Exception) -> None:
+    """Its type and place only: a traceback with values might quote data."""
+    log.error(what, extra={"reason": type(error).__name__, "line": place_of(error)[1]})

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from ppaurora.node.store import Study, StudyState
+from ppaurora.messages.owners import StudyState
+from ppaurora.node.store import StudyRecord
 
 
 class Metrics:
@@ -29,7 +30,7 @@ class Metrics:
             registry=registry,
         )
 
-    def studies(self, studies: Sequence[Study]) -> None:
+    def studies(self, studies: Sequence[StudyRecord]) -> None:
         tally = Tally(study.state for study in studies)
         for state in StudyState:
             self._studies.labels(state.value).set(tally[state])

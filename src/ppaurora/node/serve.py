@@ -11,7 +11,6 @@ import ssl
 
 from aiohttp import web
 
-import ppaurora
 from ppaurora.channel.tls import listen
 from ppaurora.errors import InputError
 from ppaurora.node.logs import log_to_stderr
@@ -19,7 +18,8 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node
 from ppaurora.node.service import OwnersService, admin_app
 from ppaurora.study.kit import NodeKit
-from ppaurora.study.manifest import split_address
+from ppaurora.study.names import split_address
+from ppaurora.version import __version__
 
 _SECONDS_TO_FINISH = 10.0
 _SECONDS_FOR_A_HANDSHAKE = 10.0
@@ -54,17 +54,17 @@ async def _serve(node: Node) -> None:
         loop.add_signal_handler(number, stop.set)
     settings = node.kit.settings
     async with contextlib.AsyncExitStack() as running:
-        await _listen(running, admin_app(node), settings.listen_admin, None)
-        if settings.listen_owners is not None and not node.role.is_helper:
-            service = OwnersService(node)
-            trusting = asyncio.create_task(service.keep_trusting())
-            running.callback(trusting.cancel)
-            await _listen(running, service.app, settings.listen_owners, service.context)
+        administration = admin_app(node.kit, node.store, node.metrics)
+        await _listen(running, administration, settings.listen_admin, None)
+        if settings.listen_owners is not None:
+            service = OwnersService(node.kit, node.store, node.activity, node.metrics)
+            context = node.authorities.server_context()
+            await _listen(running, service.app, settings.listen_owners, context)
         log.info(
             "node serves",
             extra={
-                "role": node.role.title,
-                "version": ppaurora.__version__,
+                "role": node.kit.title,
+                "version": __version__,
                 "nodes": settings.listen_nodes,
                 "owners": settings.listen_owners,
                 "admin": settings.listen_admin,

@@ -1,113 +1,73 @@
-"""The owners' port of a proxy: HTTPS with client certificates, a few requests, each bound to a study.
+"""The owners' port of a node: HTTPS with client certificates, a few requests, each bound to a study.
 
-    PUT  /v1/studies/{hash}/submission    the owner's share, streamed to disk
-    GET  /v1/studies/{hash}               how far the study is
-    GET  /v1/studies/{hash}/release       this proxy's part of the owner's result
-    GET  /v1/openapi.json                 this, for machines
-
-And the administrator's, local and without TLS: /healthz and /metrics.
+`messages.owners` says which. And the administrator's, local and without TLS: /healthz and /metrics.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
-import hashlib
 import logging
-import os
-import secrets
 import sqlite3
-import ssl
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
 
 from aiohttp import web
 
-import ppaurora
-from ppaurora.channel.tls import peer_pin, tls_context
-from ppaurora.errors import PpauroraError
-from ppaurora.files import sync
-from ppaurora.node.node import Node, policy_problem
-from ppaurora.node.openapi import OPENAPI
-from ppaurora.node.store import (
-    ClosedError,
-    ConflictError,
-    Study,
+from ppaurora.channel.tls import peer_pin
+from ppaurora.messages import VERSION
+from ppaurora.messages.owners import (
+    DESCRIPTION_PATH,
+    PATH,
+    Acknowledgement,
+    Problem,
+    Refusal,
+    ReleasedPart,
     StudyState,
-    Submission,
-    describe_progress,
 )
-from ppaurora.sharing.commitment import SALT_BYTES
-from ppaurora.study.manifest import PROTOCOL_VERSION
-from ppaurora.text import is_hex
+from ppaurora.models import StrictModel, to_json
+from ppaurora.node.activity import Activity
+from ppaurora.node.metrics import Metrics
+from ppaurora.node.openapi import OPENAPI
+from ppaurora.node.refusals import RequestRefusedError, is_full, not_stored, refuse
+from ppaurora.node.status import study_status
+from ppaurora.node.store import ClosedError, ConflictError, Store, StudyRecord, SubmissionRecord
+from ppaurora.node.uploads import PIECE, read_offer, receive_share
+from ppaurora.study.kit import NodeKit
+from ppaurora.version import __version__
 
-_PIECE = 1 << 18
-_SECONDS_FOR_A_PIECE = 60.0
-_SLOWEST_BYTES_PER_SECOND = 20_000
 _UPLOADS_AT_ONCE = 4  # of one owner to one study; a cut-off one lingers a while
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 # Bodies are taken as they are sent, never unpacked; idle connections end soon.
-HANDLER: dict[str, Any] = {"access_log": None, "auto_decompress": False, "keepalive_timeout": 30.0}
+HANDLER: dict[str, object] = {"access_log": None, "auto_decompress": False, "keepalive_timeout": 30.0}
 
 log = logging.getLogger(__name__)
 
 
-class RequestRefusedError(Exception):
-    """An answer that is not what was asked for: a status, a stable code, a sentence without secrets."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        self.status, self.code, self.message = status, code, message
-        super().__init__(message)
-
-
-def refuse(status: int, code: str, message: str) -> NoReturn:
-    raise RequestRefusedError(status, code, message)
-
-
 class OwnersService:
-    """One proxy's."""
+    """One node's."""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self.context = tls_context(ssl.Purpose.CLIENT_AUTH, node.kit.certificate, node.kit.key, "")
-        self._trusted: set[str] = set()
+    def __init__(self, kit: NodeKit, store: Store, activity: Activity, metrics: Metrics) -> None:
+        self._kit = kit
+        self._store = store
+        self._activity = activity
+        self._metrics = metrics
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)
         )
         self.app = web.Application(
-            middlewares=[self._answer_errors], client_max_size=_PIECE, handler_args=HANDLER
+            middlewares=[self._answer_errors], client_max_size=PIECE, handler_args=HANDLER
         )
         self.app.add_routes(
             [
-                web.get("/v1/openapi.json", self._openapi),
-                web.get("/v1/studies/{study}", self._status),
-                web.put("/v1/studies/{study}/submission", self._submit),
-                web.get("/v1/studies/{study}/release", self._release),
+                web.get(DESCRIPTION_PATH, self._openapi),
+                web.get(f"{PATH}/{{study}}", self._status),
+                web.put(f"{PATH}/{{study}}/submission", self._submit),
+                web.get(f"{PATH}/{{study}}/release", self._release),
             ]
         )
-
-    async def keep_trusting(self) -> None:
-        """Let in the owners of every accepted study, also of those accepted later."""
-        while True:
-            try:
-                for study in await asyncio.to_thread(self._node.store.studies):
-                    self._trust(study.manifest.authorities)
-            except (sqlite3.Error, PpauroraError) as error:
-                log.error("reading the studies failed", extra={"reason": type(error).__name__})  # noqa: TRY400
-            await asyncio.sleep(0.5)
-
-    def _trust(self, authorities: str) -> None:
-        if authorities not in self._trusted:
-            self._trusted.add(authorities)
-            try:
-                self.context.load_verify_locations(cadata=authorities)
-            except ssl.SSLError:
-                log.error("a study's authorities cannot be used")  # noqa: TRY400
 
     @web.middleware
     async def _answer_errors(
@@ -122,19 +82,18 @@ class OwnersService:
         except (ConnectionError, asyncio.CancelledError):
             raise
         except OSError as error:
-            refusal = _not_stored(full=error.errno in _FULL)
+            refusal = not_stored(full=is_full(error))
         except sqlite3.OperationalError as error:
-            refusal = _not_stored(full="full" in str(error))
+            refusal = not_stored(full="full" in str(error))
         except Exception as error:
             log.error("a request failed", extra={"reason": type(error).__name__})  # noqa: TRY400
             refusal = RequestRefusedError(500, "internal", "an unforeseen error at the node")
-        self._node.metrics.refused.labels(refusal.code).inc()
+        self._metrics.refused.labels(refusal.code).inc()
         log.info(
             "request refused", extra={"code": refusal.code, "path": request.path, "method": request.method}
         )
-        response = web.json_response(
-            {"error": {"code": refusal.code, "message": refusal.message}}, status=refusal.status
-        )
+        problem = Problem(code=refusal.code, message=refusal.message)
+        response = _response(Refusal(error=problem), refusal.status)
         response.force_close()  # the rest of a refused body is not waited for
         return response
 
@@ -143,47 +102,49 @@ class OwnersService:
 
     async def _status(self, request: web.Request) -> web.Response:
         study, _ = await self._participant(request)
-        submissions = await asyncio.to_thread(self._node.store.submissions, study)
-        return web.json_response(
-            {
-                **describe_progress(study, submissions),
-                "progress": self._node.progress(study.hash),
-                "attempt": await asyncio.to_thread(self._node.store.last_attempt, study.hash),
-                "version": ppaurora.__version__,
-                "protocol_version": PROTOCOL_VERSION,
-                "role": self._node.role.title,
-                "time": time.time(),
-            }
-        )
+        progress = self._activity.progress(study.hash)
+        return _response(await asyncio.to_thread(study_status, self._kit, self._store, study, progress))
 
     async def _submit(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
+        place = self._place_among_inputs(study)
         offered = self._offer(request, study, owner)
-        kept = await asyncio.to_thread(self._node.store.submission, study.hash, owner)
+        kept = await asyncio.to_thread(self._store.submission, study.hash, owner)
         if kept is None and study.state is not StudyState.COLLECTING:
             refuse(409, "closed", f"the study is {study.state.value}; nothing more can be submitted")
-        if kept is not None and kept.agreed() != offered.agreed():
+        if kept is not None and kept.submitted != offered.submitted:
             refuse(409, "conflict", "this owner has submitted something else to this study")
         async with self._uploads[study.hash, owner]:
-            path = await self._receive(request, offered)
+            path = await receive_share(request, offered.commitments[place], self._store.shares)
             # Not to be cut off between the row and the file: the thread goes on if this request ends.
             stored = await asyncio.shield(asyncio.to_thread(self._keep, study, offered, path))
-        return web.json_response(
-            {
-                "study": study.hash,
-                "owner": owner,
-                "samples": stored.samples,
-                "commitments": list(stored.commitments),
-                "received_at": stored.received_at,
-                "proxy": self._node.role.title,
-            }
+        return _response(
+            Acknowledgement(
+                study=study.hash,
+                owner=owner,
+                samples=stored.samples,
+                commitments=stored.commitments,
+                received_at=stored.received_at,
+                server=self._kit.server(study.manifest).title,
+            )
         )
 
-    def _keep(self, study: Study, offered: Submission, path: Path) -> Submission:
+    def _place_among_inputs(self, study: StudyRecord) -> int:
+        """Which of an owner's commitments is to the share for this server."""
+        server, takers = self._kit.server(study.manifest), study.manifest.protocol.input_servers
+        if server not in takers:
+            refuse(409, "closed", f"{server.title} takes no submissions")
+        return takers.index(server)
+
+    def _offer(self, request: web.Request, study: StudyRecord, owner: str) -> SubmissionRecord:
+        offer = read_offer(request, study.manifest)
+        return SubmissionRecord(owner, offer.samples, offer.commitments, time.time())
+
+    def _keep(self, study: StudyRecord, offered: SubmissionRecord, path: Path) -> SubmissionRecord:
         """Write the row that names the file. Without one that does, the file goes."""
-        stored: Submission | None = None
+        stored: SubmissionRecord | None = None
         try:
-            stored = self._node.store.submit(study.hash, replace(offered, file=path.name))
+            stored = self._store.submit(study.hash, replace(offered, file=path.name))
         except ConflictError:
             refuse(409, "conflict", "this owner has submitted something else to this study")
         except ClosedError as error:
@@ -192,97 +153,41 @@ class OwnersService:
             if stored is None or stored.file != path.name:
                 path.unlink(missing_ok=True)
         if stored.file == path.name:
-            self._node.metrics.submissions.inc()
+            self._metrics.submissions.inc()
             about = {"study": study.manifest.study, "owner": offered.owner, "samples": stored.samples}
             log.info("submission stored", extra=about)
-            self._node.notice()
+            self._activity.news.set()
         return stored
-
-    def _offer(self, request: web.Request, study: Study, owner: str) -> Submission:
-        """What the headers announce, checked before a byte of the body is read."""
-        try:
-            samples = int(request.headers["Ppaurora-Samples"])
-            commitments = tuple(request.headers[f"Ppaurora-Commitment-{number}"] for number in (0, 1))
-        except (KeyError, ValueError):
-            refuse(400, "headers", "Ppaurora-Samples, Ppaurora-Commitment-0 and -1 are needed")
-        if not all(is_hex(text, 64) for text in commitments):
-            refuse(400, "headers", "a commitment is 64 hexadecimal digits")
-        limits, release = study.manifest.limits, study.manifest.release
-        if not release.minimum_samples_per_owner <= samples <= limits.samples_per_owner:
-            problem = policy_problem(study.manifest, [max(samples, 0)])
-            refuse(422, "samples", problem or "an owner needs at least one sample")
-        expected = SALT_BYTES + study.manifest.job([1] * len(study.manifest.owners)).input_bytes(samples)
-        if request.content_length is None:
-            refuse(411, "length", "the length of the body must be announced")
-        if request.content_length > expected:
-            refuse(413, "too-long", f"the body has {request.content_length} bytes instead of {expected}")
-        if request.content_length < expected:
-            refuse(422, "too-short", f"the body has {request.content_length} bytes instead of {expected}")
-        return Submission(owner, samples, (commitments[0], commitments[1]), time.time())
-
-    async def _receive(self, request: web.Request, offered: Submission) -> Path:
-        """The share, durable in a file of its own. What does not fit the commitment is not kept."""
-        length = request.content_length or 0
-        try:
-            async with asyncio.timeout(_SECONDS_FOR_A_PIECE + length / _SLOWEST_BYTES_PER_SECOND):
-                return await self._receive_file(request, offered, length)
-        except TimeoutError:
-            refuse(408, "too-slow", "the body took too long; send it again")
-
-    async def _receive_file(self, request: web.Request, offered: Submission, missing: int) -> Path:
-        folder = self._node.store.shares
-        path = folder / secrets.token_hex(16)
-        digest = hashlib.sha256()
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                salt = b""
-                while missing:
-                    async with asyncio.timeout(_SECONDS_FOR_A_PIECE):
-                        piece = await request.content.read(min(_PIECE, missing))
-                    if not piece:
-                        refuse(422, "too-short", "the body ended early")
-                    missing -= len(piece)
-                    digest.update(piece)
-                    head = piece[: SALT_BYTES - len(salt)]
-                    salt += head
-                    await asyncio.to_thread(file.write, piece[len(head) :])
-                if digest.hexdigest() != offered.commitments[self._node.role]:
-                    refuse(422, "commitment", "the body is not what the commitment says")
-                await asyncio.to_thread(_sync, file)
-            await asyncio.to_thread(sync, folder)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        return path
 
     async def _release(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
+        server = self._kit.server(study.manifest)
+        if server not in study.manifest.protocol.result_servers:
+            refuse(404, "not-released", f"{server.title} gets no part of the result")
         if study.state is StudyState.EXPIRED:
             refuse(410, "expired", "the study's time is over; its result was deleted")
         if study.state is not StudyState.RELEASED:
             note = f": {study.note}" if study.note else ""
             refuse(404, "not-released", f"there is no result; the study is {study.state.value}{note}")
-        found = await asyncio.to_thread(self._node.store.result, study.hash, owner)
+        found = await asyncio.to_thread(self._store.result, study.hash, owner)
         if found is None:
             refuse(410, "expired", "the result was deleted")
-        attempt, words = found
-        submissions = await asyncio.to_thread(self._node.store.submissions, study)
-        return web.json_response(
-            {
-                "study": study.hash,
-                "owner": owner,
-                "attempt": attempt,
-                "protocol_version": PROTOCOL_VERSION,
-                "samples": {submission.owner: submission.samples for submission in submissions},
-                "commitments": {s.owner: list(s.commitments) for s in submissions},
-                "share": words.tolist(),
-            }
+        attempt, part = found
+        submissions = await asyncio.to_thread(self._store.submissions, study)
+        return _response(
+            ReleasedPart(
+                study=study.hash,
+                owner=owner,
+                attempt=attempt,
+                protocol_version=VERSION,
+                submissions=tuple(submission.submitted for submission in submissions),
+                part=part,
+            )
         )
 
-    async def _participant(self, request: web.Request) -> tuple[Study, str]:
+    async def _participant(self, request: web.Request) -> tuple[StudyRecord, str]:
         """The study that is meant, and which of its owners asks."""
-        study = await asyncio.to_thread(self._node.store.study, request.match_info["study"])
+        study = await asyncio.to_thread(self._store.study, request.match_info["study"])
         if study is None:
             refuse(404, "unknown-study", "no study of this hash was accepted by this node's operator")
         transport = request.transport
@@ -293,28 +198,20 @@ class OwnersService:
         return study, owner
 
 
-def _sync(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+def _response(message: StrictModel, status: int = 200) -> web.Response:
+    return web.Response(body=to_json(message), status=status, content_type="application/json")
 
 
-def _not_stored(*, full: bool) -> RequestRefusedError:
-    if full:
-        message = "the node's disk is full; nothing was stored, try again later"
-        return RequestRefusedError(507, "no-room", message)
-    return RequestRefusedError(500, "internal", "the node could not store this")
-
-
-def admin_app(node: Node) -> web.Application:
+def admin_app(kit: NodeKit, store: Store, metrics: Metrics) -> web.Application:
     """Health and metrics."""
 
     async def healthz(_: web.Request) -> web.Response:
-        await asyncio.to_thread(node.store.studies)
-        return web.json_response({"status": "ok", "role": node.role.title, "version": ppaurora.__version__})
+        await asyncio.to_thread(store.studies)
+        return web.json_response({"status": "ok", "role": kit.title, "version": __version__})
 
-    async def metrics(_: web.Request) -> web.Response:
-        return web.Response(body=node.metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4"})
+    async def tell_metrics(_: web.Request) -> web.Response:
+        return web.Response(body=metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4"})
 
     app = web.Application(handler_args=HANDLER)
-    app.add_routes([web.get("/healthz", healthz), web.get("/metrics", metrics)])
+    app.add_routes([web.get("/healthz", healthz), web.get("/metrics", tell_metrics)])
     return app

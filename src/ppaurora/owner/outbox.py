@@ -10,6 +10,7 @@ import hashlib
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,6 +35,10 @@ class Fingerprint(StrictModel):
 
     def __repr__(self) -> str:
         return "<Fingerprint>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Without this, `rich` would print the fields of any model."""
+        return []
 
     @classmethod
     def of(cls, samples: Samples, salt: bytes) -> Fingerprint:

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from numpy.typing import ArrayLike
 
-import ppaurora
 from ppaurora.data import Samples, check_samples
 from ppaurora.errors import (
     NotReleasedError,
@@ -34,6 +33,7 @@ from ppaurora.owner.outbox import Outbox, OutgoingSubmission
 from ppaurora.report import MetricValues
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.version import __version__
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
@@ -219,7 +219,7 @@ class Study:
             attempt=answer.attempt,
             protocol=manifest.protocol.name,
             protocol_version=VERSION,
-            ppaurora=ppaurora.__version__,
+            ppaurora=__version__,
             owner=self.kit.name,
             participants={
                 **{name: node.pin for name, node in manifest.nodes.items()},

@@ -13,8 +13,8 @@ from typing import IO, Any
 from ppaurora import errors
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import PartyFailedError, PpauroraError
-from ppaurora.messages.process import AnyEvent, Failed, Links, Order
-from ppaurora.models import from_json, to_json
+from ppaurora.messages.process import AnyEvent, Event, Failed, Links
+from ppaurora.models import StrictModel, from_json, to_json
 from ppaurora.servers import Server
 
 # Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
@@ -55,37 +55,48 @@ def links_for(
     )
 
 
-Hear = Callable[[AnyEvent | None], None]  # None: nothing more will be heard
+Hear = Callable[[Event | None], None]  # None: nothing more will be heard
 
 
 class ServerProcess:
-    """A server in a process of its own. `hear` is called with its events, in a thread of their own."""
+    """A server in a process of its own. `hear` is called with its events, in a thread of their own.
 
-    def __init__(self, module: str, title: str, hear: Hear, entrance: int) -> None:
+    `events` are the kinds of message that it may tell, for a module that tells others.
+    """
+
+    def __init__(self, module: str, title: str, hear: Hear, entrance: int, events: Any = AnyEvent) -> None:
         self.title = title
         self._hear = hear
+        self._kinds = events
         self._process = start_process(
             module, title, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[entrance]
         )
         self._writer: threading.Thread | None = None
-        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            threading.Thread(target=self._listen, daemon=True).start()
+        except RuntimeError:  # the machine has no more threads
+            self.close()
+            raise
 
     def _listen(self) -> None:
         assert self._process.stdout is not None  # noqa: S101
         with self._process.stdout as lines:
             for line in lines:
                 try:
-                    event: AnyEvent = from_json(AnyEvent, line)
+                    event: Event = from_json(self._kinds, line)
                 except ValueError:
                     break
                 self._hear(event)
         self._hear(None)
 
-    def order(self, order: Order, shares: Sequence[bytes] = ()) -> None:
-        """Returns at once: a server that does not read its order must not hold up who gives it."""
+    def send(self, message: StrictModel, *raw: bytes) -> None:
+        """A line, and bytes behind it. Returns at once: a server that does not read holds up nobody."""
         assert self._process.stdin is not None  # noqa: S101
-        content = [to_json(order) + b"\n", *shares]
-        self._writer = threading.Thread(target=_write, args=(self._process.stdin, content), daemon=True)
+        content = [to_json(message) + b"\n", *raw]
+        before = self._writer
+        self._writer = threading.Thread(
+            target=_write, args=(self._process.stdin, content, before), daemon=True
+        )
         self._writer.start()
 
     def kill(self) -> None:
@@ -126,7 +137,9 @@ class ServerProcess:
                 self._process.stdin.close()
 
 
-def _write(commands: IO[bytes], content: Sequence[bytes]) -> None:
+def _write(commands: IO[bytes], content: Sequence[bytes], before: threading.Thread | None) -> None:
+    if before is not None:
+        before.join()
     # That a server has gone is heard on its other pipe.
     with contextlib.suppress(BrokenPipeError):
         for part in content:

@@ -13,30 +13,37 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from ppaurora.channel.tls import Identity, PassedSockets, TlsTransport, connect_parties
 from ppaurora.errors import PpauroraError, place_of
-from ppaurora.messages.process import Alive, AnyEvent, Failed, Finished, Links, Opened, Order, Progressed
+from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Opened, Order, Progressed
 from ppaurora.models import from_json, to_json
 from ppaurora.party.run import take_part
-from ppaurora.protocols import Protocol
 from ppaurora.servers import Server
 from ppaurora.sharing.stages import InputShare
 
+M = TypeVar("M")
 _EXIT_STARTER_GONE = 75
 _FIRST_TO_GO = "800"  # if memory runs out, the kernel takes this process rather than the one that started it
 
 
 def main() -> int:
-    """Serve one order, and tell of any error. Returns the exit code."""
+    """One server's part of one job."""
+    return run_server(_serve)
+
+
+def run_server(serve: Callable[[Starter], None]) -> int:
+    """Serve, and tell of any error. Returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides what Ctrl-C means
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
     starter = Starter()
     try:
         starter.tell(Alive())
-        _serve(starter)
+        serve(starter)
     except PpauroraError as error:
         starter.tell(Failed(kind=type(error).__name__, message=str(error), peer=getattr(error, "peer", None)))
         return error.exit_code
@@ -57,13 +64,15 @@ class Starter:
         self._commands = sys.stdin.buffer
         self._speaking = threading.Lock()
 
-    def order(self) -> Order:
-        return from_json(Order, self._commands.readline())
+    def hear(self, kind: type[M]) -> M | None:
+        """The next message, or None if there will be none."""
+        line = self._commands.readline()
+        return from_json(kind, line) if line else None
 
-    def share(self, length: int) -> bytes:
+    def read(self, length: int) -> bytes:
         return self._commands.read(length)
 
-    def tell(self, event: AnyEvent) -> None:
+    def tell(self, event: Event) -> None:
         line = memoryview(to_json(event) + b"\n")
         with self._speaking:
             while line:
@@ -87,12 +96,14 @@ class Starter:
 
 
 def _serve(starter: Starter) -> None:
-    order = starter.order()
+    order = starter.hear(Order)
+    if order is None:
+        return
     protocol = order.job.terms.protocol
     server = protocol.server_named(order.server)
     inputs = _read_inputs(order, server, starter)
     starter.stay_in_touch(order.links.timeout / 4)
-    transport = _connect(protocol, server, order.links)
+    transport = connect(server, order.links)
     try:
         outcome = take_part(
             transport,
@@ -125,15 +136,16 @@ def _read_inputs(order: Order, server: Server, starter: Starter) -> list[InputSh
     if server not in protocol.input_servers:
         return []
     if order.share_files is None:
-        return [protocol.read_input(starter.share(protocol.input_bytes(size)), size) for size in sizes]
+        return [protocol.read_input(starter.read(protocol.input_bytes(size)), size) for size in sizes]
     files = zip(order.share_files, sizes, strict=True)
     return [protocol.read_input(Path(path).read_bytes(), size) for path, size in files]
 
 
-def _connect(protocol: Protocol, server: Server, links: Links) -> TlsTransport:
-    pins = {protocol.server_named(name): pin for name, pin in links.pins.items()}
+def connect(server: Server, links: Links) -> TlsTransport:
+    """To all peers."""
+    pins = {peer: links.pins[peer.file_name] for peer in server.peers}
+    addresses = {peer: links.addresses[peer.file_name] for peer in server.peers}
     identity = Identity(Path(links.certificate), Path(links.key), links.authorities, pins)
-    addresses = {protocol.server_named(name): address for name, address in links.addresses.items()}
     with socket.socket(fileno=links.entrance) as entrance:
         listener = PassedSockets(entrance) if links.passed else entrance
         return connect_parties(server, identity, listener, addresses, links.timeout, links.server_name)

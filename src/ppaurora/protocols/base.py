@@ -128,7 +128,7 @@ class Protocol(ABC):
         checked_owners = owners if self.checks_order else ()
         shape = (2, column_count(metrics, len(checked_owners)))
         if [part.words.shape for part in parts] != [shape] * len(self.result_servers):
-            raise ProtocolError("each proxy must give one share of every flag and of every metric asked for")
+            raise ProtocolError("each server must give one part of every flag and of every metric asked for")
         whole = sum((part.words for part in parts), np.zeros(shape, dtype=np.uint64))
         return read_columns(whole, metrics, checked_owners)
 

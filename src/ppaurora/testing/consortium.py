@@ -1,4 +1,4 @@
-"""A consortium on this machine: kits, and three nodes as processes that can be started and killed."""
+"""A consortium on this machine: kits, and nodes as processes that can be started and killed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from typing import Any
 
 from ppaurora.acceptance import accept
 from ppaurora.errors import PartyFailedError
+from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
 from ppaurora.study.kit import read_kit
-from ppaurora.study.manifest import Manifest, kit_name
+from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
-from ppaurora.suites.role import Role
 
-NODES = tuple(str(kit_name(role)) for role in Role)
+PROTOCOL = find_protocol(DEFAULT_PROTOCOL)
+NODES = tuple(server.file_name for server in PROTOCOL.servers)
+# Those that owners talk to.
+_FOR_OWNERS = {server.file_name for server in (*PROTOCOL.input_servers, *PROTOCOL.result_servers)}
 
 
 def free_ports(count: int) -> list[int]:
@@ -37,13 +40,11 @@ class Consortium:
     def __init__(self, folder: Path, owners: Sequence[str], *, jobs: int = 2, silence: float = 10.0) -> None:
         self.folder = folder
         self.owners = tuple(owners)
-        ports = free_ports(8)
+        ports = iter(free_ports(3 * len(NODES)))
         self.addresses: dict[str, tuple[int | None, int]] = {
-            "proxy-0": (ports[0], ports[1]),
-            "proxy-1": (ports[2], ports[3]),
-            "helper": (None, ports[4]),
+            name: (next(ports) if name in _FOR_OWNERS else None, next(ports)) for name in NODES
         }
-        self.admin = dict(zip(NODES, ports[5:], strict=True))
+        self.admin = {name: next(ports) for name in NODES}
         self.jobs = jobs
         self.silence = silence
         self.processes: dict[str, subprocess.Popen[bytes]] = {}

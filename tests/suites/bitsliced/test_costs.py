@@ -57,8 +57,6 @@ def test_declared_costs_over_lists(lengths: list[int]) -> None:
         lambda suite, records: suite.count_ones(records[0].keys, halves), *lists, key_bits=1
     )
     assert counted.cost == bare + costs.count_ones(lengths[0], 2)
-    opened = unsorted_planes(lambda suite, records: suite.open(records[0].keys, "test"), *lists, key_bits=1)
-    assert opened.cost == bare + costs.open_to_servers(lengths[0])
 
 
 def test_an_exchange_stays_below_its_bytes() -> None:

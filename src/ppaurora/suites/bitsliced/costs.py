@@ -70,11 +70,6 @@ def inputs(key_bits: int, sizes: Sequence[int]) -> Cost:
     return _message((key_bits + 1) * sum(word_count(size) for size in sizes), 2, rounds=1)
 
 
-def open_to_servers(count: int) -> Cost:
-    """The proxies exchange their parts of the mask, then proxy 0 tells the helper."""
-    return _message(word_count(count), 2, rounds=1) + _message(word_count(count), 1, rounds=1)
-
-
 def compare(key_bits: int, count: int) -> Cost:
     return _side_by_side([_greater(key_bits, words, exact=True) for words in _chunk_words(word_count(count))])
 

@@ -150,14 +150,6 @@ class Gates:
         combined: Words = part ^ self._receive(self.role.other_proxy, part.shape)
         return combined
 
-    def tell_helper(self, value: Words) -> Words:
-        """What both proxies know, also at the helper, who gives an array of the same shape."""
-        if self.role.is_helper:
-            return self._receive(Role.PROXY_0, value.shape)
-        if self.role is Role.PROXY_0:
-            self._send(Role.HELPER, value)
-        return value
-
     def _send(self, to: Role, words: Words) -> None:
         self._channel.send(to, RING.to_wire(words))
 

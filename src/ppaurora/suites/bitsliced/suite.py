@@ -207,15 +207,6 @@ class BitslicedSuite(Suite):
         (masked,) = self._gates.begin_remask(part)()
         return MaskedShare(self.holder, masked)
 
-    def open(self, x: Planes, name: str) -> NDArray[np.uint64]:
-        """OPENING. The proxies exchange their parts of the mask, and proxy 0 tells the helper."""
-        self._context.openings[name] += len(x)
-        opened = x.data[0, 0]
-        if not self._is_helper:
-            opened = opened ^ self._gates.swap_masked_bits(x.data[1, 0])
-        opened = self._gates.tell_helper(opened)
-        return unpack_lanes(opened, len(x)).astype(np.uint64)
-
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         """A proxy's additive part of x = m - r is m - r_1 or - r_0."""
         if self._is_helper:

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from ppaurora.data import check_samples
 from ppaurora.errors import DataError
-from ppaurora.owner import Prepared, check_samples, least_key_bits, prepare
+from ppaurora.protocols import Fast, Paper, Prepared, Protocol
+from ppaurora.protocols.fast import least_key_bits
 from tests.support.owners import samples_of
 
 finite_floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -21,23 +23,22 @@ float32s = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 @dataclass(frozen=True)
 class Encoding:
-    protocol: str
-    key_bits: int
+    protocol: Protocol
     scores: st.SearchStrategy[float]
     bits_used: int
     neighbours: type = np.float64  # next to a score in this type, there is no other
 
     def prepare(self, scores: Sequence[float], labels: Sequence[int] | None = None) -> Prepared:
-        return prepare(samples_of(scores, labels or [1] * len(scores)), self.protocol, self.key_bits)
+        return self.protocol.prepare(samples_of(scores, labels or [1] * len(scores)))
 
     def key(self, score: float) -> int:
         return int(self.prepare([score]).keys[0])
 
 
 ENCODINGS = {
-    "fast, 64 bits": Encoding("fast", 64, finite_floats, 64),
-    "fast, 32 bits": Encoding("fast", 32, float32s, 32, np.float32),
-    "paper": Encoding("paper", 64, st.floats(0, 1) | st.just(-0.0), 62),
+    "fast, 64 bits": Encoding(Fast(key_bits=64), finite_floats, 64),
+    "fast, 32 bits": Encoding(Fast(key_bits=32), float32s, 32, np.float32),
+    "paper": Encoding(Paper(), st.floats(0, 1) | st.just(-0.0), 62),
 }
 FAST_64 = ENCODINGS["fast, 64 bits"]
 each_encoding = pytest.mark.parametrize("encoding", ENCODINGS.values(), ids=ENCODINGS.keys())
@@ -75,7 +76,7 @@ def test_records_in_descending_order_and_equal_ones_as_they_came(
 def test_keys_compare_as_scores_do(encoding: Encoding, data: st.DataObject) -> None:
     one = data.draw(encoding.scores, label="one")
     another = encoding.scores | st.just(one)
-    if encoding.protocol == "fast":
+    if isinstance(encoding.protocol, Fast):
         another |= st.just(-one)
     other = data.draw(another, label="other")
     key, other_key = encoding.key(one), encoding.key(other)
@@ -90,7 +91,7 @@ def test_the_last_bit_counts(encoding: Encoding, data: st.DataObject) -> None:
     score = encoding.neighbours(data.draw(encoding.scores, label="score"))
     with np.errstate(over="ignore", under="ignore"):
         above = float(np.nextafter(score, encoding.neighbours(np.inf)))
-    assume(above <= 1 or (encoding.protocol == "fast" and np.isfinite(above)))
+    assume(above <= 1 or (isinstance(encoding.protocol, Fast) and np.isfinite(above)))
     key, key_above = encoding.key(float(score)), encoding.key(above)
     # No key lies between, but for the one that minus zero would have.
     assert key_above - key == (2 if above == 0 else 1)
@@ -110,10 +111,10 @@ def test_the_ends_of_the_range(encoding: Encoding, lowest: float, highest: float
     keys = encoding.prepare(scores).keys.tolist()
     assert keys == [encoding.key(score) for score in sorted(scores, reverse=True)]
     assert keys[0] == max(keys) < 1 << encoding.bits_used
-    if encoding.protocol == "fast":
+    if isinstance(encoding.protocol, Fast):
         # Neither all zeros nor all ones: those keys are the merge network's own.
         assert min(keys) > 0
-        assert max(keys) < (1 << encoding.key_bits) - 1
+        assert max(keys) < (1 << encoding.protocol.key_bits) - 1
     assert len(set(keys)) == len(set(scores))
 
 
@@ -128,10 +129,10 @@ def test_minus_zero_is_zero(encoding: Encoding) -> None:
 def test_keys_of_32_bits_are_for_float32_only(score: float) -> None:
     samples = samples_of([0.5, score], [1, 0])
     if is_float32(score):
-        assert len(set(prepare(samples, "fast", 32).keys.tolist())) == (1 if score == 0.5 else 2)
+        assert len(set(Fast(key_bits=32).prepare(samples).keys.tolist())) == (1 if score == 0.5 else 2)
     else:
         with pytest.raises(DataError, match="owner 1, row 2, column 'y_score': the score is not a float32"):
-            prepare(samples, "fast", 32)
+            Fast(key_bits=32).prepare(samples)
 
 
 @settings(deadline=None)
@@ -139,7 +140,10 @@ def test_keys_of_32_bits_are_for_float32_only(score: float) -> None:
 def test_a_float32_is_exact_at_both_widths(score: float) -> None:
     assert is_float32(score)
     samples = samples_of([score, 0.5, -score], [1, 0, 1])
-    assert prepare(samples, "fast", 32).labels.tolist() == prepare(samples, "fast", 64).labels.tolist()
+    assert (
+        Fast(key_bits=32).prepare(samples).labels.tolist()
+        == Fast(key_bits=64).prepare(samples).labels.tolist()
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +162,9 @@ def test_a_float32_is_exact_at_both_widths(score: float) -> None:
 def test_the_narrowest_keys_that_serve_every_owner(owners: list[list[float]], width: int) -> None:
     everybody = [samples_of(scores, [1] * len(scores)) for scores in owners]
     assert least_key_bits(everybody) == width
-    assert [len(prepare(samples, "fast", width).keys) for samples in everybody] == list(map(len, owners))
+    assert [len(Fast(key_bits=width).prepare(samples).keys) for samples in everybody] == list(
+        map(len, owners)
+    )
 
 
 @settings(deadline=None)
@@ -174,5 +180,5 @@ def test_whatever_the_caller_does_with_floating_point_errors(score: float) -> No
     with np.errstate(all="raise"):
         samples = check_samples("owner 1", [1, 0], [score, 0.5])
         assert least_key_bits([samples]) == 64
-        prepared = prepare(samples, "fast", 64)
+        prepared = Fast(key_bits=64).prepare(samples)
     assert prepared.labels.tolist() == ([1, 0] if score > 0.5 else [0, 1])

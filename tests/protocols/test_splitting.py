@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ppaurora.owner import Prepared, prepare, split
+from ppaurora.protocols import Fast, Paper, Prepared, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import AdditiveShare, InputShare, PlanesShare
 from tests.support.owners import each_split, samples_of, varied_data
@@ -46,9 +46,9 @@ def looks_uniform(share: InputShare) -> bool:
     return all(half_set(row) for row in rows) and len(set(words)) == len(words)
 
 
-def constant_data(protocol: str, key_bits: int) -> Prepared:
+def constant_data(protocol: Protocol) -> Prepared:
     """As far from random as can be: one score, one label."""
-    return prepare(samples_of([0.5] * PLENTY, [1] * PLENTY), protocol, key_bits)
+    return protocol.prepare(samples_of([0.5] * PLENTY, [1] * PLENTY))
 
 
 def records_in(planes: NDArray[np.uint64], size: int) -> list[tuple[int, int]]:
@@ -66,10 +66,9 @@ def records_in(planes: NDArray[np.uint64], size: int) -> list[tuple[int, int]]:
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40))
 def test_the_two_additive_shares_add_up(pairs: list[tuple[float, int]]) -> None:
     samples = samples_of([score for score, _ in pairs], [label for _, label in pairs])
-    prepared = prepare(samples, "paper", 64)
-    first, second = split(prepared, "paper", 64)
-    assert isinstance(first, AdditiveShare)
-    assert isinstance(second, AdditiveShare)
+    paper = Paper()
+    prepared = paper.prepare(samples)
+    first, second = paper.split(prepared)
     keys = [(a + b) % 2**64 for a, b in zip(first.keys.tolist(), second.keys.tolist(), strict=True)]
     labels = [a ^ b for a, b in zip(first.labels.tolist(), second.labels.tolist(), strict=True)]
     assert keys == prepared.keys.tolist()
@@ -81,9 +80,7 @@ def test_the_two_additive_shares_add_up(pairs: list[tuple[float, int]]) -> None:
 @pytest.mark.parametrize("size", [1, 63, 64, 65, 200])
 def test_the_two_planes_shares_xor_to_keys_and_labels(size: int, key_bits: int) -> None:
     prepared = varied_data(size, key_bits)
-    first, second = split(prepared, "fast", key_bits)
-    assert isinstance(first, PlanesShare)
-    assert isinstance(second, PlanesShare)
+    first, second = Fast(key_bits=key_bits).split(prepared)
     assert len(first) == len(second) == size
     words = -(-size // 64)
     assert first.planes.shape == second.planes.shape == (key_bits + 1, words)
@@ -96,24 +93,24 @@ def test_the_two_planes_shares_xor_to_keys_and_labels(size: int, key_bits: int) 
 
 
 @each_split
-def test_each_share_alone_looks_uniform(protocol: str, key_bits: int) -> None:
-    data = constant_data(protocol, key_bits)
-    first, second = split(data, protocol, key_bits)
+def test_each_share_alone_looks_uniform(protocol: Protocol) -> None:
+    data = constant_data(protocol)
+    first, second = protocol.split(data)
     assert looks_uniform(first)
     assert looks_uniform(second)
     unshared: InputShare = AdditiveShare(data.keys, data.labels)
-    if protocol == "fast":
+    if isinstance(protocol, Fast):
         unshared = PlanesShare(words_of(first) ^ words_of(second), PLENTY)
     assert not looks_uniform(unshared), "the check would not notice unshared data"
 
 
 @each_split
-def test_the_same_data_is_never_shared_alike(protocol: str, key_bits: int) -> None:
-    data = constant_data(protocol, key_bits)
+def test_the_same_data_is_never_shared_alike(protocol: Protocol) -> None:
+    data = constant_data(protocol)
     np.random.seed(1)  # has no influence
-    once = split(data, protocol, key_bits)
+    once = protocol.split(data)
     np.random.seed(1)
-    again = split(data, protocol, key_bits)
+    again = protocol.split(data)
     for one, other in zip(once, again, strict=True):
         assert not set(words_of(one).reshape(-1).tolist()) & set(words_of(other).reshape(-1).tolist())
         # Independent bits agree half of the time.
@@ -123,7 +120,7 @@ def test_the_same_data_is_never_shared_alike(protocol: str, key_bits: int) -> No
 
 @each_split
 def test_shares_are_drawn_from_the_operating_system(
-    protocol: str, key_bits: int, monkeypatch: pytest.MonkeyPatch
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
 
@@ -132,11 +129,12 @@ def test_shares_are_drawn_from_the_operating_system(
         return bytes(range(count))
 
     monkeypatch.setattr("os.urandom", planted)
-    first, _ = split(prepare(samples_of([0.5, 0.25], [1, 0]), protocol, key_bits), protocol, key_bits)
+    first, _ = protocol.split(protocol.prepare(samples_of([0.5, 0.25], [1, 0])))
     assert asked == [32]
     expected = Stream(bytes(range(32)))
-    if isinstance(first, PlanesShare):
-        assert first.planes.tolist() == expected.words((key_bits + 1, 1)).tolist()
+    if isinstance(protocol, Fast):
+        assert isinstance(first, PlanesShare)
+        assert first.planes.tolist() == expected.words((protocol.key_bits + 1, 1)).tolist()
     else:
         assert isinstance(first, AdditiveShare)
         assert first.keys.tolist() == expected.words((2,)).tolist()

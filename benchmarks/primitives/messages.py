@@ -1,0 +1,22 @@
+"""Between a measurement and its servers. Functions travel by name, values pickled: all on one machine."""
+
+from __future__ import annotations
+
+from ppaurora.messages.process import AnyEvent, Event, Links
+from ppaurora.models import StrictModel
+
+
+class Start(StrictModel):
+    server: str
+    links: Links
+
+
+class Task(StrictModel):
+    call: bytes  # a function and its arguments
+
+
+class Answered(Event):
+    value: bytes
+
+
+MeasuringEvent = AnyEvent | Answered

@@ -1,0 +1,104 @@
+"""What goes on at a node right now. Its parts share it; it is forgotten when the node stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+from ppaurora.node.attempt import Attempt
+
+_SHORTEST_PAUSE = 0.5
+_LONGEST_PAUSE = 60.0
+
+
+@dataclass(frozen=True)
+class _Pause:
+    seconds: float
+    until: float
+
+
+class Activity:
+    """Attempts that run, studies that are being led or rest for a while; from any thread."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.news = threading.Event()  # something happened that the watcher should look at
+        self._lock = threading.Lock()
+        self._attempts: dict[str, Attempt] = {}  # by study, as everything here
+        self._led: set[str] = set()
+        self._pauses: dict[str, _Pause] = {}
+
+    def stop(self) -> None:
+        """Nothing new begins, and what runs is cut off."""
+        self.stopping.set()
+        self.news.set()
+        with self._lock:
+            attempts = list(self._attempts.values())
+        for attempt in attempts:
+            attempt.abort("the node was stopped")
+
+    # Attempts
+
+    def add(self, study: str, attempt: Attempt) -> None:
+        with self._lock:
+            self._attempts[study] = attempt
+        if self.stopping.is_set():
+            attempt.abort("the node was stopped")
+
+    def remove(self, study: str, attempt: Attempt) -> None:
+        with self._lock:
+            if self._attempts.get(study) is attempt:  # and not a later one
+                del self._attempts[study]
+
+    def attempt(self, study: str) -> Attempt | None:
+        with self._lock:
+            return self._attempts.get(study)
+
+    def attempts_of_others(self, study: str) -> int:
+        """How many attempts run for other studies."""
+        with self._lock:
+            return len(self._attempts.keys() - {study})
+
+    def wait_until_idle(self) -> None:
+        while True:
+            with self._lock:
+                if not self._attempts:
+                    return
+            time.sleep(0.05)
+
+    def progress(self, study: str) -> str:
+        """How far a running attempt is, for people."""
+        attempt = self.attempt(study)
+        return "" if attempt is None else f"attempt {attempt.number}: {attempt.progress or 'starting'}"
+
+    # Studies that this node leads
+
+    def begin_leading(self, study: str, most: int) -> bool:
+        """False if somebody leads it already, or if as many are led as may be."""
+        with self._lock:
+            free = study not in self._led and len(self._led) < most
+            if free:
+                self._led.add(study)
+            return free
+
+    def end_leading(self, study: str) -> None:
+        with self._lock:
+            self._led.discard(study)
+        self.news.set()
+
+    def pause(self, study: str) -> None:
+        """Let it rest, twice as long as the last time."""
+        with self._lock:
+            before = self._pauses.get(study)
+            seconds = _SHORTEST_PAUSE if before is None else min(2 * before.seconds, _LONGEST_PAUSE)
+            self._pauses[study] = _Pause(seconds, time.monotonic() + seconds)
+
+    def is_paused(self, study: str) -> bool:
+        with self._lock:
+            pause = self._pauses.get(study)
+        return pause is not None and time.monotonic() < pause.until
+
+    def forget_pause(self, study: str) -> None:
+        with self._lock:
+            self._pauses.pop(study, None)

@@ -1,0 +1,111 @@
+"""One node's part of one attempt: a server process, watched."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ppaurora.errors import PartyFailedError
+from ppaurora.messages import VERSION
+from ppaurora.messages.owners import Submitted
+from ppaurora.messages.process import Event, Failed, Finished, Opened, Order, Progressed
+from ppaurora.models import canonical_json
+from ppaurora.node.gate import Gate, job_name
+from ppaurora.party.driver import ServerProcess, links_for
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
+
+_SECONDS_TO_START = 60.0
+
+log = logging.getLogger(__name__)
+
+
+def fresh_token() -> str:
+    """A name for an attempt that outsiders cannot guess; the other nodes are told."""
+    return secrets.token_hex(16)
+
+
+@dataclass(frozen=True)
+class AttemptPlan:
+    """What is to be computed, with which shares."""
+
+    manifest: Manifest
+    number: int
+    token: str
+    agreed: tuple[Submitted, ...]  # one per owner; alike at all nodes
+    shares: tuple[Path, ...] = field(default=(), repr=False)
+
+    def binding(self) -> bytes:
+        """The study as the session's keys are bound to it: manifest and submissions."""
+        return canonical_json([VERSION, self.manifest.hash, self.agreed])
+
+
+class Attempt:
+    """Runs from its creation; `results` waits for the end."""
+
+    def __init__(self, kit: NodeKit, gate: Gate, plan: AttemptPlan) -> None:
+        self.number = plan.number
+        self.progress = ""
+        self._about = {"study": plan.manifest.study, "attempt": plan.number}
+        self._patience = kit.settings.silence_seconds + _SECONDS_TO_START
+        self._events: queue.Queue[Event | None] = queue.Queue()
+        self._aborted = ""
+        with contextlib.ExitStack() as resources:
+            entrance = resources.enter_context(gate.expecting(plan.token)).fileno()
+            module, title = plan.manifest.protocol.process, kit.server(plan.manifest).title
+            self._process = ServerProcess(module, title, self._events.put, entrance)
+            resources.callback(self._process.close)
+            self._process.send(_order(kit, plan, entrance))
+            self._resources = resources.pop_all()
+
+    def results(self) -> tuple[ResultShare, ...]:
+        """One part per owner, none at a server that gets none; or the error that ended the attempt."""
+        with self._resources:
+            while True:
+                match self._next_event():
+                    case Progressed() as event:
+                        self.progress = f"{event.step} {100 * event.done // max(event.total, 1)} %"
+                    case Opened() as event:
+                        log.info("session opened", extra={**self._about, "session": event.session})
+                    case Finished() as event:
+                        return event.parts
+                    case Failed() as event:
+                        raise self._process.failure(event)
+                    case None:
+                        raise PartyFailedError(self._aborted or f"the computation {self._process.end()}")
+
+    def _next_event(self) -> Event | None:
+        try:
+            return self._events.get(timeout=self._patience)
+        except queue.Empty:
+            raise PartyFailedError("the computation gave no sign of life and was stopped") from None
+
+    def abort(self, reason: str) -> None:
+        """From another thread; `results` then raises."""
+        self._aborted = reason
+        self._process.kill()
+
+
+def _order(kit: NodeKit, plan: AttemptPlan, entrance: int) -> Order:
+    manifest = plan.manifest
+    return Order(
+        job=manifest.job([submitted.samples for submitted in plan.agreed]),
+        server=kit.server(manifest).file_name,
+        links=links_for(
+            kit.identity(manifest),
+            manifest.addresses(),
+            kit.settings.silence_seconds,
+            entrance,
+            passed=True,
+            server_name=job_name(plan.token),
+        ),
+        attempt=plan.number,
+        study=plan.binding(),
+        recipients=len(plan.agreed),
+        share_files=tuple(str(path) for path in plan.shares),
+    )

@@ -1,0 +1,157 @@
+"""Following: what a node answers to the one that leads a study."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Sequence
+
+from ppaurora.messages import VERSION
+from ppaurora.messages.nodes import (
+    Answer,
+    AnyQuestion,
+    Begin,
+    Hello,
+    Outcome,
+    Ready,
+    Release,
+    Stop,
+    Verdict,
+)
+from ppaurora.messages.owners import StudyState, Submitted
+from ppaurora.node.activity import Activity
+from ppaurora.node.attempt import Attempt
+from ppaurora.node.runner import AttemptFailedError, AttemptRunner
+from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.store import Store, StudyRecord
+from ppaurora.study.kit import NodeKit
+from ppaurora.text import printable
+from ppaurora.version import __version__
+
+log = logging.getLogger(__name__)
+
+_OUTCOMES = {
+    None: Verdict.UNKNOWN_ATTEMPT,
+    AttemptState.RUNNING: Verdict.RUNNING,
+    AttemptState.FAILED: Verdict.FAILED,
+    AttemptState.COMPUTED: Verdict.COMPUTED,
+    AttemptState.RELEASED: Verdict.RELEASED,
+}
+
+
+class Follower:
+    """Answers other nodes' questions; from any thread."""
+
+    def __init__(self, kit: NodeKit, store: Store, activity: Activity, runner: AttemptRunner) -> None:
+        self._kit = kit
+        self._store = store
+        self._activity = activity
+        self._runner = runner
+        self._beginning = threading.Lock()
+
+    def answer(self, pin: str, question: AnyQuestion) -> Answer:
+        """To who has this key. Any node of the study may say hello; the rest is for its leader to ask."""
+        study = self._store.study(question.study)
+        if study is None:
+            note = "its manifest has not been accepted there"
+            return Answer(answer=Verdict.UNKNOWN_STUDY, note=note)
+        asker, leader = study.manifest.server_of(pin), study.manifest.protocol.leader
+        if asker is not None and isinstance(question, Hello):
+            return Answer(answer=Verdict.HELLO, version=__version__, protocol_version=VERSION)
+        if asker is not leader or self._kit.server(study.manifest) is leader:
+            return Answer(answer=Verdict.REFUSED, note=f"only {leader.title} of the study leads")
+        match question:
+            case Ready():
+                return self._ready(study, question.agreed)
+            case Begin():
+                return self._begin(study, question)
+            case Outcome():
+                return Answer(answer=self._outcome(study, question.attempt))
+            case Release():
+                return self._release(study, question.attempt)
+            case Stop():
+                return self._stop(study, question.note)
+        raise AssertionError("every question has an answer")
+
+    def _ready(self, study: StudyRecord, agreed: Sequence[Submitted]) -> Answer:
+        """Could an attempt begin here?"""
+        verdict, note = self._readiness(study, agreed)
+        return Answer(answer=verdict, note=note, last=self._store.last_attempt(study.hash))
+
+    def _readiness(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
+        manifest = study.manifest
+        if study.state in (StudyState.EXPIRED, StudyState.RELEASED):
+            return Verdict.CLOSED, f"the study is {study.state.value} there"
+        if study.state is StudyState.STOPPED:
+            return Verdict.STOPPED, study.note
+        if [submitted.owner for submitted in agreed] != manifest.owner_names:
+            return Verdict.MISMATCH, "other owners than in the manifest"
+        problem = manifest.problem_with([submitted.samples for submitted in agreed])
+        if problem:
+            return Verdict.MISMATCH, problem
+        if self._kit.server(manifest) in manifest.protocol.input_servers:
+            here = {one.owner: one.submitted for one in self._store.submissions(study)}
+            other = [one.owner for one in agreed if here.get(one.owner, one) != one]
+            if other:
+                return Verdict.MISMATCH, f"what {', '.join(other)} sent"
+            missing = [one.owner for one in agreed if one.owner not in here]
+            if missing:
+                return Verdict.NOT_YET, f"{', '.join(missing)} has not submitted there"
+        spent = self._runner.limit_problem(study)
+        if spent and self._activity.attempt(study.hash) is not None:
+            return Verdict.BUSY, "an earlier attempt has not ended there"
+        if spent:
+            self._runner.stop(study, spent)
+            return Verdict.STOPPED, spent
+        if self._activity.attempts_of_others(study.hash) >= self._kit.settings.jobs:
+            return Verdict.BUSY, "it computes for other studies"
+        return Verdict.READY, ""
+
+    def _begin(self, study: StudyRecord, question: Begin) -> Answer:
+        with self._beginning:
+            ready = self._ready(study, question.agreed)
+            if ready.answer is not Verdict.READY:
+                return ready
+            plan = self._runner.plan(study, question.attempt, question.token, question.agreed)
+            try:
+                attempt = self._runner.start(study, plan)
+            except StateError as error:
+                return Answer(answer=Verdict.STALE, note=str(error))
+            except AttemptFailedError as error:
+                return Answer(answer=Verdict.FAILED, note=str(error))
+        try:
+            threading.Thread(target=self._finish, args=(study, attempt), daemon=True).start()
+        except RuntimeError:  # no more threads
+            attempt.abort("the node is overloaded")
+            self._finish(study, attempt)
+        return Answer(answer=Verdict.BEGUN)
+
+    def _finish(self, study: StudyRecord, attempt: Attempt) -> None:
+        with contextlib.suppress(AttemptFailedError):  # on record; the leader asks
+            self._runner.finish(study, attempt)
+
+    def _outcome(self, study: StudyRecord, number: int) -> Verdict:
+        """What came of an attempt. One that nobody computes any longer has failed, whatever the disk says."""
+        state = self._store.attempt_state(study.hash, number)
+        attempt = self._activity.attempt(study.hash)
+        if state is AttemptState.RUNNING and (attempt is None or attempt.number != number):
+            # It may have ended between the two looks.
+            state = self._store.attempt_state(study.hash, number)
+            if state is AttemptState.RUNNING:
+                self._runner.fail(study, number, "its outcome could not be written down")
+                state = AttemptState.FAILED
+        return _OUTCOMES[state]
+
+    def _stop(self, study: StudyRecord, note: str) -> Answer:
+        with contextlib.suppress(StateError):  # it is over, or has stopped before
+            self._runner.stop(study, printable(note))
+        return Answer(answer=Verdict.STOPPED)
+
+    def _release(self, study: StudyRecord, number: int) -> Answer:
+        if study.state is not StudyState.RELEASED:
+            try:
+                self._runner.release(study, number)
+            except StateError as error:
+                return Answer(answer=Verdict.STALE, note=str(error))
+        return Answer(answer=Verdict.RELEASED)

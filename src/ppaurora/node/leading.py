@@ -1,0 +1,213 @@
+"""Leading: what the node of a protocol's leader does beyond the others.
+
+When all owners have submitted to it, it asks the other nodes whether they are ready, begins an attempt, and
+has them begin it too. When every server that gets a part of the result has it on disk, it releases the
+result and tells the others, as often as it takes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from ppaurora.errors import PeerError, PpauroraError
+from ppaurora.messages.nodes import (
+    Answer,
+    AnyQuestion,
+    Begin,
+    Outcome,
+    Ready,
+    Release,
+    Stop,
+    Verdict,
+)
+from ppaurora.messages.owners import StudyState
+from ppaurora.node.activity import Activity
+from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
+from ppaurora.node.logs import about, log_unforeseen
+from ppaurora.node.questions import ask
+from ppaurora.node.runner import AttemptFailedError, AttemptRunner
+from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.store import Store, StudyRecord
+from ppaurora.servers import Server
+from ppaurora.study.kit import NodeKit
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_TO_ANSWER = 15.0
+
+log = logging.getLogger(__name__)
+
+
+class NotReadyError(PpauroraError):
+    """Another node cannot go on yet. No attempt was made, so none has failed."""
+
+
+class Leader:
+    """Takes studies further that this node leads, a few at a time."""
+
+    def __init__(self, kit: NodeKit, store: Store, activity: Activity, runner: AttemptRunner) -> None:
+        self._kit = kit
+        self._store = store
+        self._activity = activity
+        self._runner = runner
+        self._threads = ThreadPoolExecutor(kit.settings.jobs, thread_name_prefix="leader")
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)
+
+    def consider(self, study: StudyRecord) -> None:
+        """Take it a step further, in a thread of its own, if it is this node's turn."""
+        if self._kit.server(study.manifest) is not study.manifest.protocol.leader:
+            return
+        if not self._waits(study) or self._activity.is_paused(study.hash):
+            return
+        if self._activity.begin_leading(study.hash, self._kit.settings.jobs):
+            self._threads.submit(self._lead, study.hash)
+
+    def _waits(self, study: StudyRecord) -> bool:
+        match study.state:
+            case StudyState.COLLECTING:
+                return not self._missing(study)
+            case StudyState.RUNNING:
+                return True
+            case StudyState.RELEASED:
+                return not study.told_peers
+        return False
+
+    def _missing(self, study: StudyRecord) -> set[str]:
+        """Owners whose submissions are not here; whoever leads takes submissions."""
+        return set(study.manifest.owner_names) - {one.owner for one in self._store.submissions(study)}
+
+    def _lead(self, hash_: str) -> None:
+        try:
+            study = self._store.study(hash_)
+            if study is not None and not self._activity.stopping.is_set():
+                self._lead_on(study)
+        except (NotReadyError, AttemptFailedError, PeerError, StateError) as error:
+            self._pause(hash_, str(error))
+        except Exception as error:
+            log_unforeseen(log, "leading an attempt failed", error)
+            self._pause(hash_, f"internal error: {type(error).__name__}")
+        finally:
+            self._activity.end_leading(hash_)
+
+    def _pause(self, hash_: str, reason: str) -> None:
+        """Wait before the next step, longer every time."""
+        self._activity.pause(hash_)
+        study = self._store.study(hash_)
+        if study is not None and study.note != reason:
+            if study.state is StudyState.RUNNING:
+                self._store.set_note(hash_, reason)
+            log.info("waiting", extra={**about(study), "reason": reason})
+
+    def _lead_on(self, study: StudyRecord) -> None:
+        """One step further: try, settle, stop, or tell."""
+        if study.state is StudyState.RELEASED:
+            self._tell(study)
+            return
+        if study.state not in (StudyState.COLLECTING, StudyState.RUNNING):
+            return
+        if study.state is StudyState.COLLECTING:
+            self._store.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
+        last = self._store.last_attempt(study.hash)
+        if last and self._store.attempt_state(study.hash, last) is AttemptState.COMPUTED:
+            self._settle(study, last)
+        elif (problem := self._runner.limit_problem(study)) != "":
+            self._stop(study, problem)
+        else:
+            self._try(study, last)
+
+    def _try(self, study: StudyRecord, last: int) -> None:
+        """Begin the next attempt, and see it through."""
+        lost = self._missing(study)
+        if lost:
+            names = ", ".join(sorted(lost))
+            raise NotReadyError(f"shares of {names} were lost here; they have to submit again")
+        agreed = tuple(submission.submitted for submission in self._store.submissions(study))
+        problem = study.manifest.problem_with([submitted.samples for submitted in agreed])
+        if problem:
+            self._stop(study, problem)
+            return
+        for peer in self._peers(study):
+            answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
+            last = max(last, answer.last)
+            match answer.answer:
+                case Verdict.READY:
+                    continue
+                case Verdict.MISMATCH | Verdict.CLOSED:
+                    self._stop(study, f"{peer.title} does not agree: {answer.note}")
+                    return
+                case Verdict.STOPPED:
+                    reason = f" (stopped because: {answer.note})" if answer.note else ""
+                    raise NotReadyError(
+                        f"{peer.title} has stopped this study; its operator must run 'ppaurora retry'{reason}"
+                    )
+            raise NotReadyError(f"{peer.title} is not ready: {_told(answer)}")
+        plan = self._runner.plan(study, last + 1, fresh_token(), agreed)
+        attempt = self._runner.start(study, plan)
+        self._have_others_begin(study, plan, attempt)
+        self._runner.finish(study, attempt)
+        self._settle(study, plan.number)
+
+    def _have_others_begin(self, study: StudyRecord, plan: AttemptPlan, attempt: Attempt) -> None:
+        """Whatever comes between ends the attempt here too."""
+        begin = Begin(study=study.hash, attempt=plan.number, token=plan.token, agreed=plan.agreed)
+        try:
+            for peer in self._peers(study):
+                answer = self._ask(study, peer, begin)
+                if answer.answer is not Verdict.BEGUN:
+                    attempt.abort(f"{peer.title} did not begin: {_told(answer)}")
+        except PeerError as error:
+            attempt.abort(str(error))
+        except Exception as error:
+            attempt.abort(f"internal error: {type(error).__name__}")
+
+    def _stop(self, study: StudyRecord, note: str) -> None:
+        self._runner.stop(study, note)
+        for peer in self._peers(study):
+            # For the people there to see; whoever does not hear it is none the worse.
+            with contextlib.suppress(PeerError):
+                self._ask(study, peer, Stop(study=study.hash, note=note))
+
+    def _settle(self, study: StudyRecord, number: int) -> None:
+        """This node's part is done. Release the result once all who get a part have it; else it failed."""
+        deadline = time.monotonic() + self._kit.settings.silence_seconds + _SECONDS_TO_ANSWER
+        awaited = [peer for peer in self._peers(study) if peer in study.manifest.protocol.result_servers]
+        while awaited and not self._activity.stopping.is_set():
+            peer = awaited[0]
+            if time.monotonic() > deadline:
+                raise NotReadyError(f"{peer.title} does not say how attempt {number} ended")
+            match self._ask(study, peer, Outcome(study=study.hash, attempt=number)).answer:
+                case Verdict.COMPUTED | Verdict.RELEASED:
+                    awaited.remove(peer)
+                case Verdict.RUNNING:
+                    self._activity.stopping.wait(_SECONDS_BETWEEN_LOOKS)
+                case _:
+                    reason = f"{peer.title} did not finish its part"
+                    self._runner.fail(study, number, reason)
+                    raise AttemptFailedError(reason)
+        if not awaited:
+            self._runner.release(study, number)
+            self._tell(study)
+
+    def _tell(self, study: StudyRecord) -> None:
+        number = self._store.last_attempt(study.hash)
+        for peer in self._peers(study):
+            answer = self._ask(study, peer, Release(study=study.hash, attempt=number))
+            if answer.answer is not Verdict.RELEASED:
+                raise NotReadyError(f"{peer.title} could not release attempt {number}: {_told(answer)}")
+        self._store.told_peers(study.hash)
+
+    def _peers(self, study: StudyRecord) -> Sequence[Server]:
+        return self._kit.server(study.manifest).peers
+
+    def _ask(self, study: StudyRecord, peer: Server, question: AnyQuestion) -> Answer:
+        return ask(self._kit, study.manifest, peer, question, _SECONDS_TO_ANSWER)
+
+
+def _told(answer: Answer) -> str:
+    """For people."""
+    return answer.note or answer.answer.value

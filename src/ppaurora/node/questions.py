@@ -1,0 +1,71 @@
+"""A question between nodes and its answer: one line of JSON each way, over TLS."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+
+import msgspec
+
+from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError
+from ppaurora.messages.nodes import Answer, AnyQuestion
+from ppaurora.models import from_json, to_json
+from ppaurora.servers import Server
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.text import printable
+
+CONTROL = "control.ppaurora"  # the name that is asked for at a node's port
+_SECONDS_TO_SPEAK = 10.0
+_LONGEST_LINE = 1 << 22
+
+
+def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, seconds: float) -> Answer:
+    """Another node's answer, as it can be shown; raises a `PeerError` if there is none."""
+    identity = kit.identity(manifest)
+    host, port = manifest.addresses()[peer]
+    where = f"{host}:{port}"
+    try:
+        with (
+            socket.create_connection((host, port), timeout=seconds) as raw,
+            identity.context(ssl.Purpose.SERVER_AUTH).wrap_socket(raw, server_hostname=CONTROL) as sock,
+        ):
+            identity.check(peer, sock)
+            sock.sendall(to_json(question) + b"\n")
+            answer = from_json(Answer, read_line(sock))
+    except PeerError:
+        raise
+    except (ssl.SSLError, ConnectionResetError):
+        problem = f"at {where} broke off the connection; its operator may not have accepted the study"
+        raise PeerMisbehavedError(peer.title, problem) from None
+    except (ValueError, RecursionError):
+        raise PeerMisbehavedError(peer.title, f"at {where} gave an unreadable answer") from None
+    except OSError as error:
+        raise PeerLostError(peer.title, f"cannot be reached at {where}: {reason_of(error)}") from None
+    return msgspec.structs.replace(answer, note=printable(answer.note), version=printable(answer.version))
+
+
+def read_line(sock: ssl.SSLSocket) -> bytes:
+    """One deadline for all of it, so that nobody trickles."""
+    line = bytearray()
+    deadline = time.monotonic() + (sock.gettimeout() or _SECONDS_TO_SPEAK)
+    while not line.endswith(b"\n"):
+        sock.settimeout(max(deadline - time.monotonic(), 0.001))
+        piece = sock.recv(1 << 16)
+        if not piece:
+            raise ConnectionResetError("closed in the middle of a line")
+        line += piece
+        if len(line) > _LONGEST_LINE:
+            raise ValueError("a line is too long")
+    return bytes(line)
+
+
+def reason_of(error: BaseException) -> str:
+    """Of a failed connection, for people."""
+    return (
+        getattr(error, "reason", None)
+        or getattr(error, "strerror", None)
+        or str(error)
+        or type(error).__name__
+    )

@@ -1,0 +1,116 @@
+"""Attempts at this node, whoever leads them: begun on record, watched, ended on record."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppaurora.errors import PpauroraError
+from ppaurora.messages.owners import StudyState, Submitted
+from ppaurora.node.activity import Activity
+from ppaurora.node.attempt import Attempt, AttemptPlan
+from ppaurora.node.gate import Gate
+from ppaurora.node.logs import about
+from ppaurora.node.metrics import Metrics
+from ppaurora.node.store import Store, StudyRecord
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.study.kit import NodeKit
+
+log = logging.getLogger(__name__)
+
+
+class AttemptFailedError(PpauroraError):
+    """An attempt came to nothing; it is on record already."""
+
+
+@dataclass(frozen=True)
+class AttemptRunner:
+    """Starts a node's parts of attempts, and sees them through."""
+
+    kit: NodeKit
+    store: Store
+    gate: Gate
+    activity: Activity
+    metrics: Metrics
+
+    def plan(self, study: StudyRecord, number: int, token: str, agreed: Sequence[Submitted]) -> AttemptPlan:
+        """With the shares that this node has, if it takes any."""
+        kept = [submission.file for submission in self.store.submissions(study)]
+        files = tuple(self.store.shares / file for file in kept if file is not None)
+        return AttemptPlan(study.manifest, number, token, tuple(agreed), files)
+
+    def start(self, study: StudyRecord, plan: AttemptPlan) -> Attempt:
+        """On record before its first message."""
+        self.store.begin_attempt(study.hash, plan.number)
+        earlier = self.activity.attempt(study.hash)
+        if earlier is not None:
+            earlier.abort("a later attempt began")
+        log.info("attempt begins", extra={**about(study), "attempt": plan.number})
+        try:
+            attempt = Attempt(self.kit, self.gate, plan)
+        except Exception as error:
+            self.fail(study, plan.number, f"could not start: {type(error).__name__}")
+            raise AttemptFailedError(f"attempt {plan.number} could not start") from error
+        self.metrics.running.inc()
+        self.activity.add(study.hash, attempt)
+        return attempt
+
+    def finish(self, study: StudyRecord, attempt: Attempt) -> None:
+        """Wait for the end; afterwards this node's part is on disk. Raises `AttemptFailedError`."""
+        start = time.monotonic()
+        try:
+            self.store.computed(study.hash, attempt.number, self._by_owner(study, attempt.results()))
+        except Exception as error:
+            known = isinstance(error, PpauroraError)
+            reason = str(error) if known else f"internal error: {type(error).__name__}"
+            self.fail(study, attempt.number, reason)
+            raise AttemptFailedError(reason) from None
+        finally:
+            self.activity.remove(study.hash, attempt)
+            self.metrics.running.dec()
+            self.metrics.attempt_seconds.observe(time.monotonic() - start)
+        self.activity.forget_pause(study.hash)
+        log.info("attempt computed", extra={**about(study), "attempt": attempt.number})
+
+    def _by_owner(self, study: StudyRecord, parts: Sequence[ResultShare]) -> dict[str, ResultShare]:
+        gets_parts = self.kit.server(study.manifest) in study.manifest.protocol.result_servers
+        owners = study.manifest.owner_names if gets_parts else []
+        return dict(zip(owners, parts, strict=True))
+
+    def fail(self, study: StudyRecord, number: int, reason: str) -> None:
+        """Write it down. What somebody cut off by stopping this node is nobody's failure."""
+        counts = not self.activity.stopping.is_set()
+        self.store.fail_attempt(study.hash, number, reason, counts=counts)
+        self.metrics.failed.inc()
+        log.warning("attempt failed", extra={**about(study), "attempt": number, "reason": reason})
+
+    def limit_problem(self, study: StudyRecord) -> str:
+        """Why no further attempt is made here, if as many were made as the manifest allows; else nothing."""
+        spent = self.store.spent_attempts(study.hash)
+        if spent < study.manifest.limits.attempts:
+            return ""
+        return f"{spent} attempts failed" + (f"; the last one: {study.note}" if study.note else "")
+
+    def stop(self, study: StudyRecord, note: str) -> None:
+        """Until this node's operator has looked."""
+        self.store.set_state(study.hash, StudyState.STOPPED, note)
+        log.warning("study stopped", extra={**about(study), "note": note})
+
+    def release(self, study: StudyRecord, number: int) -> None:
+        """From now on owners get their parts here, if this node has any; shares are needed no longer."""
+        if self.kit.server(study.manifest) in study.manifest.protocol.result_servers:
+            self.store.release(study.hash, number)
+        elif study.state is StudyState.RUNNING:
+            self.store.set_state(study.hash, StudyState.RELEASED, "", among=(StudyState.RUNNING,))
+        attempt = self.activity.attempt(study.hash)
+        if attempt is not None and attempt.number != number:
+            attempt.abort("another attempt was released")
+        self.metrics.released.inc()
+        log.info("result released", extra={**about(study), "attempt": number})
+        self.forget_shares(study)
+
+    def forget_shares(self, study: StudyRecord) -> None:
+        files = self.store.forget_shares(study.hash)
+        log.info("shares were deleted after the release", extra={**about(study), "files": files})

@@ -1,0 +1,34 @@
+"""What participants may know about a study's course at a node."""
+
+from __future__ import annotations
+
+import time
+
+from ppaurora.messages import VERSION
+from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.node.store import Store, StudyRecord
+from ppaurora.study.kit import NodeKit
+from ppaurora.version import __version__
+
+
+def study_status(kit: NodeKit, store: Store, study: StudyRecord, progress: str = "") -> StudyStatus:
+    """As this node sees it; `progress` of an attempt that runs."""
+    submitted = tuple(submission.owner for submission in store.submissions(study))
+    missing = tuple(name for name in study.manifest.owner_names if name not in submitted)
+    note = study.note
+    if not note and not missing and study.state is StudyState.COLLECTING:
+        note = f"all have submitted; {study.manifest.protocol.leader.title} leads on"
+    return StudyStatus(
+        study=study.hash,
+        name=study.manifest.study,
+        state=study.state,
+        note=note,
+        submitted=submitted,
+        missing=missing,
+        progress=progress,
+        attempt=store.last_attempt(study.hash),
+        version=__version__,
+        protocol_version=VERSION,
+        server=kit.server(study.manifest).title,
+        time=time.time(),
+    )

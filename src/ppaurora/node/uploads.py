@@ -1,0 +1,86 @@
+"""How an owner's share arrives: announced in a header, streamed to disk, compared with its commitment."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import BinaryIO
+
+from aiohttp import web
+
+from ppaurora.files import sync
+from ppaurora.messages.owners import OFFER_HEADER, Offer
+from ppaurora.models import from_json
+from ppaurora.node.refusals import refuse
+from ppaurora.sharing.commitment import SALT_BYTES
+from ppaurora.study.manifest import Manifest
+
+PIECE = 1 << 18
+_SECONDS_FOR_A_PIECE = 60.0
+_SLOWEST_BYTES_PER_SECOND = 20_000
+
+
+def read_offer(request: web.Request, manifest: Manifest) -> Offer:
+    """What the headers announce, checked before a byte of the body is read."""
+    try:
+        offer = from_json(Offer, request.headers[OFFER_HEADER])
+    except (KeyError, ValueError):
+        refuse(400, "headers", f"{OFFER_HEADER} with the number of samples and the commitments is needed")
+    if len(offer.commitments) != len(manifest.protocol.input_servers):
+        refuse(400, "headers", f"{len(manifest.protocol.input_servers)} commitments are needed")
+    problem = manifest.problem_with([offer.samples], awaited=len(manifest.owners) - 1)
+    if problem:
+        refuse(422, "samples", problem)
+    expected = SALT_BYTES + manifest.protocol.input_bytes(offer.samples)
+    if request.content_length is None:
+        refuse(411, "length", "the length of the body must be announced")
+    if request.content_length > expected:
+        refuse(413, "too-long", f"the body has {request.content_length} bytes instead of {expected}")
+    if request.content_length < expected:
+        refuse(422, "too-short", f"the body has {request.content_length} bytes instead of {expected}")
+    return offer
+
+
+async def receive_share(request: web.Request, commitment: str, folder: Path) -> Path:
+    """The share, durable in a file of its own. What does not fit the commitment is not kept."""
+    length = request.content_length or 0
+    try:
+        async with asyncio.timeout(_SECONDS_FOR_A_PIECE + length / _SLOWEST_BYTES_PER_SECOND):
+            return await _receive_file(request, commitment, folder, length)
+    except TimeoutError:
+        refuse(408, "too-slow", "the body took too long; send it again")
+
+
+async def _receive_file(request: web.Request, commitment: str, folder: Path, missing: int) -> Path:
+    path = folder / secrets.token_hex(16)
+    digest = hashlib.sha256()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            salt = b""
+            while missing:
+                async with asyncio.timeout(_SECONDS_FOR_A_PIECE):
+                    piece = await request.content.read(min(PIECE, missing))
+                if not piece:
+                    refuse(422, "too-short", "the body ended early")
+                missing -= len(piece)
+                digest.update(piece)
+                head = piece[: SALT_BYTES - len(salt)]
+                salt += head
+                await asyncio.to_thread(file.write, piece[len(head) :])
+            if digest.hexdigest() != commitment:
+                refuse(422, "commitment", "the body is not what the commitment says")
+            await asyncio.to_thread(_sync, file)
+        await asyncio.to_thread(sync, folder)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,124 @@
+"""An owner as plainly as can be: `http.client` over TLS, shares made by the protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from ppaurora.data.samples import Samples, check_samples
+from ppaurora.messages.owners import (
+    OFFER_HEADER,
+    PATH,
+    Acknowledgement,
+    Offer,
+    Refusal,
+    ReleasedPart,
+    StudyStatus,
+)
+from ppaurora.models import from_json, to_json
+from ppaurora.servers import Server
+from ppaurora.sharing.commitment import commit, fresh_salt
+from ppaurora.study.kit import OwnerKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.testing.consortium import Consortium
+
+M = TypeVar("M")
+
+
+def samples(owner: str, count: int, seed: int) -> Samples:
+    """With ties, and with both labels."""
+    random = np.random.default_rng(seed)
+    scores = np.round(random.normal(size=count), 1)
+    labels = random.random(count) < 1 / (1 + np.exp(-scores))
+    labels[:2] = True, False
+    return check_samples(owner, labels, scores)
+
+
+class Refused(Exception):  # noqa: N818
+    def __init__(self, status: int, code: str) -> None:
+        self.status, self.code = status, code
+        super().__init__(f"{status} {code}")
+
+
+@dataclass
+class Owner:
+    """One owner in one study of a consortium."""
+
+    consortium: Consortium
+    name: str
+    manifest: Manifest
+
+    def request(
+        self,
+        kind: type[M],
+        server: Server,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> M:
+        kit = OwnerKit.read(self.consortium.kit(self.name))
+        host, port = self.manifest.owners_address(server)
+        connection = http.client.HTTPSConnection(
+            host, port, context=kit.client_context(self.manifest), timeout=20
+        )
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            content = response.read()
+        if response.status != 200:
+            raise Refused(response.status, from_json(Refusal, content).error.code)
+        return from_json(kind, content)
+
+    @property
+    def path(self) -> str:
+        return f"{PATH}/{self.manifest.hash}"
+
+    def status(self, server: Server) -> StudyStatus:
+        return self.request(StudyStatus, server, "GET", self.path)
+
+    def release(self, server: Server) -> ReleasedPart:
+        return self.request(ReleasedPart, server, "GET", f"{self.path}/release")
+
+    def put(self, server: Server, offer: bytes, body: bytes) -> Acknowledgement:
+        headers = {OFFER_HEADER: offer.decode()}
+        return self.request(Acknowledgement, server, "PUT", f"{self.path}/submission", body, headers)
+
+    def submit(self, data: Samples) -> list[Acknowledgement]:
+        """To every server that takes submissions, in their order."""
+        protocol = self.manifest.protocol
+        shares = protocol.split(protocol.prepare(data))
+        salted = [(fresh_salt(), share.to_bytes()) for share in shares]
+        offer = to_json(
+            Offer(samples=len(data), commitments=tuple(commit(salt, share) for salt, share in salted))
+        )
+        return [
+            self.put(server, offer, salt + share)
+            for server, (salt, share) in zip(protocol.input_servers, salted, strict=True)
+        ]
+
+    def result(self, seconds: float = 60.0) -> dict[str, float]:
+        """Once all have released it."""
+        manifest, protocol = self.manifest, self.manifest.protocol
+
+        def released() -> bool:
+            return all(self.status(server).state == "released" for server in protocol.result_servers)
+
+        assert becomes(released, seconds), [self.status(server) for server in protocol.result_servers]
+        parts = [self.release(server).part for server in protocol.result_servers]
+        return protocol.combine(parts, manifest.metrics, manifest.owner_names)
+
+
+def becomes(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
