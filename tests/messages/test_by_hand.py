@@ -64,6 +64,20 @@ def test_jobs(vector: dict[str, Any]) -> None:
     assert sha256(b"ppaurora job\0", study, text.encode()).hex() == vector["hash"]
 
 
+@vectors("study")
+def test_studies(vector: dict[str, Any]) -> None:
+    content = json.loads(vector["manifest"])
+    hash_ = sha256(b"ppaurora manifest\0", vector["manifest"].encode()).hex()
+    bound_to = [content["version"], hash_, vector["agreed"]]
+    study = json.dumps(bound_to, sort_keys=True, separators=(",", ":"))
+    assert study == vector["study"]
+    terms = {name: content[name] for name in ("limits", "metrics", "protocol", "release")}
+    job = {"sizes": [one["samples"] for one in vector["agreed"]], "terms": terms}
+    text = json.dumps(job, sort_keys=True, separators=(",", ":"))
+    assert sha256(b"ppaurora job\0", sha256(study.encode()), text.encode()).hex() == vector["job_hash"]
+    assert vector["attempt_name"] == f"{vector['token']}.job.ppaurora"
+
+
 @vectors("session")
 def test_sessions(vector: dict[str, Any]) -> None:
     privates = [X25519PrivateKey.from_private_bytes(bytes.fromhex(key)) for key in vector["private_keys"]]
