@@ -79,7 +79,6 @@ class Led:
         assert self.begin().answer is Verdict.BEGUN
         assert becomes(lambda: self.outcome() is Verdict.FAILED)
 
-    @property
     def state(self) -> StudyState:
         study = self.node.store.study(self.manifest.hash)
         assert study is not None
@@ -100,14 +99,14 @@ def test_no_more_attempts_than_the_manifest_allows(led: Led) -> None:
     assert refused.answer is Verdict.STOPPED
     assert "2 attempts failed" in refused.note
     assert refused.last == 2
-    assert led.state is StudyState.STOPPED
+    assert led.state() is StudyState.STOPPED
     for answer in (led.ready(), led.begin(), led.begin()):
         assert answer.answer is Verdict.STOPPED
     assert led.node.store.last_attempt(led.manifest.hash) == 2
     led.node.store.retry(led.manifest.hash)
     led.number = 2
     led.begin_and_fail()
-    assert led.state is StudyState.RUNNING
+    assert led.state() is StudyState.RUNNING
     led.begin_and_fail()
     assert led.ready().answer is Verdict.STOPPED
 
@@ -141,7 +140,7 @@ def test_a_study_that_the_leader_stopped_waits_for_this_nodes_operator(led: Led)
     assert led.ready() == Answer(answer=Verdict.STOPPED, note="they differ ?[2J")
     assert led.begin().answer is Verdict.STOPPED
     led.node.store.retry(led.manifest.hash)
-    assert led.state is StudyState.COLLECTING  # no attempt was made: who has not submitted may do so
+    assert led.state() is StudyState.COLLECTING  # no attempt was made: who has not submitted may do so
     assert led.ready().answer is Verdict.READY
     assert led.begin().answer is Verdict.BEGUN
 
@@ -163,7 +162,7 @@ def test_only_the_studys_leader_is_answered(led: Led) -> None:
         refused = ask(kit, led.manifest, led.server, question, 10)
         assert refused.answer is Verdict.REFUSED
         assert LEADER.title in refused.note
-    assert led.state is StudyState.COLLECTING
+    assert led.state() is StudyState.COLLECTING
     assert led.ask(Hello(study="0" * 64)).answer is Verdict.UNKNOWN_STUDY
 
 
@@ -171,9 +170,9 @@ def test_a_release_without_a_result_is_refused_where_one_is_kept(led: Led) -> No
     led.begin_and_fail()
     answer = led.ask(Release(study=led.manifest.hash, attempt=1)).answer
     if led.server in led.manifest.protocol.result_servers:
-        assert (answer, led.state) == (Verdict.STALE, StudyState.RUNNING)
+        assert (answer, led.state()) == (Verdict.STALE, StudyState.RUNNING)
     else:  # it has nothing to give out, and takes the leader's word that the study is over
-        assert (answer, led.state) == (Verdict.RELEASED, StudyState.RELEASED)
+        assert (answer, led.state()) == (Verdict.RELEASED, StudyState.RELEASED)
     assert led.ask(Outcome(study=led.manifest.hash, attempt=7)).answer is Verdict.UNKNOWN_ATTEMPT
 
 

@@ -56,11 +56,16 @@ def test_a_store_is_found_again_as_it_was(tmp_path: Path, manifest: Manifest) ->
 
 
 def test_what_fails_inside_a_transaction_undoes_all_of_it(store: Store, manifest: Manifest) -> None:
-    """A study's state is set before the attempt's number turns out to be used: both stay as they were."""
+    """Also what was done by another method, whose transaction is a part of it."""
     store.begin_attempt(manifest.hash, 1)
     store.set_note(manifest.hash, "before")
     before = store.study(manifest.hash)
-    with pytest.raises(InputError), store._transaction():
-        store.expire(manifest.hash)
-        raise InputError("something else goes wrong")
+
+    def expire_and_fail() -> None:
+        with store._transaction():
+            store.expire(manifest.hash)
+            raise InputError("something else goes wrong")
+
+    with pytest.raises(InputError, match="something else"):
+        expire_and_fail()
     assert store.study(manifest.hash) == before

@@ -72,6 +72,7 @@ class ServerProcess:
             threading.Thread(target=self._listen, daemon=True).start()
         except RuntimeError:  # the machine has no more threads
             self.close()
+            self._process.stdout.close()  # type: ignore[union-attr]
             raise
 
     def _listen(self) -> None:
@@ -89,8 +90,9 @@ class ServerProcess:
         """Returns at once: a server that does not read its order must not hold up who gives it."""
         assert self._process.stdin is not None  # noqa: S101
         content = [to_json(order) + b"\n", *shares]
-        self._writer = threading.Thread(target=_write, args=(self._process.stdin, content), daemon=True)
-        self._writer.start()
+        writer = threading.Thread(target=_write, args=(self._process.stdin, content), daemon=True)
+        writer.start()
+        self._writer = writer
 
     def kill(self) -> None:
         """From any thread; that it ended is heard as its last event."""
