@@ -194,11 +194,19 @@ class Leader:
             self._tell(study)
 
     def _tell(self, study: StudyRecord) -> None:
+        """All others of the release; one that does not hear it keeps it from nobody else."""
         number = self._store.last_attempt(study.hash)
+        problems = []
         for peer in self._peers(study):
-            answer = self._ask(study, peer, Release(study=study.hash, attempt=number))
+            try:
+                answer = self._ask(study, peer, Release(study=study.hash, attempt=number))
+            except PeerError as error:
+                problems.append(str(error))
+                continue
             if answer.answer is not Verdict.RELEASED:
-                raise NotReadyError(f"{peer.title} could not release attempt {number}: {_told(answer)}")
+                problems.append(f"{peer.title} could not release attempt {number}: {_told(answer)}")
+        if problems:
+            raise NotReadyError("; ".join(problems))
         self._store.told_peers(study.hash)
 
     def _peers(self, study: StudyRecord) -> Sequence[Server]:
