@@ -171,6 +171,15 @@ def test_the_protocols_leader_leads_and_all_release(nodes: FourNodes) -> None:
         assert list(store.shares.iterdir()) == []
 
 
+def test_a_leader_that_gets_no_part_releases_nevertheless(
+    nodes: FourNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MadeUp, "result_servers", (Four.FIRST, Four.FOURTH))
+    nodes.submit()
+    assert nodes.watch(lambda: nodes.states() == [StudyState.RELEASED] * 4)
+    assert nodes.stores[MadeUp.leader].result(nodes.manifest.hash, OWNERS[0]) is None
+
+
 def test_nothing_is_released_while_one_part_is_missing(
     nodes: FourNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
