@@ -18,7 +18,6 @@ from tests.support.guide import EVERYBODY, GUIDE, NODES, OWNERS, SECONDS, Walk, 
 from tests.support.oracles import exact_aupr, exact_auroc
 from tests.support.repository import ROOT
 
-REFUSING = ("refusals", "service", "uploads")  # modules that refuse what owners ask for
 TOLERANCE = 1e-9  # of AUPR; AUROC is exact
 
 
@@ -113,8 +112,8 @@ def rows(heading: str) -> list[list[str]]:
 def refusals_in_the_code() -> set[tuple[str, str]]:
     """Codes with their statuses; a status that is not written out is an HTTP error of the framework's."""
     found = set()
-    sources = [(ROOT / f"src/ppaurora/node/{name}.py").read_text() for name in REFUSING]
-    for node in ast.walk(ast.parse("\n".join(sources).replace("from __future__ import annotations", ""))):
+    sources = (path.read_text() for path in (ROOT / "src/ppaurora/node").rglob("*.py"))
+    for node in (node for source in sources for node in ast.walk(ast.parse(source))):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("refuse", "RequestRefusedError"):
             status, code = node.args[:2]
             if isinstance(code, ast.Constant):

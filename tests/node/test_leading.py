@@ -141,6 +141,7 @@ def test_the_helper_keeps_a_study_as_long_as_the_proxies(alone: StartNode) -> No
 def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nodes: Trials) -> None:
     """Proxy 1 can note neither its result nor its failure; when it can write again, the study goes on."""
     manifest = nodes.study("unwritten")
+    before = len(nodes.log("proxy-1"))
     database = sqlite3.connect(nodes.database("proxy-1"), timeout=10, isolation_level=None)
     with contextlib.closing(database):
         for number, event in enumerate(("INSERT ON results", "UPDATE ON attempts")):
@@ -155,8 +156,10 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
             with nodes.store("proxy-0") as store:
                 assert becomes(lambda: store.attempt_state(manifest.hash, 1) is not None)
                 assert becomes(lambda: store.attempt_state(manifest.hash, 1) is not AttemptState.RUNNING)
+            assert becomes(lambda: "a thread ended with an error" in nodes.log("proxy-1")[before:])
         finally:
             for number in range(2):
                 database.execute(f"DROP TRIGGER full_{number}")
     report = Study(nodes.kit("north"), "unwritten").wait(timeout=12)
     assert 0 <= report.metrics["auroc"] <= 1
+    assert report.receipt.attempt > 1

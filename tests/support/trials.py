@@ -32,6 +32,7 @@ from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
 from ppaurora.suites.role import Role
+from ppaurora.testing.consortium import Consortium
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import NODES, Deployment
 
@@ -41,6 +42,7 @@ PAIR = ("north", "harbour")  # the owners of every study here but the first
 HOUR = datetime.timedelta(hours=1)
 
 RunCommand = Callable[..., tuple[int, str]]
+StartKit = Callable[[Consortium, str], Node]
 StartNode = Callable[[str, Callable[[Store, Manifest], object]], Node]
 
 
