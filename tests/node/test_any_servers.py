@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import PeerLostError
-from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome
+from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome, Verdict
 from ppaurora.messages.owners import StudyState
 from ppaurora.models import from_json, to_json
 from ppaurora.node import leading, runner
@@ -230,3 +230,32 @@ def test_a_server_that_is_down_holds_up_the_release_at_itself_only(nodes: FourNo
     assert not nodes.study(MadeUp.leader).told_peers
     nodes.down.clear()
     assert nodes.watch(lambda: nodes.states() == [StudyState.RELEASED] * 4)
+
+
+def answering(nodes: FourNodes, server: Server, said: Answer) -> None:
+    """From now on this server says the same to every question."""
+    nodes.followers[server].answer = lambda pin, question: said  # type: ignore[method-assign]
+
+
+def test_a_number_of_attempts_that_is_made_up_is_not_believed(nodes: FourNodes) -> None:
+    """Else one lie would use up the numbers, and no later attempt of this study could begin."""
+    real = nodes.followers[Four.FIRST].answer
+    answering(nodes, Four.FIRST, Answer(answer=Verdict.READY, last=999_999_999))
+    nodes.submit()
+    assert nodes.watch(lambda: "attempt 999,999,999" in nodes.study(MadeUp.leader).note)
+    assert nodes.stores[MadeUp.leader].last_attempt(nodes.manifest.hash) == 0
+    nodes.followers[Four.FIRST].answer = real  # type: ignore[method-assign]
+    assert nodes.watch(lambda: nodes.states() == [StudyState.RELEASED] * 4)
+
+
+@pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.READY}), ids=lambda verdict: verdict.value)
+def test_nothing_begins_before_every_server_is_ready(nodes: FourNodes, verdict: Verdict) -> None:
+    """Whatever else one of them says: the study waits, or stops for people to look if it does not agree."""
+    answering(nodes, Four.FOURTH, Answer(answer=verdict, note="a note"))
+    nodes.submit()
+    assert nodes.watch(lambda: "fourth" in nodes.study(MadeUp.leader).note)
+    assert "a note" in nodes.study(MadeUp.leader).note
+    stops = verdict in (Verdict.MISMATCH, Verdict.CLOSED)
+    assert nodes.study(MadeUp.leader).state is (StudyState.STOPPED if stops else StudyState.RUNNING)
+    for server in Four:
+        assert nodes.stores[server].last_attempt(nodes.manifest.hash) == 0
