@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from ppaurora.errors import RefusedError
 from ppaurora.messages.nodes import Hello
@@ -185,9 +185,9 @@ def half_sent(
         yield finish
 
 
-def part(words: NDArray[Any]) -> ResultShare:
+def part(words: ArrayLike) -> ResultShare:
     """A node's part of a result of two columns, from four numbers."""
-    return ResultShare(words.astype(np.uint64).reshape(2, 2))
+    return ResultShare(np.asarray(words, dtype=np.uint64).reshape(2, 2))
 
 
 def kept_share(store: Store, manifest: Manifest, owner: str = "north") -> Path:
