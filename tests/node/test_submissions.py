@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import http.client
 import json
+import logging
 import resource
 import socket
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,14 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
 from ppaurora.errors import RefusedError
-from ppaurora.messages.owners import OFFER_HEADER, PATH, StudyState
-from ppaurora.models import to_json
+from ppaurora.messages.owners import OFFER_HEADER, PATH, Refusal, StudyState
+from ppaurora.models import from_json, to_json
 from ppaurora.node import service as service_module
 from ppaurora.node.service import OwnersService
 from ppaurora.node.store import SubmissionRecord
 from ppaurora.study.manifest import Manifest
+from tests.support.bad_input import PLANTED
 from tests.support.deployment import command
 from tests.support.trials import Parcel, StartNode, Trials, becomes, half_sent
 
@@ -292,3 +298,34 @@ def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
         assert b" 500 " not in finish()
     log = nodes.log("proxy-0")
     assert [text for text in parcel.as_printed() if text in log] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OSError(errno.ENOSPC, PLANTED), (507, "no-room")),
+        (sqlite3.OperationalError("database or disk is full"), (507, "no-room")),
+        (OSError(errno.EIO, PLANTED), (500, "internal")),
+        (sqlite3.OperationalError(PLANTED), (500, "internal")),
+        (ValueError(PLANTED), (500, "internal")),
+    ],
+    ids=repr,
+)
+def test_a_node_in_trouble_says_so(
+    alone: StartNode, caplog: pytest.LogCaptureFixture, error: Exception, expected: tuple[int, str]
+) -> None:
+    """To the owner by a code; to its operator, unless the disk is full, by the error's type and place."""
+    node = alone("proxy-0", lambda store, manifest: None)
+    service = OwnersService(node.kit, node.store, node.activity, node.metrics)
+
+    async def fail(_: web.Request) -> web.Response:
+        raise error
+
+    with caplog.at_level(logging.ERROR):
+        response = asyncio.run(service._answer_errors(make_mocked_request("GET", "/"), fail))
+    assert isinstance(response, web.Response)
+    assert isinstance(response.body, bytes)
+    assert (response.status, from_json(Refusal, response.body).error.code) == expected
+    reasons = [record.reason for record in caplog.records]  # type: ignore[attr-defined]
+    assert reasons == ([type(error).__name__] if expected[0] == 500 else [])
+    assert PLANTED not in response.body.decode() + caplog.text
