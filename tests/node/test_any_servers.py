@@ -6,6 +6,7 @@ would compute is made up. Everything between is the real thing.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import PeerLostError
-from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome, Verdict
+from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome, Release, Verdict
 from ppaurora.messages.owners import StudyState
 from ppaurora.models import from_json, to_json
 from ppaurora.node import leading, runner
@@ -259,3 +260,21 @@ def test_nothing_begins_before_every_server_is_ready(nodes: FourNodes, verdict: 
     assert nodes.study(MadeUp.leader).state is (StudyState.STOPPED if stops else StudyState.RUNNING)
     for server in Four:
         assert nodes.stores[server].last_attempt(nodes.manifest.hash) == 0
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["collecting", "stopped"])
+def test_a_server_without_a_part_gives_up_no_shares_before_the_release(
+    nodes: FourNodes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped: bool
+) -> None:
+    """A release of what it took no part in ends nothing there, whatever the leader says."""
+    monkeypatch.setattr(MadeUp, "result_servers", (Four.THIRD, Four.FOURTH))
+    nodes.submit()
+    store, pin = nodes.stores[Four.FIRST], nodes.manifest.node(Four.THIRD).pin
+    if stopped:
+        store.set_state(nodes.manifest.hash, StudyState.STOPPED, "a person must look")
+    before = nodes.study(Four.FIRST)
+    with caplog.at_level(logging.INFO):
+        nodes.followers[Four.FIRST].answer(pin, Release(study=nodes.manifest.hash, attempt=1))
+    assert nodes.study(Four.FIRST) == before
+    assert sorted(path.name for path in store.shares.iterdir()) == sorted(OWNERS)
+    assert "result released" not in caplog.text
