@@ -146,6 +146,7 @@ def test_manifests_that_are_not_accepted(
         ),
         ("{}", "is missing"),
         ("no JSON", "no JSON"),
+        ("[" * 100_000, "no JSON"),
     ):
         edited.write_text(changed)
         code, said = run("accept", node_kit, edited, "--yes")

@@ -19,7 +19,7 @@ from ppaurora.node.store import Store, StudyRecord
 from ppaurora.node.watching import Watcher
 from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
-from tests.support.deployment import NODES, samples
+from tests.support.deployment import NODES, samples, write_csv
 from tests.support.oracles import exact_auroc
 from tests.support.trials import (
     PAIR,
@@ -59,6 +59,34 @@ def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
     assert nodes.shares() == before["proxy-0"]
     code, said = run("result", nodes.kit("harbour"), "--study", "well")
     assert (code, f"{report.metrics['auroc']:.12f}" in said) == (0, True)
+
+
+def test_submitting_again_after_the_result_is_no_failure_of_the_study(
+    nodes: Trials, run: RunCommand, tmp_path: Path
+) -> None:
+    """Before it is fetched the same data is fine; later the owner is told what to do instead."""
+    nodes.study("again")
+    files = {
+        owner: write_csv(tmp_path / f"{owner}.csv", *samples(40, seed)) for seed, owner in enumerate(PAIR)
+    }
+    for owner in PAIR:
+        assert run("submit", nodes.kit(owner), files[owner], "--study", "again", "--yes")[0] == 0
+    north = ("submit", nodes.kit("north"), files["north"], "--study", "again")
+    study = Study(nodes.kit("north"), "again")
+    assert becomes(lambda: {answer.state for answer in study.status().values()} == {"released"}, 30)
+    code, said = run(*north, "--wait")
+    assert (code, "both proxies have acknowledged" in said) == (0, True)
+    outbox = nodes.kit("north") / "outbox/again"
+    assert [path.name for path in outbox.iterdir()] == ["submission.json"]
+    for arguments in (north, (*north, "--wait")):
+        code, said = run(*arguments)
+        assert code == 2
+        assert "the study 'again' has its result, with what was submitted from this kit before" in said
+        assert "nothing was sent now. 'ppaurora result' fetches it again" in said
+    assert run("result", nodes.kit("north"), "--study", "again")[0] == 0
+    (outbox / "submission.json").write_text("no JSON")
+    code, said = run("status", nodes.kit("north"), "--study", "again")
+    assert (code, "submission.json: is damaged" in said) == (2, True)
 
 
 def test_proxies_that_were_told_different_things_stop(nodes: Trials, run: RunCommand) -> None:
