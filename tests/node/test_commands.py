@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ppaurora.messages.owners import StudyStatus
+from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.owner.study import Study
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import free_ports, samples, write_csv
@@ -71,3 +71,32 @@ def test_what_a_proxy_says_is_shown_as_text(
     assert code == 0
     assert "\x1b[2J" not in said
     assert "closing" in said or "bell" in said
+
+
+def test_an_operator_sees_the_studies_of_a_node_that_runs(
+    nodes: Trials, node_kit: Path, run: RunCommand
+) -> None:
+    manifest = nodes.study("seen")
+    code, said = run("studies", nodes.kit("proxy-1"))
+    assert code == 0
+    assert "seen: collecting, waiting for north, harbour; attempts: 0\n" in said
+    assert f"    {manifest.hash}\n" in said
+    code, said = run("studies", nodes.kit("helper"), "--format", "json")
+    (seen,) = [study for study in json.loads(said) if study["name"] == "seen"]
+    assert code == 0
+    assert (seen["study"], seen["state"], seen["server"]) == (manifest.hash, "collecting", "helper")
+    assert run("studies", node_kit) == (0, "no study was accepted yet: ppaurora accept\n")
+
+
+def test_a_study_that_has_not_stopped_is_not_retried(nodes: Trials, run: RunCommand) -> None:
+    nodes.study("unstopped")
+    code, said = run("retry", nodes.kit("proxy-1"), "unstopped")
+    assert (code, "has not stopped; there is nothing to retry" in said) == (2, True)
+    code, said = run("retry", nodes.kit("proxy-1"), "unknown")
+    assert (code, "has not accepted a study 'unknown'" in said) == (2, True)
+    with nodes.store("proxy-1") as store:
+        (study,) = [study for study in store.studies() if study.manifest.study == "unstopped"]
+        store.set_state(study.hash, StudyState.STOPPED, "a [/tag] and a \x1b[2J")
+    code, said = run("retry", nodes.kit("proxy-1"), "unstopped")
+    assert (code, "it had stopped because: a [/tag] and a ?[2J" in said) == (0, True)
+    assert "unstopped: collecting" in run("studies", nodes.kit("proxy-1"))[1]

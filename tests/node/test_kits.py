@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -185,3 +187,24 @@ def test_provisioning_deletes_nobody_elses_folder(
     assert run("provision", plan, "--out", tmp_path / "kits.new")[0] == 0
     run("provision", plan, "--out", tmp_path / "kits")
     assert (tmp_path / "kits.new" / "authority" / "key.pem").exists()
+
+
+def test_data_of_another_version_is_refused_by_every_command(node_kit: Path, run: RunCommand) -> None:
+    """With what to do; nothing in it is changed."""
+    assert run("studies", node_kit)[0] == 0  # the positive control; it makes the folder
+    with contextlib.closing(sqlite3.connect(node_kit / "data/node.db")) as db:
+        db.execute("PRAGMA user_version = 1")
+    manifest = node_kit / "studies/trial.json"
+    for arguments in (
+        ("studies", node_kit),
+        ("retry", node_kit, "trial"),
+        ("accept", node_kit, manifest, "--yes"),
+        ("serve", node_kit),
+        ("preflight", node_kit),
+    ):
+        code, said = run(*arguments)
+        assert code == 2, said
+        assert "move it away, then accept the studies again" in said, arguments
+        assert "Traceback" not in said
+    with contextlib.closing(sqlite3.connect(node_kit / "data/node.db")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
