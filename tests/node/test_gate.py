@@ -214,5 +214,6 @@ def test_what_fails_inside_a_node_is_told_to_its_operator(
         gate.close()
     assert becomes(lambda: bool(caplog.records))
     (record,) = caplog.records
-    assert (record.levelname, record.reason) == ("ERROR", "OperationalError")  # type: ignore[attr-defined]
+    assert (record.levelname, vars(record)["reason"]) == ("ERROR", "OperationalError")
+    assert vars(record)["place"].startswith("test_gate.py:")
     assert PLANTED not in caplog.text

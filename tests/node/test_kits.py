@@ -16,6 +16,7 @@ from ppaurora.errors import InputError
 from ppaurora.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from tests.support.bad_input import PLANTED
+from tests.support.deployment import command
 from tests.support.trials import HELPER, HOUR, PROXY_0, RunCommand, Trials
 
 
@@ -199,12 +200,14 @@ def test_data_of_another_version_is_refused_by_every_command(node_kit: Path, run
         ("studies", node_kit),
         ("retry", node_kit, "trial"),
         ("accept", node_kit, manifest, "--yes"),
-        ("serve", node_kit),
         ("preflight", node_kit),
     ):
         code, said = run(*arguments)
         assert code == 2, said
         assert "move it away, then accept the studies again" in said, arguments
-        assert "Traceback" not in said
+    served = command("serve", node_kit)
+    assert served.returncode == 2
+    assert "move it away, then accept the studies again" in served.stderr
+    assert "Traceback" not in served.stderr
     with contextlib.closing(sqlite3.connect(node_kit / "data/node.db")) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (1,)

@@ -44,6 +44,16 @@ def pooled() -> dict[str, float]:
     return ppaurora.evaluate(pairs, metrics=["auroc", "aupr", "ap"]).metrics
 
 
+def check_settled(deployment: Deployment, node: str) -> None:
+    """It opened one session, has released the study, and computes no longer."""
+    opened = [event for event in deployment.events(node) if event["event"] == "session opened"]
+    assert [(event["study"], event["attempt"]) for event in opened] == [("trial", 1)]
+    assert becomes(lambda: children(deployment.processes[node].pid) == [])
+    released = 'ppaurora_studies{state="released"} 1.0'
+    assert becomes(lambda: released in deployment.get(node, "/metrics"))
+    assert "ppaurora_attempts_running 0.0" in deployment.get(node, "/metrics")
+
+
 def test_a_study_from_uploads_to_its_release(deployment: Deployment) -> None:
     """Every owner gets the pooled result; nothing is left of shares and processes; a session is logged."""
     owners = {name: PlainOwner(deployment, name, deployment.manifest) for name in OWNERS}
@@ -61,13 +71,7 @@ def test_a_study_from_uploads_to_its_release(deployment: Deployment) -> None:
     for server in PROTOCOL.input_servers:
         assert list((deployment.kit(server.file_name) / "data/shares").iterdir()) == []
     for name in NODES:
-        opened = [event for event in deployment.events(name) if event["event"] == "session opened"]
-        assert [(event["study"], event["attempt"]) for event in opened] == [("trial", 1)]
-        assert becomes(lambda name=name: children(deployment.processes[name].pid) == [])  # type: ignore[misc]
-        assert becomes(
-            lambda name=name: 'ppaurora_studies{state="released"} 1.0' in deployment.get(name, "/metrics")  # type: ignore[misc]
-        )
-        assert "ppaurora_attempts_running 0.0" in deployment.get(name, "/metrics")
+        check_settled(deployment, name)
     assert deployment.stop() == dict.fromkeys(NODES, 0)
 
 

@@ -56,4 +56,5 @@ def about(study: StudyRecord) -> dict[str, object]:
 
 def log_unforeseen(log: logging.Logger, what: str, error: Exception) -> None:
     """Its type and place only: a traceback with values might quote data."""
-    log.error(what, extra={"reason": type(error).__name__, "line": place_of(error)[1]})
+    file, line = place_of(error)
+    log.error(what, extra={"reason": type(error).__name__, "place": f"{file}:{line}"})
