@@ -102,19 +102,19 @@ def test_certificates_that_do_not_get_in(nodes: Trials, tmp_path: Path) -> None:
 def test_a_participant_in_another_role_is_told_so(nodes: Trials, tmp_path: Path) -> None:
     """A node is no owner, and an owner of one study is none of another."""
     manifest = nodes.study("roles")
-    parcel = nodes.parcel(manifest)
+    upload = nodes.upload(manifest)
     before = nodes.shares()
-    strangers = {name: nodes.kit(name) for name in ("helper", "proxy-1", "valley")}
-    for name, folder in strangers.items():
+    outsiders = {name: nodes.kit(name) for name in ("helper", "proxy-1", "valley")}
+    for name, folder in outsiders.items():
         kit = tmp_path / name
         shutil.copytree(folder, kit, ignore=shutil.ignore_patterns("data"))
         (kit / "owner.toml").write_text('name = "north"\n')
         client = NodeClient(OwnerKit.read(kit), manifest, PROXY_0)
-        for request in (lambda c=client: parcel.send(c), client.status, client.release):
+        for request in (lambda c=client: upload.send(c), client.status, client.release):
             assert nodes.refusal(request) == "not-an-owner", name
     assert nodes.shares() == before
     assert nodes.client("north", manifest).status().missing == PAIR
-    assert parcel.send(nodes.client("north", manifest)).owner == "north"  # the positive control
+    assert upload.send(nodes.client("north", manifest)).owner == "north"  # the positive control
 
 
 def test_only_proxy_0_leads(nodes: Trials) -> None:

@@ -1,4 +1,4 @@
-"""Noise at the ports: what is not TLS, floods of strangers, lines that are no questions."""
+"""Noise at the ports: what is not TLS, floods of outsiders, lines that are no questions."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
     client = nodes.client("north", manifest)
     again = client.submit(sent["north"].offer, body)
     assert again == sent["north"].acknowledged["proxy-0"]
-    assert nodes.refusal(lambda: nodes.parcel(manifest).send(client)) == "conflict"
+    assert nodes.refusal(lambda: nodes.upload(manifest).send(client)) == "conflict"
     assert nodes.shares() == before["proxy-0"]
     code, said = run("result", nodes.kit("harbour"), "--study", "well")
     assert (code, f"{report.metrics['auroc']:.12f}" in said) == (0, True)
@@ -92,7 +92,7 @@ def test_submitting_again_after_the_result_is_no_failure_of_the_study(
 def test_proxies_that_were_told_different_things_stop(nodes: Trials, run: RunCommand) -> None:
     """No attempt is made, and a person reads whose submissions differ."""
     manifest = nodes.study("mismatch")
-    fine, one, two = (nodes.parcel(manifest) for _ in range(3))
+    fine, one, two = (nodes.upload(manifest) for _ in range(3))
     for server in (PROXY_1, PROXY_0):
         fine.send(nodes.client("north", manifest, server))
     two.send(nodes.client("harbour", manifest, PROXY_1))

@@ -33,6 +33,6 @@ def test_nothing_prints_its_secrets(nodes: Trials, tmp_path: Path) -> None:
 
 def test_no_log_and_no_answer_tells_a_secret(nodes: Trials) -> None:
     """No score, salt, share or key of this room's tests, in whatever form, neither now nor in the end."""
-    nodes.parcel(nodes.manifest)  # so that there is something to look for, also if this test runs alone
+    nodes.upload(nodes.manifest)  # so that there is something to look for, also if this test runs alone
     assert nodes.told(f"a line with {nodes.secrets[-1]} in it") == [nodes.secrets[-1]]  # the positive control
     nodes.check_secrecy()

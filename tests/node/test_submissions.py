@@ -30,15 +30,15 @@ from ppaurora.node.store import SubmissionRecord
 from ppaurora.study.manifest import Manifest
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import command
-from tests.support.trials import Parcel, StartNode, Trials, becomes, half_sent
+from tests.support.trials import PreparedUpload, StartNode, Trials, becomes, half_sent
 
 
-def put(nodes: Trials, manifest: Manifest, parcel: Parcel, **changed: str | None) -> tuple[int, str]:
+def put(nodes: Trials, manifest: Manifest, upload: PreparedUpload, **changed: str | None) -> tuple[int, str]:
     """A submission with other headers, as they come: status and code."""
     context = nodes.owner("north").client_context(manifest)
     headers: dict[str, str | None] = {
-        OFFER_HEADER: to_json(parcel.offer).decode(),
-        "Content-Length": str(len(parcel.bodies[0])),
+        OFFER_HEADER: to_json(upload.offer).decode(),
+        "Content-Length": str(len(upload.bodies[0])),
     }
     headers.update({name.replace("_", "-"): value for name, value in changed.items()})
     port = nodes.addresses["proxy-0"][0]
@@ -50,7 +50,7 @@ def put(nodes: Trials, manifest: Manifest, parcel: Parcel, **changed: str | None
                 connection.putheader(name, value)
         connection.endheaders()
         chunked = headers["Content-Length"] is None
-        body = parcel.bodies[0][: int(headers["Content-Length"] or len(parcel.bodies[0]))]
+        body = upload.bodies[0][: int(headers["Content-Length"] or len(upload.bodies[0]))]
         connection.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body)
         response = connection.getresponse()
         text = response.read().decode()
@@ -67,10 +67,10 @@ def offer(samples: str, *commitments: str) -> str:
 def test_submissions_that_are_refused(nodes: Trials) -> None:
     """Every one with its code; nothing is kept of any; then a good one is taken."""
     manifest = nodes.study("bodies", more="[release]\nminimum_samples_per_owner = 10")
-    parcel = nodes.parcel(manifest)
+    upload = nodes.upload(manifest)
     before = nodes.shares()
-    length = len(parcel.bodies[0])
-    first, second = parcel.commitments
+    length = len(upload.bodies[0])
+    first, second = upload.commitments
     offers: list[tuple[str | None, tuple[int, str]]] = [
         (None, (400, "headers")),
         ("", (400, "headers")),
@@ -104,43 +104,43 @@ def test_submissions_that_are_refused(nodes: Trials) -> None:
         ({"Content_Length": str(length - 1)}, (422, "too-short")),
     ]
     for changed, expected in cases:
-        assert put(nodes, manifest, parcel, **changed) == expected, changed
+        assert put(nodes, manifest, upload, **changed) == expected, changed
     for client, study in (
         (nodes.client("north", manifest), "0" * 64),
         (nodes.client("north", manifest), "..%2f"),
     ):
         client._path = f"{PATH}/{study}"
-        for request in (client.status, client.release, lambda c=client: parcel.send(c)):
+        for request in (client.status, client.release, lambda c=client: upload.send(c)):
             assert nodes.refusal(request) == "unknown-study"
     assert nodes.shares() == before
     assert nodes.client("north", manifest).status().submitted == ()
-    assert put(nodes, manifest, parcel) == (200, "ok")
+    assert put(nodes, manifest, upload) == (200, "ok")
 
 
 def test_an_upload_that_is_cut_off_leaves_nothing(nodes: Trials) -> None:
     """Half a body and then the line is cut: no file, no row; the same submission is taken afterwards."""
     manifest = nodes.study("cut")
-    parcel = nodes.parcel(manifest, 200_000)
+    upload = nodes.upload(manifest, 200_000)
     before = nodes.shares()
-    with half_sent(nodes, manifest, parcel):
+    with half_sent(nodes, manifest, upload):
         assert becomes(lambda: nodes.shares() != before)  # a part of it is there
     assert becomes(lambda: nodes.shares() == before)
     client = nodes.client("north", manifest)
     assert client.status().submitted == ()
-    assert parcel.send(client).samples == 200_000
+    assert upload.send(client).samples == 200_000
 
 
 def test_a_submission_is_taken_once(nodes: Trials) -> None:
     """The same again is the same acknowledgement; anything else is a conflict, also a large one."""
     manifest = nodes.study("once")
     client = nodes.client("north", manifest)
-    parcel = nodes.parcel(manifest)
-    first = parcel.send(client)
+    upload = nodes.upload(manifest)
+    first = upload.send(client)
     before = nodes.shares()
-    assert parcel.send(client) == first
-    assert nodes.refusal(lambda: nodes.parcel(manifest).send(client)) == "conflict"
-    assert nodes.refusal(lambda: nodes.parcel(manifest, 1_000_000).send(client)) == "conflict"
-    assert nodes.refusal(lambda: parcel.send(client, bodies=nodes.parcel(manifest).bodies)) == "commitment"
+    assert upload.send(client) == first
+    assert nodes.refusal(lambda: nodes.upload(manifest).send(client)) == "conflict"
+    assert nodes.refusal(lambda: nodes.upload(manifest, 1_000_000).send(client)) == "conflict"
+    assert nodes.refusal(lambda: upload.send(client, bodies=nodes.upload(manifest).bodies)) == "commitment"
     assert nodes.shares() == before
     assert client.status().submitted == ("north",)
 
@@ -149,14 +149,14 @@ def test_the_same_submission_many_times_at_once(nodes: Trials) -> None:
     """One row, one file, one acknowledgement; of two that differ, one is taken."""
     manifest = nodes.study("rush")
     before = nodes.shares()
-    same, other = nodes.parcel(manifest), nodes.parcel(manifest)
+    same, other = nodes.upload(manifest), nodes.upload(manifest)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: same.send(nodes.client("north", manifest)), range(8)))
     assert all(answer == answers[0] for answer in answers)
 
-    def race(parcel: Parcel) -> str:
+    def race(upload: PreparedUpload) -> str:
         try:
-            return str(parcel.send(nodes.client("harbour", manifest)).commitments)
+            return str(upload.send(nodes.client("harbour", manifest)).commitments)
         except RefusedError as error:
             return error.code
 
@@ -170,18 +170,18 @@ def test_the_same_submission_many_times_at_once(nodes: Trials) -> None:
 def test_nothing_is_taken_after_the_end(nodes: Trials) -> None:
     manifest = nodes.study("closed")
     client = nodes.client("north", manifest)
-    parcel = nodes.parcel(manifest)
-    first = parcel.send(client)
+    upload = nodes.upload(manifest)
+    first = upload.send(client)
     with nodes.store("proxy-0") as store:
         store.set_state(manifest.hash, StudyState.STOPPED, "a person stopped it")
-    assert nodes.refusal(lambda: parcel.send(nodes.client("harbour", manifest))) == "closed"
-    assert parcel.send(client) == first
+    assert nodes.refusal(lambda: upload.send(nodes.client("harbour", manifest))) == "closed"
+    assert upload.send(client) == first
 
 
 def test_a_full_disk(nodes: Trials) -> None:
     """No room: said so, nothing half stored; with room again, the same submission is taken."""
     manifest = nodes.study("full")
-    parcel = nodes.parcel(manifest, 1_200_000)
+    upload = nodes.upload(manifest, 1_200_000)
     client = nodes.client("north", manifest)
     before = nodes.shares()
     process = nodes.process_id("proxy-0")
@@ -190,20 +190,20 @@ def test_a_full_disk(nodes: Trials) -> None:
     soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
     resource.prlimit(process, resource.RLIMIT_FSIZE, (8 << 20, hard))
     try:
-        assert nodes.refusal(lambda: parcel.send(client)) == "no-room"
+        assert nodes.refusal(lambda: upload.send(client)) == "no-room"
         assert nodes.shares() == before
         assert client.status().submitted == ()
     finally:
         resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
-    assert parcel.send(client).samples == 1_200_000
+    assert upload.send(client).samples == 1_200_000
 
 
 def test_what_is_acknowledged_survives_a_second_start_of_the_node(nodes: Trials) -> None:
     """An operator who starts a node twice by mistake is told so, and an upload under way is not lost."""
     manifest = nodes.study("twice")
-    parcel = nodes.parcel(manifest, 50_000)
+    upload = nodes.upload(manifest, 50_000)
     before = nodes.shares()
-    with half_sent(nodes, manifest, parcel) as finish:
+    with half_sent(nodes, manifest, upload) as finish:
         assert becomes(lambda: nodes.shares() != before)
         second = command("serve", nodes.kit("proxy-0"), timeout=30)
         nodes.spoken.append(second.stdout + second.stderr)
@@ -222,8 +222,8 @@ def test_an_owner_cannot_fill_the_disk_with_beginnings(nodes: Trials) -> None:
     before = nodes.shares()
     with contextlib.ExitStack() as cleanup:
         for _ in range(12):
-            parcel = nodes.parcel(manifest, 5000)
-            cleanup.enter_context(half_sent(nodes, manifest, parcel))
+            upload = nodes.upload(manifest, 5000)
+            cleanup.enter_context(half_sent(nodes, manifest, upload))
         time.sleep(0.5)
         files = len(nodes.shares() - before)
     assert becomes(lambda: nodes.shares() == before)
@@ -275,14 +275,14 @@ def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNod
 def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
     """The log does not repeat what was sent: it may be a share, or the body of one that was cut wrongly."""
     manifest = nodes.study("quoting")
-    parcel = nodes.parcel(manifest)
+    upload = nodes.upload(manifest)
     context = nodes.owner("north").client_context(manifest)
     address = f"PUT {PATH}/{manifest.hash}/submission HTTP/1.1\r\nHost: x\r\n".encode()
     for noise in (
-        address + b"Transfer-Encoding: chunked\r\n\r\n" + parcel.bodies[0],
-        address + b"Content-Length: 0\r\n\r\n" + parcel.bodies[0],
-        address + b"Salt\x00: " + parcel.bodies[0] + b"\r\n\r\n",
-        parcel.bodies[0] + b"\r\n\r\n",
+        address + b"Transfer-Encoding: chunked\r\n\r\n" + upload.bodies[0],
+        address + b"Content-Length: 0\r\n\r\n" + upload.bodies[0],
+        address + b"Salt\x00: " + upload.bodies[0] + b"\r\n\r\n",
+        upload.bodies[0] + b"\r\n\r\n",
     ):
         with (
             socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=20) as raw,
@@ -292,12 +292,12 @@ def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
             with contextlib.suppress(ConnectionError):
                 assert b" 200 " not in sock.recv(1 << 16)
     with (
-        half_sent(nodes, manifest, parcel, "Content-Encoding: gzip\r\n") as finish,
+        half_sent(nodes, manifest, upload, "Content-Encoding: gzip\r\n") as finish,
         contextlib.suppress(ConnectionError),
     ):
         assert b" 500 " not in finish()
     log = nodes.log("proxy-0")
-    assert [text for text in parcel.as_printed() if text in log] == []
+    assert [text for text in upload.as_printed() if text in log] == []
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ StartNode = Callable[[str, Callable[[Store, Manifest], object]], Node]
 
 
 @dataclass(frozen=True)
-class Parcel:
+class PreparedUpload:
     """A submission's two bodies, with random contents."""
 
     samples: int
@@ -114,11 +114,11 @@ class Trials(Deployment):
     def shares(self, node: str = "proxy-0") -> set[str]:
         return set(os.listdir(self.kit(node) / "data" / "shares"))
 
-    def parcel(self, manifest: Manifest, count: int = 20) -> Parcel:
+    def upload(self, manifest: Manifest, count: int = 20) -> PreparedUpload:
         length = SALT_BYTES + manifest.protocol.input_bytes(count)
-        parcel = Parcel(count, (os.urandom(length), os.urandom(length)))
-        self.secrets += parcel.as_printed()
-        return parcel
+        upload = PreparedUpload(count, (os.urandom(length), os.urandom(length)))
+        self.secrets += upload.as_printed()
+        return upload
 
     def refusal(self, request: Callable[[], Any]) -> str:
         """The stable code with which a proxy refuses."""
@@ -164,13 +164,13 @@ def becomes(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
 
 @contextlib.contextmanager
 def half_sent(
-    nodes: Trials, manifest: Manifest, parcel: Parcel, more: str = ""
+    nodes: Trials, manifest: Manifest, upload: PreparedUpload, more: str = ""
 ) -> Iterator[Callable[[], bytes]]:
     """An upload to proxy 0 of which half is sent; what is yielded sends the rest and returns the answer."""
     context = nodes.owner("north").client_context(manifest)
-    body = parcel.bodies[0]
+    body = upload.bodies[0]
     lines = [f"PUT {PATH}/{manifest.hash}/submission HTTP/1.1", "Host: x", "Connection: close"]
-    lines += [f"{OFFER_HEADER}: {to_json(parcel.offer).decode()}"]
+    lines += [f"{OFFER_HEADER}: {to_json(upload.offer).decode()}"]
     lines += [f"Content-Length: {len(body)}", f"{more}", ""]
     with (
         socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=20) as raw,

@@ -151,7 +151,7 @@ class Gate:
             sock.sendall(to_json(answer) + b"\n")
 
     def _answered(self, pin: str, question: AnyQuestion) -> Answer:
-        """What fails here is this node's trouble, not a stranger's: its operator is told."""
+        """What fails here is this node's trouble, not the caller's: its operator is told."""
         try:
             return self._answer(pin, question)
         except Exception as error:
