@@ -15,7 +15,7 @@ from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.metrics import DEFAULT_METRICS
-from ppaurora.party.run import Outcome, take_part
+from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 from ppaurora.report import Report, RunCost
 from ppaurora.servers import Server
@@ -161,11 +161,11 @@ def _run_in_threads(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     protocol = job.terms.protocol
     transports = memory_transports(protocol.servers, timeout)
 
-    def party(server: Server) -> Outcome:
+    def party(server: Server) -> RunOutcome:
         watched = progress if server is protocol.leader else no_progress
         return take_part(transports[server], job, inputs.get(server, ()), watched, network)
 

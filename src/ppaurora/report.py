@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ppaurora.metrics import METRICS
-from ppaurora.party.run import Outcome
+from ppaurora.party.run import RunOutcome
 from ppaurora.servers import Server
 
 
@@ -32,7 +32,7 @@ class RunCost:
     rounds_by_step: dict[str, int]
 
     @classmethod
-    def of(cls, servers: type[Server], outcomes: Sequence[Outcome]) -> RunCost:
+    def of(cls, servers: type[Server], outcomes: Sequence[RunOutcome]) -> RunCost:
         meters = [outcome.meter for outcome in outcomes]
         by_step: Counter[str] = Counter()
         for meter in meters:

@@ -25,7 +25,7 @@ class Limits(StrictModel):
     attempts: Annotated[int, Meta(ge=1, le=1000)] = 5
 
 
-class Release(StrictModel):
+class ReleaseTerms(StrictModel):
     """When there is a result, and how long it and the shares are kept."""
 
     minimum_samples: Annotated[int, Meta(ge=2)] = 2
@@ -39,7 +39,7 @@ class Terms(StrictModel):
     metrics: tuple[str, ...]
     protocol: Protocol = msgspec.field(default_factory=Fast)
     limits: Limits = Limits()
-    release: Release = Release()
+    release: ReleaseTerms = ReleaseTerms()
 
     def __post_init__(self) -> None:
         check_metrics(self.metrics)

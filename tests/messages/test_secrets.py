@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from ppaurora.messages.owners import ReleasedPart
-from ppaurora.messages.process import Finished, Order
+from ppaurora.messages.process import Finished, Task
 from ppaurora.models import StrictModel, from_json, to_json
 from tests.messages.vectors.typed import MODULES, examples, message_types
 from tests.support.secrecy import WAYS_TO_SHOW, everything_about, leaks
@@ -40,11 +40,11 @@ def test_a_message_does_not_show_the_part_that_it_carries(kind: type[StrictModel
 
 
 def test_an_order_names_shares_and_does_not_contain_them() -> None:
-    """The shares follow an order as bytes, or are in files."""
-    order = examples(Order)["full"]
-    assert parts_in(order) == []
-    assert "share" in repr(order)
-    assert [name for name in Order.__struct_fields__ if "share" in name] == ["share_files"]
+    """The shares follow a task as bytes, or are in files."""
+    task = examples(Task)["full"]
+    assert parts_in(task) == []
+    assert "share" in repr(task)
+    assert [name for name in Task.__struct_fields__ if "share" in name] == ["share_files"]
 
 
 @pytest.mark.parametrize("kind", [Finished, ReleasedPart])

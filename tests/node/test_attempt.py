@@ -137,7 +137,7 @@ def test_without_threads_no_process_is_left(
     monkeypatch: pytest.MonkeyPatch,
     nth: int,
 ) -> None:
-    """Whether the one that listens cannot be started, or the one that writes the order."""
+    """Whether the one that listens cannot be started, or the one that writes the task."""
     real = threading.Thread.start
     calls = iter(range(1, 100))
 

@@ -63,7 +63,7 @@ def test_a_hello_is_read_at_any_descriptor() -> None:
                 peek_server_name(high, 5)
 
 
-def test_a_flood_of_silent_strangers_does_not_keep_the_nodes_apart(nodes: Trials) -> None:
+def test_a_flood_of_silent_connections_does_not_keep_the_nodes_apart(nodes: Trials) -> None:
     """However many stand at the nodes' port, a node gets in."""
     with contextlib.ExitStack() as cleanup:
         for _ in range(150):
@@ -83,7 +83,7 @@ def _answers(nodes: Trials) -> bool:
         return False
 
 
-def test_strangers_that_begin_and_stop_do_not_pile_up(nodes: Trials) -> None:
+def test_connections_that_begin_and_stop_do_not_pile_up(nodes: Trials) -> None:
     """Half a hello is no reason to stay, nor to keep a processor busy: threads stay within bounds."""
     status = Path(f"/proc/{nodes.process_id('proxy-1')}/status")
     if not status.exists():

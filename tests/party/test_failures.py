@@ -73,7 +73,7 @@ def say(**event: object) -> str:
 
 
 ALIVE = say(event="alive")
-READS_ORDER = "read order"
+READS_TASK = "read task"
 FALLS_SILENT = "exec sleep 60"
 BLAMES_HELPER = say(event="failed", kind="PeerTimeoutError", message="helper sent nothing", peer="helper")
 BLAMES_ITSELF = say(event="failed", kind="MisuseError", message="a bug")
@@ -82,7 +82,7 @@ IMPOSTORS = {
     "never reads": ([ALIVE, FALLS_SILENT], PartyFailedError, "gave no sign of life for 1.5 seconds"),
     "ends at once": (["exit 3"], PartyFailedError, "ended with exit code 3 before it was done"),
     "ends later": (
-        [ALIVE, READS_ORDER, "exit 4"],
+        [ALIVE, READS_TASK, "exit 4"],
         PartyFailedError,
         "ended with exit code 4 before it was done",
     ),

@@ -13,7 +13,7 @@ from ppaurora.channel.memory import memory_transports
 from ppaurora.data import Samples
 from ppaurora.errors import UnsortedListError
 from ppaurora.local.threads import run_in_threads
-from ppaurora.party.run import Outcome, take_part
+from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.protocols import Fast, Prepared
 from ppaurora.servers import Server
 from ppaurora.sharing.stages import ResultShare
@@ -42,7 +42,7 @@ def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[Resul
     shares = [protocol.split(prepared) for prepared in lists]
     transports = memory_transports(Role, 20)
 
-    def party(role: Server) -> Outcome:
+    def party(role: Server) -> RunOutcome:
         return take_part(
             transports[role], job, () if role is Role.HELPER else [pair[role] for pair in shares]
         )

@@ -15,7 +15,7 @@ from ppaurora.data import Samples, check_samples
 from ppaurora.messages.owners import ReleasedPart
 from ppaurora.messages.process import Finished
 from ppaurora.owner.outbox import Fingerprint
-from ppaurora.party.run import Outcome
+from ppaurora.party.run import RunOutcome
 from ppaurora.protocols import Fast, Paper
 from ppaurora.randomness import Stream, StreamFamily
 from ppaurora.session import Context
@@ -94,7 +94,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "Frame of a view": (Frame(header, memoryview(raw)), [raw]),
         "FrameDecoder": (midway_through(header, raw), [raw]),
         "Message": (Message(Role.PROXY_0, Role.PROXY_1, raw), [raw]),
-        "Outcome": (Outcome((result,), 0.5, reading, {}, peak_bytes=0), [words, result.to_bytes()]),
+        "RunOutcome": (RunOutcome((result,), 0.5, reading, {}, peak_bytes=0), [words, result.to_bytes()]),
         "Finished": (
             Finished(parts=(result,), seconds=0.5, meter=reading, openings={}, peak_bytes=0),
             [words, result.to_bytes()],

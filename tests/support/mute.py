@@ -1,4 +1,4 @@
-"""A server process that hears its order and says nothing."""
+"""A server process that hears its task and says nothing."""
 
 import sys
 import time

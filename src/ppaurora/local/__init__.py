@@ -1,1 +1,1 @@
-"""The three servers embedded on this machine: in threads, or in processes over TLS."""
+"""All servers embedded on this machine: in threads, or in processes over TLS."""

@@ -19,10 +19,10 @@ from ppaurora.channel.tls import listen
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
-from ppaurora.messages.process import AnyEvent, Event, Failed, Finished, Links, Order, Progressed
+from ppaurora.messages.process import AnyEvent, Event, Failed, Finished, Links, Progressed, Task
 from ppaurora.models import StrictModel
 from ppaurora.party.driver import ServerProcess, links_for
-from ppaurora.party.run import Outcome
+from ppaurora.party.run import RunOutcome
 from ppaurora.servers import Server
 from ppaurora.session import Progress
 from ppaurora.sharing.stages import InputShare
@@ -38,30 +38,30 @@ def run_in_processes(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     """One outcome per server, or the error that stopped the run."""
     protocol = job.terms.protocol
     processes = LocalProcesses(protocol.servers, protocol.process, timeout)
     try:
         processes.start()
         for server in protocol.servers:
-            order = Order(job=job, server=server.file_name, links=processes.links(server), network=network)
-            processes.send(server, order, *(share.to_bytes() for share in inputs.get(server, ())))
+            task = Task(job=job, server=server.file_name, links=processes.links(server), network=network)
+            processes.send(server, task, *(share.to_bytes() for share in inputs.get(server, ())))
         return _outcomes(processes, protocol.leader, progress)
     finally:
         processes.stop()
 
 
-def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> list[Outcome]:
+def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> list[RunOutcome]:
     """Of every server; the leader's progress is passed on."""
-    outcomes: dict[Server, Outcome] = {}
+    outcomes: dict[Server, RunOutcome] = {}
     while len(outcomes) < len(processes.servers):
         server, event = processes.next_event(outcomes)
         match event:
             case Progressed() if server is leader:
                 progress(event.step, event.done, event.total)
             case Finished():
-                outcomes[server] = Outcome(
+                outcomes[server] = RunOutcome(
                     event.parts, event.seconds, event.meter, event.openings, event.peak_bytes
                 )
     return [outcomes[server] for server in processes.servers]

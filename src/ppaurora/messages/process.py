@@ -1,6 +1,6 @@
-"""Between a server process and the process that started it: an order in, events out, a line of JSON each.
+"""Between a server process and the process that started it: a task in, events out, a line of JSON each.
 
-The order comes on the server's standard input, followed by the input shares as raw bytes unless they
+The task comes on the server's standard input, followed by the input shares as raw bytes unless they
 are in files. Events leave on its standard output.
 """
 
@@ -27,7 +27,7 @@ class Links(StrictModel):
     passed: bool
 
 
-class Order(StrictModel):
+class Task(StrictModel):
     """One server's part of one attempt at a job."""
 
     job: Job
@@ -36,7 +36,7 @@ class Order(StrictModel):
     attempt: int = 1
     study: bytes = b""  # what the session's keys are bound to besides the job
     recipients: int = 1
-    share_files: tuple[str, ...] | None = None  # None: the shares follow the order, if this server has any
+    share_files: tuple[str, ...] | None = None  # None: the shares follow the task, if this server has any
     network: Network | None = None
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from ppaurora.errors import PartyFailedError
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import Submitted
-from ppaurora.messages.process import Event, Failed, Finished, Opened, Order, Progressed
+from ppaurora.messages.process import Event, Failed, Finished, Opened, Progressed, Task
 from ppaurora.models import canonical_json
 from ppaurora.node.gate import Gate, job_name
 from ppaurora.party.driver import ServerProcess, links_for
@@ -60,7 +60,7 @@ class Attempt:
             module, title = plan.manifest.protocol.process, kit.server(plan.manifest).title
             self._process = ServerProcess(module, title, self._events.put, entrance)
             resources.callback(self._process.close)
-            self._process.send(_order(kit, plan, entrance))
+            self._process.send(_task(kit, plan, entrance))
             self._resources = resources.pop_all()
 
     def results(self) -> tuple[ResultShare, ...]:
@@ -91,9 +91,9 @@ class Attempt:
         self._process.kill()
 
 
-def _order(kit: NodeKit, plan: AttemptPlan, entrance: int) -> Order:
+def _task(kit: NodeKit, plan: AttemptPlan, entrance: int) -> Task:
     manifest = plan.manifest
-    return Order(
+    return Task(
         job=manifest.job([submitted.samples for submitted in plan.agreed]),
         server=kit.server(manifest).file_name,
         links=links_for(

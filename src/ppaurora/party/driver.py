@@ -1,4 +1,4 @@
-"""The outside of a server process: how it is started, what it is ordered, what it says, how it ends."""
+"""The outside of a server process: how it is started, what it is told, what it says, how it ends."""
 
 from __future__ import annotations
 

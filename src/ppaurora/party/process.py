@@ -1,4 +1,4 @@
-"""The inside of a server process: it hears one order on standard input and answers in lines of JSON.
+"""The inside of a server process: it hears one task on standard input and answers in lines of JSON.
 
 When the process that started it is gone, so is the server. What it says of an unforeseen error is its
 type and place: the text might quote data.
@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from ppaurora.channel.tls import Identity, PassedSockets, TlsTransport, connect_parties
 from ppaurora.errors import PpauroraError, place_of
-from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Opened, Order, Progressed
+from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Opened, Progressed, Task
 from ppaurora.models import from_json, to_json
 from ppaurora.party.run import take_part
 from ppaurora.servers import Server
@@ -96,24 +96,24 @@ class Starter:
 
 
 def _serve(starter: Starter) -> None:
-    order = starter.hear(Order)
-    if order is None:
+    task = starter.hear(Task)
+    if task is None:
         return
-    protocol = order.job.terms.protocol
-    server = protocol.server_named(order.server)
-    inputs = _read_inputs(order, server, starter)
-    starter.stay_in_touch(order.links.timeout / 4)
-    transport = connect(server, order.links)
+    protocol = task.job.terms.protocol
+    server = protocol.server_named(task.server)
+    inputs = _read_inputs(task, server, starter)
+    starter.stay_in_touch(task.links.timeout / 4)
+    transport = connect(server, task.links)
     try:
         outcome = take_part(
             transport,
-            order.job,
+            task.job,
             inputs,
             starter.progress,
-            order.network,
-            study=order.study,
-            attempt=order.attempt,
-            recipients=order.recipients,
+            task.network,
+            study=task.study,
+            attempt=task.attempt,
+            recipients=task.recipients,
             announce=lambda session: starter.tell(Opened(session=session.hex())),
         )
         transport.finish()
@@ -130,14 +130,14 @@ def _serve(starter: Starter) -> None:
     )
 
 
-def _read_inputs(order: Order, server: Server, starter: Starter) -> list[InputShare]:
+def _read_inputs(task: Task, server: Server, starter: Starter) -> list[InputShare]:
     """From files, or from the pipe; a server that takes no submissions has none."""
-    protocol, sizes = order.job.terms.protocol, order.job.sizes
+    protocol, sizes = task.job.terms.protocol, task.job.sizes
     if server not in protocol.input_servers:
         return []
-    if order.share_files is None:
+    if task.share_files is None:
         return [protocol.read_input(starter.read(protocol.input_bytes(size)), size) for size in sizes]
-    files = zip(order.share_files, sizes, strict=True)
+    files = zip(task.share_files, sizes, strict=True)
     return [protocol.read_input(Path(path).read_bytes(), size) for path, size in files]
 
 

@@ -17,7 +17,7 @@ from ppaurora.terms import Job
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """A server's parts of the result, one for every recipient, and what the run cost it."""
 
     parts: tuple[ResultShare, ...]
@@ -38,7 +38,7 @@ def take_part(
     attempt: int = 1,
     recipients: int = 1,
     announce: Callable[[bytes], None] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Open a session and run the job in it, over a slower network if one is given.
 
     The session's keys are bound to the job, to the attempt, and to the `study` that both belong to.
@@ -52,7 +52,7 @@ def take_part(
     start = time.perf_counter()
     parts = job.terms.protocol.run(context, job.terms.metrics, job.sizes, inputs, recipients)
     seconds = time.perf_counter() - start
-    return Outcome(parts, seconds, context.meter.reading(), dict(context.openings), peak_memory())
+    return RunOutcome(parts, seconds, context.meter.reading(), dict(context.openings), peak_memory())
 
 
 def peak_memory() -> int:

@@ -7,7 +7,7 @@ import json
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.models import canonical_json, from_json
 from ppaurora.protocols import Fast, Paper
-from ppaurora.terms import Job, Limits, Release, Terms
+from ppaurora.terms import Job, Limits, ReleaseTerms, Terms
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.seeds import seed
 from tests.messages.vectors.spoiling import MISSING, Fault, spoilt
@@ -25,7 +25,7 @@ PAPER = Job(
         metrics=("ap",),
         protocol=Paper(delta=3),
         limits=Limits(samples_per_owner=5000, attempts=3),
-        release=Release(minimum_samples=100, minimum_samples_per_owner=20, retention_days=7),
+        release=ReleaseTerms(minimum_samples=100, minimum_samples_per_owner=20, retention_days=7),
     ),
     sizes=(1000, 20),
 )

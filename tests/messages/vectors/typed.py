@@ -23,7 +23,7 @@ any order. A field that has a default may be left out; no other may, and none th
 added. The values are made up. `constants` are what else both sides must have alike.
 """
 PROCESS_WHAT = """
-Messages between a server process and the process that started it, a line each: the order on its
+Messages between a server process and the process that started it, a line each: the task on its
 standard input, its events on its standard output.
 """
 OWNERS_WHAT = """
