@@ -12,6 +12,7 @@ from benchmarks.synthetic import synthetic_owners
 from ppaurora.algorithms.merge import plan
 from ppaurora.channel.shaped import Network
 from ppaurora.evaluation import evaluate
+from ppaurora.protocols import find_protocol
 from ppaurora.session import Progress
 
 SEED = 2023
@@ -20,9 +21,14 @@ NETWORKS = {"LAN": Network(0.18e-3), "WAN": Network(10e-3)}
 PATIENCE_SECONDS = 600.0
 
 
+def has_delta(protocol: str) -> bool:
+    """Whether delta is one of its parameters. One without stands, with delta 1, beside every delta."""
+    return "delta" in find_protocol(protocol).Parameters.__struct_fields__
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """One run. `fast` has no delta: it is run with delta 1 and stands beside every delta of `paper`."""
+    """One run."""
 
     setting: Setting
     metric: str
@@ -30,7 +36,7 @@ class Experiment:
     protocol: str
 
     def __str__(self) -> str:
-        delta = f", delta {self.setting.delta}" if self.protocol == "paper" else ""
+        delta = f", delta {self.setting.delta}" if has_delta(self.protocol) else ""
         return f"{self.protocol}, {self.network}, {METRICS[self.metric]}, {self.setting.owners}{delta}"
 
 
@@ -69,7 +75,7 @@ def all_experiments() -> list[Experiment]:
         for protocol in PROTOCOLS
         for metric in METRICS
         for setting in SETTINGS
-        if protocol == "paper" or setting.delta == 1
+        if has_delta(protocol) or setting.delta == 1
     ]
 
 
@@ -79,8 +85,8 @@ def quick_experiments() -> list[Experiment]:
 
     def quick(experiment: Experiment) -> bool:
         if experiment.network == "WAN":
-            return experiment.setting == (SAMPLES[0] if experiment.protocol == "paper" else largest)
-        return experiment.protocol == "fast" or experiment.setting in SAMPLES[:3]
+            return experiment.setting == (SAMPLES[0] if has_delta(experiment.protocol) else largest)
+        return not has_delta(experiment.protocol) or experiment.setting in SAMPLES[:3]
 
     return [experiment for experiment in all_experiments() if quick(experiment)]
 
@@ -97,7 +103,7 @@ def measure(experiment: Experiment, progress: Progress) -> Measured:
         network=NETWORKS[experiment.network],
         progress=progress,
         timeout=PATIENCE_SECONDS,
-        **({"delta": setting.delta} if experiment.protocol == "paper" else {"key_bits": 64}),
+        **({"delta": setting.delta} if has_delta(experiment.protocol) else {"key_bits": 64}),
     )
     return Measured(
         **asdict(setting),
@@ -137,7 +143,7 @@ class Estimate:
 
     def _model(self, experiment: Experiment) -> float:
         one_way = NETWORKS[experiment.network].round_trip_seconds / 2
-        if experiment.protocol == "fast":
+        if not has_delta(experiment.protocol):
             return self._START_SECONDS + self._FAST_ROUNDS * (self._ROUND_SECONDS + one_way)
         comparisons, rounds = _work_of_paper(experiment.setting)
         return (

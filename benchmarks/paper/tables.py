@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from benchmarks.paper.experiments import NETWORKS, PROTOCOLS, Experiment, Measured
+from benchmarks.paper.experiments import NETWORKS, PROTOCOLS, Experiment, Measured, has_delta
 from benchmarks.paper.printed import METRICS, OWNERS, PRINTED, SETTINGS, Setting
 from benchmarks.tables import Table
 
@@ -22,7 +22,7 @@ class Measurements:
         return experiment in self._found
 
     def get(self, setting: Setting, metric: str, network: str, protocol: str) -> Measured | None:
-        asked = setting if protocol == "paper" else Setting(setting.sizes)
+        asked = setting if has_delta(protocol) else Setting(setting.sizes)
         return self._found.get(Experiment(asked, metric, network, protocol))
 
     def any_network(self, setting: Setting, metric: str, protocol: str) -> Measured | None:
