@@ -8,19 +8,15 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
-from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.shaped import Network
 from ppaurora.data import Samples, check_samples
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.metrics import DEFAULT_METRICS
-from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 from ppaurora.report import Report, RunCost
-from ppaurora.servers import Server
 from ppaurora.session import Progress, no_progress
-from ppaurora.sharing.stages import InputShare
 from ppaurora.terms import Job, Limits, Terms
 
 TRANSPORTS = ("memory", "tls")
@@ -121,7 +117,7 @@ def evaluate_samples(
     job = Job(terms=terms, sizes=tuple(len(samples) for samples in owners))
     shares = [chosen.split(chosen.prepare(samples)) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
-    run = run_in_processes if transport == "tls" else _run_in_threads
+    run = run_in_processes if transport == "tls" else run_in_threads
     outcomes = run(job, inputs, progress, timeout, network)
     parts = [outcomes[server].parts[0] for server in chosen.result_servers]
     return Report(
@@ -153,20 +149,3 @@ def _check_timeout(timeout: Any) -> None:
         fits = False
     if not fits:
         raise InputError(f"the timeout must be above 0 and at most {MOST_SECONDS_OF_SILENCE} seconds")
-
-
-def _run_in_threads(
-    job: Job,
-    inputs: Mapping[Server, Sequence[InputShare]],
-    progress: Progress,
-    timeout: float,
-    network: Network | None = None,
-) -> list[RunOutcome]:
-    protocol = job.terms.protocol
-    transports = memory_transports(protocol.servers, timeout)
-
-    def party(server: Server) -> RunOutcome:
-        watched = progress if server is protocol.leader else no_progress
-        return take_part(transports[server], job, inputs.get(server, ()), watched, network)
-
-    return run_in_threads(party, transports)

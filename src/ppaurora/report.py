@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,17 +32,17 @@ class RunCost:
     rounds_by_step: dict[str, int]
 
     @classmethod
-    def of(cls, servers: type[Server], outcomes: Sequence[RunOutcome]) -> RunCost:
-        meters = [outcome.meter for outcome in outcomes]
+    def of(cls, servers: type[Server], outcomes: Mapping[Server, RunOutcome]) -> RunCost:
+        meters = [outcome.meter for outcome in outcomes.values()]
         by_step: Counter[str] = Counter()
         for meter in meters:
             by_step.update({step: cost.bytes for step, cost in meter.steps.items()})
         return cls(
-            seconds=max(outcome.seconds for outcome in outcomes),
+            seconds=max(outcome.seconds for outcome in outcomes.values()),
             bytes=sum(meter.bytes for meter in meters),
             rounds=max(meter.rounds for meter in meters),
             messages=sum(meter.messages for meter in meters),
-            bytes_by_party={server.title: meters[server].bytes for server in servers},
+            bytes_by_party={server.title: outcomes[server].meter.bytes for server in servers},
             peak_bytes_by_party={server.title: outcomes[server].peak_bytes for server in servers},
             bytes_by_step=dict(by_step),
             rounds_by_step={

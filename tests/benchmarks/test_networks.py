@@ -9,7 +9,7 @@ import pytest
 from ppaurora.channel import Channel, memory_transports
 from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.errors import InputError
-from ppaurora.local.threads import run_in_threads
+from ppaurora.local.threads import run_parties
 from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 
@@ -30,7 +30,7 @@ def ping_pong(shape: Network, payload: int, turns: int) -> float:
                     assert bytes(channel.receive(role.other_proxy, payload)) == bytes(payload)
         return time.monotonic() - start
 
-    return max(run_in_threads(party, transports))
+    return max(run_parties(party, transports))
 
 
 def test_latency_is_paid_once_per_message() -> None:
@@ -60,7 +60,7 @@ def test_what_was_sent_early_is_not_delayed_again() -> None:
                 channel.receive(Role.HELPER, 5)
         return time.monotonic() - start
 
-    took = run_in_threads(party, transports)[Role.PROXY_1]
+    took = run_parties(party, transports)[Role.PROXY_1]
     assert 0.1 <= took < 20 * 0.1
 
 

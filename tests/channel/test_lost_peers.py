@@ -9,7 +9,7 @@ import pytest
 from ppaurora.channel import Channel
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.errors import PeerLostError, PeerTimeoutError
-from ppaurora.local.threads import run_in_threads
+from ppaurora.local.threads import run_parties
 from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 from tests.support.channels import (
@@ -91,7 +91,7 @@ def test_the_last_frames_of_a_party_in_a_thread_are_delivered(connect: Connect) 
         channel.receive(PROXY_1, 3)
         return channel.receive(HELPER, size).nbytes
 
-    assert run_in_threads(party, transports) == [size, 0, 0]
+    assert run_parties(party, transports) == [size, 0, 0]
 
 
 @pytest.mark.parametrize("cut", [1, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 3])

@@ -12,7 +12,7 @@ import ppaurora
 from ppaurora.channel.memory import memory_transports
 from ppaurora.data import Samples
 from ppaurora.errors import UnsortedListError
-from ppaurora.local.threads import run_in_threads
+from ppaurora.local.threads import run_parties
 from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.protocols import Fast, Prepared
 from ppaurora.servers import Server
@@ -47,7 +47,7 @@ def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[Resul
             transports[role], job, () if role is Role.HELPER else [pair[role] for pair in shares]
         )
 
-    outcomes = run_in_threads(party, transports)
+    outcomes = run_parties(party, transports)
     assert [outcome.openings for outcome in outcomes] == [{}] * 3
     assert [len(outcome.parts) for outcome in outcomes] == [1, 1, 0]
     return [part for outcome in outcomes for part in outcome.parts]

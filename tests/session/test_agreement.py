@@ -6,7 +6,7 @@ import pytest
 
 from ppaurora.channel import memory_transports
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.local.threads import run_in_threads
+from ppaurora.local.threads import run_parties
 from ppaurora.servers import Server
 from ppaurora.session import open_session
 from ppaurora.session.agreement import SessionSecrets
@@ -55,7 +55,7 @@ def test_parties_that_mean_different_jobs_do_not_start() -> None:
         open_session(transports[role], bytes(32) if role is not Role.HELPER else b"other job" + bytes(23))
 
     with pytest.raises(PeerMisbehavedError, match="another job"):
-        run_in_threads(party, transports)
+        run_parties(party, transports)
 
 
 def test_a_public_key_of_low_order_is_the_peers_fault() -> None:

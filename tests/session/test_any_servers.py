@@ -13,7 +13,7 @@ from ppaurora.channel import Channel, Transport, memory_transports
 from ppaurora.channel.tls import TlsTransport, connect_parties, listen
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.local.certificates import make_identities
-from ppaurora.local.threads import run_in_threads
+from ppaurora.local.threads import run_parties
 from ppaurora.servers import Server
 from ppaurora.session import Context, open_session
 
@@ -74,7 +74,7 @@ def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connect]
 
 def sessions(transports: Sequence[Transport]) -> dict[Server, Context]:
     by_server = {transport.role: transport for transport in transports}
-    contexts = run_in_threads(lambda server: open_session(by_server[server], JOB), transports)
+    contexts = run_parties(lambda server: open_session(by_server[server], JOB), transports)
     return {context.role: context for context in contexts}
 
 
@@ -109,7 +109,7 @@ def test_every_server_reaches_every_other_within_the_session(connect: Connect, s
             channel.send(peer, f"{server.name:10}".encode())
         return {peer: bytes(channel.receive(peer, 10)) for peer in server.peers}
 
-    for server, heard in zip(servers, run_in_threads(greet_all, transports), strict=True):
+    for server, heard in zip(servers, run_parties(greet_all, transports), strict=True):
         assert heard == {peer: f"{peer.name:10}".encode() for peer in server.peers}
 
 
@@ -120,7 +120,7 @@ def test_one_of_four_that_means_another_job_stops_all(connect: Connect) -> None:
         open_session(transports[server], bytes(32) if server is Four.WEST else JOB)
 
     with pytest.raises(PeerMisbehavedError, match="another job"):
-        run_in_threads(party, transports)
+        run_parties(party, transports)
 
 
 def test_a_second_session_of_the_same_job_has_other_keys_and_another_name() -> None:

@@ -38,8 +38,8 @@ def run_in_processes(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
-) -> list[RunOutcome]:
-    """One outcome per server, or the error that stopped the run."""
+) -> dict[Server, RunOutcome]:
+    """Every server's outcome, or the error that stopped the run."""
     protocol = job.terms.protocol
     processes = LocalProcesses(protocol.servers, protocol.process, timeout)
     try:
@@ -52,7 +52,7 @@ def run_in_processes(
         processes.stop()
 
 
-def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> list[RunOutcome]:
+def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> dict[Server, RunOutcome]:
     """Of every server; the leader's progress is passed on."""
     outcomes: dict[Server, RunOutcome] = {}
     while len(outcomes) < len(processes.servers):
@@ -64,7 +64,7 @@ def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> 
                 outcomes[server] = RunOutcome(
                     event.parts, event.seconds, event.meter, event.openings, event.peak_bytes
                 )
-    return [outcomes[server] for server in processes.servers]
+    return outcomes
 
 
 class LocalProcesses:

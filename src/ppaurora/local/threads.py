@@ -1,4 +1,4 @@
-"""Parties as threads of this process."""
+"""All servers as threads of this process, talking through memory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,38 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ppaurora.channel.base import Transport
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.shaped import Network
 from ppaurora.errors import PeerError
+from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.servers import Server
+from ppaurora.session import Progress, no_progress
+from ppaurora.sharing.stages import InputShare
+from ppaurora.terms import Job
 
 T = TypeVar("T")
 
 
-def run_in_threads(party: Callable[[Server], T], transports: Sequence[Transport]) -> list[T]:
+def run_in_threads(
+    job: Job,
+    inputs: Mapping[Server, Sequence[InputShare]],
+    progress: Progress,
+    timeout: float,
+    network: Network | None = None,
+) -> dict[Server, RunOutcome]:
+    """Every server's outcome, or the error that stopped the run."""
+    protocol = job.terms.protocol
+    transports = dict(zip(protocol.servers, memory_transports(protocol.servers, timeout), strict=True))
+
+    def party(server: Server) -> RunOutcome:
+        watched = progress if server is protocol.leader else no_progress
+        return take_part(transports[server], job, inputs.get(server, ()), watched, network)
+
+    outcomes = run_parties(party, list(transports.values()))
+    return dict(zip(transports, outcomes, strict=True))
+
+
+def run_parties(party: Callable[[Server], T], transports: Sequence[Transport]) -> list[T]:
     """Run `party` at every end. If one fails, its peers are told, and the cause is raised."""
     results: dict[Server, T] = {}
     failures: dict[Server, BaseException] = {}

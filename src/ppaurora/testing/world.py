@@ -20,7 +20,7 @@ from ppaurora.channel.base import NO_SESSION, Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.meter import Cost
-from ppaurora.local.threads import run_in_threads
+from ppaurora.local.threads import run_parties
 from ppaurora.servers import Server
 from ppaurora.session import Context, open_session
 from ppaurora.sharing.planes import Planes, unpack_lanes
@@ -115,7 +115,7 @@ class World:
                 meter.depth - before[2],
             )
 
-        outcomes = run_in_threads(party, transports)
+        outcomes = run_parties(party, transports)
         results, contexts, messages, sent, rounds = zip(*outcomes, strict=True)
         return WorldRun(list(results), list(contexts), log, Cost(sum(messages), sum(sent), max(rounds)))
 

@@ -13,7 +13,7 @@ from ppaurora.channel.frames import Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.data.samples import Samples
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.local.threads import run_in_threads
+from ppaurora.local.threads import run_parties
 from ppaurora.models import canonical_json, from_json
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream
@@ -93,7 +93,7 @@ def _run(
         context = Context(channel, keys[server])
         return protocol.run(context, job.terms.metrics, job.sizes, inputs, RECIPIENTS)
 
-    parts = run_in_threads(party, transports)
+    parts = run_parties(party, transports)
     sent = [
         {
             "from": int(transport.role),
