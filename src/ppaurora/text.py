@@ -8,8 +8,3 @@ _LONGEST = 500
 def printable(text: object) -> str:
     """Without control of the terminal, and no longer than anybody reads."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST])
-
-
-def is_hex(text: str, digits: int) -> bool:
-    """So many small hexadecimal digits, and nothing else."""
-    return len(text) == digits and set(text) <= set("0123456789abcdef")

@@ -129,7 +129,7 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"timeout": None}, "the timeout must be above 0"),
         ({"timeout": "60"}, "the timeout must be above 0"),
         ({"pos_label": ""}, "the positive label must be a value"),
-        ({"keybits": 64}, "keybits is no parameter of any protocol"),
+        ({"keybits": 64}, "keybits is no parameter of any protocol; those of 'fast': key_bits"),
     ],
 )
 def test_bad_arguments_are_input_errors(arguments: dict[str, Any], says: str) -> None:

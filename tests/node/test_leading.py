@@ -75,7 +75,7 @@ def test_submitting_again_after_the_result_is_no_failure_of_the_study(
     study = Study(nodes.kit("north"), "again")
     assert becomes(lambda: {answer.state for answer in study.status().values()} == {"released"}, 30)
     code, said = run(*north, "--wait")
-    assert (code, "both proxies have acknowledged" in said) == (0, True)
+    assert (code, "proxy 0 and proxy 1 have acknowledged" in said) == (0, True)
     outbox = nodes.kit("north") / "outbox/again"
     assert [path.name for path in outbox.iterdir()] == ["submission.json"]
     for arguments in (north, (*north, "--wait")):

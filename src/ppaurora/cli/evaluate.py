@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -74,9 +73,9 @@ def evaluate_command(
 def print_report(report: Report) -> None:
     print_metrics(report, report.samples, report.owners)
     cost = report.cost
-    shown: Any = find_protocol(report.protocol)(**report.parameters)
+    protocol = find_protocol(report.protocol)(**report.parameters)
     click.echo(
-        f"protocol {shown}, transport {report.transport}: "
+        f"protocol {protocol}, transport {report.transport}: "
         f"{cost.seconds:.2f} s, {cost.bytes / 1e6:.2f} MB, {cost.rounds} rounds"
     )
     opened = "; ".join(f"{name}: {count}" for name, count in report.openings.items())

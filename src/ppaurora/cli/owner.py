@@ -60,7 +60,7 @@ def submit_command(
     yes: bool,
     wait: bool,
 ) -> None:
-    """Split DATA, a CSV file, into shares and send one to each proxy. Run it again after a cut."""
+    """Split DATA, a CSV file, into shares, and send each server its own. Run it again after a cut."""
     own = Study(kit, study)
     samples = read_table(data, score, label, pos_label)
     if own.submitted is None:
@@ -68,7 +68,8 @@ def submit_command(
         if not yes and not click.confirm(f"Submit {len(samples)} samples to this study?"):
             raise InputError("not submitted; nothing was sent")
     submission = own.submit(samples)
-    click.echo(f"submitted {submission.samples} samples; both proxies have acknowledged", err=True)
+    servers = " and ".join(server.title for server in own.manifest.protocol.input_servers)
+    click.echo(f"submitted {submission.samples} samples; {servers} have acknowledged", err=True)
     if wait:
         _deliver(own, own.wait(lambda said: click.echo(as_told(said).plain, err=True)), None, "text")
 
@@ -78,7 +79,7 @@ def submit_command(
 @study_option
 @format_option
 def status_command(kit: Path, study: str | None, output: str) -> None:
-    """How far a study is, as both proxies see it."""
+    """How far a study is, as its servers see it."""
     own = Study(kit, study)
     answers = own.status()
     submission = own.submitted
@@ -105,7 +106,7 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
 @click.option("--out", type=FILE, help="For result and receipt; by default KIT/results/STUDY.json.")
 @format_option
 def result_command(kit: Path, study: str | None, out: Path | None, output: str) -> None:
-    """Fetch both parts of the result, add them, and file it with a receipt."""
+    """Fetch the parts of the result, put them together, and file it with a receipt."""
     own = Study(kit, study)
     _deliver(own, own.result(), out, output)
 

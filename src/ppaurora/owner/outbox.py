@@ -93,7 +93,7 @@ class Outbox:
         if found.fingerprint is None:
             raise InputError(
                 f"the study '{name}' has its result, with what was submitted from this kit before; "
-                "nothing was sent now. 'ppaurora result' fetches it again"
+                "nothing was sent now. 'ppaurora result' fetches it again, in Python Study.result()"
             )
         if Fingerprint.of(samples, found.fingerprint.salt) != found.fingerprint:
             raise InputError(

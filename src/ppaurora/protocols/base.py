@@ -51,7 +51,7 @@ class Protocol(ABC):
     process: ClassVar[str] = "ppaurora.party"  # the module that a server process runs
 
     def __init__(self, **parameters: Any) -> None:
-        self.parameters = self.Parameters(**registry.check_parameters(type(self), parameters))
+        self.parameters = registry.check_parameters(type(self), parameters)
 
     @classmethod
     def fitting(cls, owners: Sequence[Samples], **parameters: Any) -> Self:

@@ -30,7 +30,10 @@ _EXPECTED = "key_bits: keys have 32 or 64 bits"
 class FastParameters(StrictModel):
     key_bits: Annotated[
         int,
-        Meta(description="Width of the keys: 64 serves any scores, 32 is cheaper and serves float32 scores."),
+        Meta(
+            description="Width of the keys: 64 serves any scores, 32 is cheaper and serves float32 scores. "
+            "By default what the scores need."
+        ),
     ] = 64
 
     def __post_init__(self) -> None:

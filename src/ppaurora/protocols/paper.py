@@ -31,7 +31,11 @@ _EXPECTED = "delta must be an odd number, 1 or larger"
 
 class PaperParameters(StrictModel):
     delta: Annotated[
-        int, Meta(description="Records moved per shuffling, odd. Above 1 the proxies learn some comparisons.")
+        int,
+        Meta(
+            description="Records moved per shuffling, odd; 1 by default. Above 1 the proxies learn some "
+            "comparisons."
+        ),
     ] = 1
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ppaurora.errors import InputError
-from ppaurora.models import checked
+from ppaurora.models import StrictModel, checked
 
 if TYPE_CHECKING:
     from ppaurora.protocols.base import Protocol
@@ -33,22 +33,22 @@ def find_protocol(name: Any) -> type[Protocol]:
     return _PROTOCOLS[name]
 
 
-def check_parameters(kind: type[Protocol], given: dict[str, Any]) -> dict[str, Any]:
+def check_parameters(kind: type[Protocol], given: dict[str, Any]) -> StrictModel:
     """Parameters as callers in Python write them: whole numbers of any type are taken."""
     parameters = {}
     for name, value in given.items():
         if name not in kind.Parameters.__struct_fields__:
-            raise InputError(f"{name} {_whose(name)}")
+            raise InputError(f"{name} {_whose(name, kind)}")
         try:
             parameters[name] = int(operator.index(value))
         except TypeError:
             raise InputError(f"{kind.expected[name]}, not {value!r}") from None
-    checked(kind.Parameters, parameters)
-    return parameters
+    return checked(kind.Parameters, parameters)
 
 
-def _whose(parameter: str) -> str:
+def _whose(parameter: str, kind: type[Protocol]) -> str:
     for protocol in _PROTOCOLS.values():
         if parameter in protocol.Parameters.__struct_fields__:
             return f"applies to the protocol '{protocol.name}' only; leave it out"
-    return "is no parameter of any protocol"
+    known = ", ".join(kind.Parameters.__struct_fields__) or "none"
+    return f"is no parameter of any protocol; those of '{kind.name}': {known}"
