@@ -1,4 +1,17 @@
-"""Exact pooled AUROC and AUPR over several owners' samples, computed on shares of them."""
+"""Exact pooled AUROC and AUPR over several owners' samples, computed on shares of them.
+
+    evaluate    a model on several owners' samples, with all servers on this machine
+    Study       an owner's part in a study between organisations
+    METRICS     the metrics by name, each with its description and its definition
+
+Everything that is raised on purpose is a `PpauroraError`.
+
+>>> import ppaurora
+>>> ppaurora.METRICS["ap"].description
+'average precision'
+>>> ppaurora.METRICS["ap"].definition
+'`average_precision_score(y_true, y_score)`'
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -17,9 +17,31 @@ from ppaurora.servers import Server
 class RunCost:
     """What the computation took once the servers were connected.
 
-    Bytes are what all parties handed to their channels, frame headers included, TLS overhead not.
-    Rounds are the longest chain of dependent messages. Peak memory is a server's, or of the whole
-    process where the servers are its threads.
+    Attributes
+    ----------
+    seconds
+        Of the slowest server.
+    bytes
+        What all servers handed to their channels, frame headers included, TLS overhead not.
+    rounds
+        The longest chain of messages of which each had to wait for the one before.
+    messages
+        How many frames were sent in all.
+    bytes_by_party, peak_bytes_by_party
+        What each server sent, and the most memory that it held, by the server's name. Where servers are
+        threads of one process, each has the memory of the whole process.
+    bytes_by_step, rounds_by_step
+        The same by step of the computation, such as "merge" and "division".
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> owners = [([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2]), ([0, 1, 0], [0.3, 0.6, 0.6])]
+    >>> cost = ppaurora.evaluate(owners).cost
+    >>> list(cost.bytes_by_party)
+    ['proxy 0', 'proxy 1', 'helper']
+    >>> sum(cost.bytes_by_party.values()) == cost.bytes
+    True
     """
 
     seconds: float
@@ -53,7 +75,7 @@ class RunCost:
 
 
 class MetricValues:
-    """Metrics by name, also as attributes."""
+    """Metrics by name, also as attributes: `report.auroc` is `report.metrics["auroc"]`."""
 
     metrics: dict[str, float]
 
@@ -77,13 +99,42 @@ class MetricValues:
 
 @dataclass(frozen=True, repr=False)
 class Report(MetricValues):
-    """The metrics on everyone's samples together, and what they cost."""
+    """The metrics on everyone's samples together, and what they cost.
+
+    Attributes
+    ----------
+    metrics
+        The values by name. Each is also an attribute: `report.auroc`.
+    owners, samples
+        How many there were.
+    protocol, parameters
+        The protocol's name, and its parameters by name.
+    transport
+        How the servers talked: "memory" or "tls".
+    cost
+        What it took, as a `RunCost`.
+    openings
+        What the servers learnt: by name, which docs/leakage.md explains, how many values were opened.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> hospital_a = ([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2])
+    >>> hospital_b = ([0, 1, 0], [0.3, 0.6, 0.6])
+    >>> report = ppaurora.evaluate([hospital_a, hospital_b], metrics=["auroc", "ap"])
+    >>> report
+    <Report auroc=0.958333, ap=0.916667; 7 samples of 2 owners, fast>
+    >>> report.auroc == report.metrics["auroc"]
+    True
+    >>> report.to_dict()["parameters"]
+    {'key_bits': 64}
+    """
 
     metrics: dict[str, float]
     owners: int
     samples: int
     protocol: str
-    parameters: dict[str, Any]  # of the protocol
+    parameters: dict[str, Any]
     transport: str
     cost: RunCost
     openings: dict[str, int]
@@ -92,7 +143,9 @@ class Report(MetricValues):
         return f"<Report {self._in_short()}; {self.samples} samples of {self.owners} owners, {self.protocol}>"
 
     def to_dict(self) -> dict[str, Any]:
+        """All of it as dictionaries, texts and numbers."""
         return asdict(self)
 
     def to_json(self) -> str:
+        """As `ppaurora evaluate --format json` prints it."""
         return json.dumps(self.to_dict(), indent=2)

@@ -21,16 +21,16 @@ Positive = Annotated[int, Meta(ge=1)]
 class Limits(StrictModel):
     """What the servers take on."""
 
-    samples_per_owner: Positive = 1_000_000
-    attempts: Annotated[int, Meta(ge=1, le=1000)] = 5
+    samples_per_owner: Positive = 1_000_000  # at most
+    attempts: Annotated[int, Meta(ge=1, le=1000)] = 5  # after so many a person has to look
 
 
 class ReleaseTerms(StrictModel):
     """When there is a result, and how long it and the shares are kept."""
 
-    minimum_samples: Annotated[int, Meta(ge=2)] = 2
+    minimum_samples: Annotated[int, Meta(ge=2)] = 2  # of all owners together
     minimum_samples_per_owner: Positive = 1
-    retention_days: Positive = 30
+    retention_days: Positive = 30  # of the result, and of shares that were never evaluated
 
 
 class Terms(StrictModel):

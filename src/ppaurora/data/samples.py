@@ -22,12 +22,24 @@ _TRUTH = {"false": "0", "true": "1"}
 
 @dataclass(frozen=True)
 class Samples:
-    """Scores and labels in the clear. Never leaves the owner; does not print its contents."""
+    """Scores and labels in the clear. Never leaves the owner; does not print its contents.
+
+    Attributes
+    ----------
+    source
+        The file or owner that errors name.
+    scores, labels
+        One of each per sample; labels are 0 and 1.
+    rows
+        Where in the source each sample is; by default 1, 2, and so on.
+    score_column
+        What the source calls the scores.
+    """
 
     source: str
     scores: NDArray[np.float64] = field(repr=False)
     labels: NDArray[np.uint8] = field(repr=False)
-    rows: NDArray[np.int64] | None = field(default=None, repr=False)  # where in the source; else 1, 2, ...
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)
     score_column: str = "y_score"
 
     def __len__(self) -> int:
@@ -46,7 +58,18 @@ class Samples:
 def check_samples(
     source: str, y_true: ArrayLike, y_score: ArrayLike, pos_label: object | None = None
 ) -> Samples:
-    """Samples from arrays, as scikit-learn's metrics take them."""
+    """Samples from arrays, as scikit-learn's metrics take them. `source` is whose they are, for errors.
+
+    Examples
+    --------
+    >>> from ppaurora.data import check_samples
+    >>> len(check_samples("north", ["sick", "well"], [0.9, 0.4], pos_label="sick"))
+    2
+    >>> check_samples("north", [1, 0], [0.9, float("nan")])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ppaurora.errors.DataError: north, row 2, column 'y_score': the score is missing (NaN) ...
+    """
     labels, scores = _vector(y_true, source, "y_true"), _vector(y_score, source, "y_score")
     if len(labels) != len(scores):
         raise DataError(f"y_true has {len(labels)} values, y_score has {len(scores)}", source=source)

@@ -25,7 +25,22 @@ _MOST_NAMES_SHOWN = 20
 def read_table(
     path: Path, score: str = "score", label: str = "label", pos_label: str | None = None
 ) -> Samples:
-    """Samples from a delimited text file with a header row."""
+    """Samples from a text file: UTF-8, a header row, and commas, semicolons, tabs or bars between values.
+
+    Parameters
+    ----------
+    path
+        The file, one row per sample.
+    score, label
+        The names of the columns; others are ignored.
+    pos_label
+        The label of the positive class, if labels are not 0/1 or true/false.
+
+    Returns
+    -------
+    Samples
+        Checked. A value that cannot be used is a `DataError`, with its row and column but not the value.
+    """
     source = str(path)
     if score == label:
         raise InputError(f"score and label cannot both be column '{score}'; name a column for each")

@@ -42,7 +42,16 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True, repr=False)
 class StudyReport(MetricValues):
-    """The metrics on everyone's samples together, and the receipt."""
+    """The metrics on everyone's samples together, and the receipt.
+
+    Attributes
+    ----------
+    metrics
+        The values by name. Each is also an attribute: `report.auroc`.
+    receipt
+        What the result rests on: the manifest's hash, every participant's key, every owner's number of
+        samples and commitments, and the acknowledgements of this owner's submission.
+    """
 
     metrics: dict[str, float]
     receipt: Receipt
@@ -51,9 +60,11 @@ class StudyReport(MetricValues):
         return f"<StudyReport {self._in_short()}; study {self.receipt.study}, attempt {self.receipt.attempt}>"
 
     def to_dict(self) -> dict[str, Any]:
+        """All of it as dictionaries, texts and numbers."""
         return {"metrics": self.metrics, "receipt": to_builtins(self.receipt)}
 
     def to_json(self) -> str:
+        """As `ppaurora result --format json` prints it."""
         return msgspec.json.format(to_json(self.to_dict()), indent=2).decode()
 
     def save(self, path: Path) -> None:
@@ -75,8 +86,26 @@ NodeStatus = StudyStatus | Unreachable
 class Study:
     """One owner's part in a study, by its start-up kit.
 
-    study = ppaurora.Study("kits/hospital-a")
-    report = study.evaluate(y_true, y_score)
+    Parameters
+    ----------
+    kit
+        The folder of the kit.
+    study
+        The study's name; may be left out if the kit has one study only.
+    timeout
+        Seconds to wait for an answer of a node.
+
+    Examples
+    --------
+    The other owner of this study has submitted `([0, 1, 0], [0.3, 0.6, 0.6])` before:
+
+    >>> import ppaurora
+    >>> study = ppaurora.Study("kits/north", "sepsis-2026")
+    >>> report = study.evaluate([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2])
+    >>> report.auroc
+    0.9583333333333334
+    >>> report.receipt.samples
+    {'north': 4, 'harbour': 3}
     """
 
     def __init__(self, kit: str | Path, study: str | None = None, timeout: float = 60.0) -> None:
@@ -101,7 +130,25 @@ class Study:
         watch: Watch | None = None,
         timeout: float | None = None,
     ) -> StudyReport:
-        """Submit, wait until all owners have, and return the result. `watch` hears how far it is."""
+        """Submit, wait until all owners have, and return the result.
+
+        Parameters
+        ----------
+        y_true, y_score
+            True labels and scores, as scikit-learn's metrics take them. They do not leave this machine.
+        pos_label
+            The label of the positive class, if labels are not 0/1 or true/false.
+        watch
+            Called with a line for people whenever there is news; `print` will do.
+        timeout
+            Seconds to wait for the result; by default as long as it takes. When they are over,
+            `NotReleasedError` is raised, and the same call later goes on with the same submission.
+
+        Returns
+        -------
+        StudyReport
+            The metrics, by name and as attributes, and the receipt.
+        """
         samples = check_samples(self.kit.name, y_true, y_score, pos_label)
         self.submit(samples)
         return self.wait(watch, timeout)
@@ -130,6 +177,7 @@ class Study:
 
     @property
     def submitted(self) -> OutgoingSubmission | None:
+        """What was prepared from this kit, whether or not all of it has arrived; None before that."""
         return self._outbox.find()
 
     @property
