@@ -1,0 +1,29 @@
+"""The command that README.md shows prints what README.md says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.deployment import command
+from tests.support.repository import README, ROOT
+
+COMMAND = re.compile(r"```sh\n\.venv/bin/ppaurora (evaluate .*?)```\n\n```\n(.*?)```", flags=re.DOTALL)
+SECONDS = re.compile(r"\d+\.\d+ s,")
+
+
+def lines(text: str) -> list[str]:
+    """All but how long it took."""
+    return [SECONDS.sub("... s,", line.rstrip()) for line in text.splitlines()]
+
+
+def test_the_files_of_the_demo_give_what_the_readme_says(tmp_path: Path) -> None:
+    make = [sys.executable, str(ROOT / "examples/make_hospitals.py"), str(tmp_path / "build/demo")]
+    subprocess.run(make, check=True, timeout=60, capture_output=True)
+    ((arguments, printed),) = COMMAND.findall(README)
+    done = command(*shlex.split(arguments.replace("\\\n", " ")), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert lines(done.stdout) == lines(printed)
