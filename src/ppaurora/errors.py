@@ -134,6 +134,16 @@ class MisuseError(PpauroraError):
     exit_code = 70
 
 
+def reason_of(error: BaseException) -> str:
+    """Why a connection failed, for people: as TLS says it, or the system, or the error itself."""
+    return (
+        getattr(error, "reason", None)
+        or getattr(error, "strerror", None)
+        or str(error)
+        or type(error).__name__
+    )
+
+
 def place_of(error: BaseException) -> tuple[str, int]:
     """File and line where it was raised: what may be told when its text might quote data."""
     trace = error.__traceback__

@@ -36,6 +36,8 @@ class MeterReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass
 class Tally:
+    """What a step has cost so far."""
+
     messages: int = 0
     bytes: int = 0
     rounds: int = 0

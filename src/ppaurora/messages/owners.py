@@ -100,6 +100,8 @@ class Problem(StrictModel):
 
 
 class Refusal(StrictModel):
+    """What an owner gets instead of what it asked for."""
+
     error: Problem
 
 

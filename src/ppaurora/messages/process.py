@@ -45,10 +45,12 @@ class Event(StrictModel, tag_field="event", tag=str.lower):
 
 
 class Alive(Event):
-    pass
+    """A sign of life."""
 
 
 class Progressed(Event):
+    """How far a long step is."""
+
     step: str
     done: int
     total: int

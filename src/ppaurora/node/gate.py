@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable, Iterator
 
 from ppaurora.channel.tls import listen, pass_socket, peer_pin
+from ppaurora.errors import reason_of
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import Answer, AnyQuestion, Verdict
 from ppaurora.models import from_json, to_json
 from ppaurora.node.hello import NotTlsError, peek_server_name
 from ppaurora.node.logs import log_unforeseen
-from ppaurora.node.questions import CONTROL, read_line, reason_of
+from ppaurora.node.questions import CONTROL, read_line
 
 JOB = "job.ppaurora"
 _SECONDS_TO_SPEAK = 10.0

@@ -8,7 +8,7 @@ import time
 
 import msgspec
 
-from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError
+from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, reason_of
 from ppaurora.messages.nodes import Answer, AnyQuestion
 from ppaurora.models import from_json, to_json
 from ppaurora.servers import Server
@@ -59,13 +59,3 @@ def read_line(sock: ssl.SSLSocket) -> bytes:
         if len(line) > _LONGEST_LINE:
             raise ValueError("a line is too long")
     return bytes(line)
-
-
-def reason_of(error: BaseException) -> str:
-    """Of a failed connection, for people."""
-    return (
-        getattr(error, "reason", None)
-        or getattr(error, "strerror", None)
-        or str(error)
-        or type(error).__name__
-    )

@@ -54,6 +54,8 @@ class OwnerSettings(StrictModel):
 
 @dataclass(frozen=True)
 class _Kit:
+    """What the kits of nodes and owners have in common."""
+
     folder: Path
 
     @property
@@ -99,6 +101,8 @@ class _Kit:
 
 @dataclass(frozen=True)
 class NodeKit(_Kit):
+    """A node's kit."""
+
     settings: NodeSettings
 
     @classmethod
@@ -147,6 +151,8 @@ class NodeKit(_Kit):
 
 @dataclass(frozen=True)
 class OwnerKit(_Kit):
+    """An owner's kit."""
+
     settings: OwnerSettings
 
     @classmethod

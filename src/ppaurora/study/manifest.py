@@ -32,12 +32,16 @@ class NodeEntry(StrictModel):
 
 
 class OwnerEntry(StrictModel):
+    """A data owner, and the key it is known by."""
+
     name: Name
     organisation: Organisation = Organisation("")
     pin: Pin
 
 
 class Manifest(Terms):
+    """Terms, and who takes part, with every participant's key. All agree to it by its hash."""
+
     version: int = VERSION
     study: Name
     nodes: dict[str, NodeEntry]

@@ -98,15 +98,19 @@ class Certified(StrictModel):
 
 
 class PlannedNode(Certified):
+    """A server, and where others reach it."""
+
     nodes_address: Address
     owners_address: Address | None = None
 
 
 class PlannedOwner(Certified):
-    pass
+    """A data owner."""
 
 
 class Plan(Terms):
+    """Terms, and who takes part. `SAMPLE` explains every setting."""
+
     name: Name
     nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]

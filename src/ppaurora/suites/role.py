@@ -6,6 +6,8 @@ from ppaurora.servers import Server
 
 
 class Role(Server):
+    """One of the three."""
+
     PROXY_0 = 0
     PROXY_1 = 1
     HELPER = 2

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 from ppaurora.channel.tls.identity import Identity
-from ppaurora.channel.tls.transport import TlsTransport, reason_of
-from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
+from ppaurora.channel.tls.transport import TlsTransport
+from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 from ppaurora.servers import Server
 
 _MAX_PENDING = 64

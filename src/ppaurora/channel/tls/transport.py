@@ -18,18 +18,13 @@ from collections.abc import Callable, Sequence
 
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
-from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError
+from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 from ppaurora.servers import Server
 
 OUTBOX_LIMIT = 64 << 20
 INBOX_LIMIT = 64 << 20
 _PIECE = 1 << 18
 _JOIN_BELOW = 1 << 14
-
-
-def reason_of(error: OSError) -> str:
-    """Why a connection failed, as TLS says it or else the system."""
-    return getattr(error, "reason", None) or error.strerror or type(error).__name__
 
 
 class _Link:
