@@ -65,7 +65,7 @@ def _paper_block(metric: str, saved: Saved) -> str:
 
 
 def _metrics_block(_saved: Saved) -> str:
-    headings = ("metric", "what it is", "what it equals on pooled data, in scikit-learn", "range")
+    headings = ("metric", "what it is", "what it equals on pooled data", "range")
     rows = [
         (f"`{one.name}`", one.description, one.definition, f"{one.lowest:g} to {one.highest:g}")
         for one in METRICS.values()

@@ -93,12 +93,11 @@ def measure(experiment: Experiment, progress: Progress) -> Measured:
         owners,
         metrics=[metric],
         protocol=experiment.protocol,
-        delta=setting.delta,
-        key_bits=64,
         transport="tls",
         network=NETWORKS[experiment.network],
         progress=progress,
         timeout=PATIENCE_SECONDS,
+        **({"delta": setting.delta} if experiment.protocol == "paper" else {"key_bits": 64}),
     )
     return Measured(
         **asdict(setting),

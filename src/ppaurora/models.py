@@ -109,10 +109,13 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 
 def _locate(kind: Any, content: Any, error: msgspec.ValidationError) -> tuple[str, str]:
     """The place, with dots, and the problem."""
-    message, _, path = str(error).partition(" - at `$")
+    message, _, path = str(error).partition(" - at `")
+    before, _, path = path.partition("$")
     steps = re.findall(r"\.?([^.\[\]`]+|\[[^\]]*\])", path)
+    if before:  # "key in": it is the name of an entry that is refused
+        steps.append("[...]")
     place: list[str] = []
-    for number, step in enumerate(steps):
+    for step in steps:
         if step == "[...]" and isinstance(content, Mapping):
             # An entry of a dictionary, which the library does not name: the first that is refused.
             entry, more = _refused_entry(kind, content)
@@ -120,7 +123,7 @@ def _locate(kind: Any, content: Any, error: msgspec.ValidationError) -> tuple[st
         name = step.strip("[]")
         kind = _inner(kind, name)
         content = content[int(name)] if isinstance(content, list | tuple) else content.get(name)
-        place.append(name if number < len(steps) else "")
+        place.append(name)
     return _told(kind, place, message)
 
 

@@ -9,6 +9,7 @@ import pytest
 from ppaurora.cli import main
 from tests.support.bad_input import PLANTED_DIGITS
 from tests.support.command_line import FAST, PAPER, CommandLine, check_refused
+from tests.support.evaluations import METRIC_NAMES
 
 
 @pytest.mark.parametrize("delta", [2, 0, -1, -4])
@@ -25,9 +26,9 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--metrics", "auroc,f1"], "unknown metric 'f1'; there are: auroc, auroc_no_ties, aupr, ap"),
+        (["--metrics", "auroc,f1"], f"unknown metric 'f1'; there are: {METRIC_NAMES}"),
         (["--metrics", "auroc,aupr,auroc"], "the metric 'auroc' is asked for more than once"),
-        (["--metrics", ","], "no metric asked for; there are: auroc, auroc_no_ties, aupr, ap"),
+        (["--metrics", ","], f"no metric asked for; there are: {METRIC_NAMES}"),
         (["--protocol", "quick"], "Invalid value for '--protocol': 'quick' is not one of 'fast', 'paper'"),
         (["--delta", "3"], "delta applies to the protocol 'paper' only; leave it out"),
         (["--key-bits", "16"], "key_bits: keys have 32 or 64 bits, not 16"),

@@ -12,7 +12,7 @@ import pytest
 
 from ppaurora import errors
 from ppaurora.cli.main import EXIT_INTERRUPTED
-from ppaurora.node.store import StudyState
+from ppaurora.messages.owners import StudyState
 from ppaurora.study.kit import NodeSettings
 from tests.support.guide import EVERYBODY, GUIDE, NODES, OWNERS, SECONDS, Walk, steps
 from tests.support.oracles import exact_aupr, exact_auroc
@@ -112,7 +112,8 @@ def rows(heading: str) -> list[list[str]]:
 def refusals_in_the_code() -> set[tuple[str, str]]:
     """Codes with their statuses; a status that is not written out is an HTTP error of the framework's."""
     found = set()
-    for node in ast.walk(ast.parse((ROOT / "src/ppaurora/node/service.py").read_text())):
+    sources = (path.read_text() for path in (ROOT / "src/ppaurora/node").rglob("*.py"))
+    for node in (node for source in sources for node in ast.walk(ast.parse(source))):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("refuse", "RequestRefusedError"):
             status, code = node.args[:2]
             if isinstance(code, ast.Constant):
@@ -139,6 +140,6 @@ def test_every_exit_code_is_explained() -> None:
 
 
 def test_every_port_of_a_node_is_in_the_table() -> None:
-    settings = [name for name in NodeSettings.model_fields if name.startswith("listen_")]
+    settings = [name for name in NodeSettings.__struct_fields__ if name.startswith("listen_")]
     assert sorted(name for name, *_ in rows("Settings")) == sorted(settings)
     assert all(f"`{name}`" in GUIDE for name in settings)

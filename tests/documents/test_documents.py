@@ -16,6 +16,8 @@ from benchmarks.documents import stale_documents, stale_figures
 from ppaurora.errors import InputError
 from tests.support.repository import DOCUMENTS, README, ROOT
 
+LONGEST_LINE = 110
+
 
 def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
@@ -77,6 +79,13 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
             assert (document.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_lines_are_short(document: Path) -> None:
+    """But for rows of tables, which cannot be broken, and what is generated."""
+    lines = re.sub(r"<!-- generated.*?<!-- end", "", document.read_text(), flags=re.DOTALL).splitlines()
+    assert [line for line in lines if len(line) > LONGEST_LINE and not line.startswith("|")] == []
+
+
 def openings_in_the_code() -> set[str]:
     """The names that calls of `open_comparison` carry."""
     names = set()
@@ -114,17 +123,19 @@ def resolves(dotted: str) -> bool:
     return False
 
 
+PACKAGES = sorted(path.name for path in (ROOT / "src/ppaurora").iterdir() if (path / "__init__.py").exists())
+
+
 @pytest.mark.parametrize("document", ["docs/protocol.md", "ARCHITECTURE.md"])
 def test_what_documents_name_exists(document: str) -> None:
     text = (ROOT / document).read_text()
-    names = set(re.findall(r"`((?:algorithms|suites|owner|sharing)(?:\.[A-Za-z_]+)+)", text))
+    names = set(re.findall(rf"`((?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]+)+)", text))
     files = set(re.findall(r"\b((?:[a-z]+/)+[a-z_]+\.py)\b", text))
     assert names | files
     for name in names:
         assert resolves(f"ppaurora.{name}"), name
     for file in files:
-        places = (ROOT / "src/ppaurora", ROOT / "src/ppaurora/suites", ROOT)
-        assert any((place / file).exists() for place in places), file
+        assert (ROOT / file).exists() or any((ROOT / "src/ppaurora").rglob(file)), file
 
 
 def test_names_that_do_not_exist_are_noticed() -> None:

@@ -7,7 +7,6 @@ Before its release, while a version is still being made, `--unreleased` replaces
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 
@@ -19,17 +18,14 @@ def main(arguments: Sequence[str] | None = None, files: Sequence[VectorFile] = F
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--unreleased", action="store_true", help="no release has had this VERSION yet")
     unreleased = parser.parse_args(arguments).unreleased
-    texts = {file: file.text() for file in files}
-    refused = False
-    for file, text in texts.items():
-        changed = changed_vectors(file.recorded(), json.loads(text)) if file.path.exists() else []
-        if changed and not unreleased:
-            print(f"{file.path.name} ({'; '.join(changed)}): {CHANGED}", file=sys.stderr)
-            refused = True
-    if refused:
+    changed = {file: changed_vectors(file) for file in files if file.path.exists()}
+    if any(changed.values()) and not unreleased:
+        for file, names in changed.items():
+            if names:
+                print(f"{file.path.name} ({'; '.join(names)}): {CHANGED}", file=sys.stderr)
         return 1
-    for file, text in texts.items():
-        file.path.write_text(text, encoding="utf-8")
+    for file in files:
+        file.path.write_text(file.text(), encoding="utf-8")
         print(file.path.name)
     return 0
 

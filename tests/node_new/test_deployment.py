@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ppaurora
+from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store
 from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import NODES, PROTOCOL, Consortium
@@ -83,7 +85,7 @@ def store_of(consortium: Consortium, name: str) -> Iterator[Store]:
 
 
 def test_a_study_from_uploads_to_its_release(consortium: Consortium) -> None:
-    """Every owner gets the pooled result; nothing is left of shares, sessions are logged, no process stays."""
+    """Every owner gets the pooled result; no share and no process is left, sessions are logged."""
     owners = owners_of(consortium)
     with pytest.raises(Refused, match="404 not-released"):
         owners["north"].release(LEADER)
@@ -144,3 +146,23 @@ def test_a_follower_that_was_down_and_a_leader_that_was_killed_cost_no_result(co
     consortium.start(NODES[-1])
     consortium.start(LEADER.file_name)
     assert owners["valley"].result() == pytest.approx(pooled(), abs=1e-12)
+
+
+def test_a_node_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(consortium: Consortium) -> None:
+    """It can note neither its result nor its failure; when it can write again, the study goes on."""
+    owners = owners_of(consortium)
+    study = consortium.manifest.hash
+    database = sqlite3.connect(consortium.database(FOLLOWER.file_name), timeout=10, isolation_level=None)
+    with contextlib.closing(database):
+        for number, event in enumerate(("INSERT ON results", "UPDATE ON attempts")):
+            database.execute(
+                f"CREATE TRIGGER full_{number} BEFORE {event} BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+            )
+        for name, owner in owners.items():
+            owner.submit(DATA[name])
+        with store_of(consortium, LEADER.file_name) as store:
+            assert becomes(lambda: store.attempt_state(study, 1) is AttemptState.COMPUTED)
+        for number in range(2):
+            database.execute(f"DROP TRIGGER full_{number}")
+    assert owners["north"].result() == pytest.approx(pooled(), abs=1e-12)
+    assert owners["north"].release(LEADER).attempt > 1

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.local import processes
 from ppaurora.local.processes import LocalProcesses
 from ppaurora.session import no_progress
 from tests.support.server_processes import (
@@ -109,7 +110,7 @@ def test_a_server_whose_input_ends_leaves_at_once(monkeypatch: pytest.MonkeyPatc
         codes.extend(held._process.wait(A_FEW_SECONDS) for held in servers._processes.values())
         raise GoneError
 
-    monkeypatch.setattr(LocalProcesses, "outcomes", go_away)
+    monkeypatch.setattr(processes, "_outcomes", go_away)
     with pytest.raises(GoneError):
         work_long(no_progress)
     left_with_driver, lost_a_peer = 75, 3

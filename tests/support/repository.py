@@ -10,5 +10,6 @@ DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "ARCHITECTURE.md",
     ROOT / "SECURITY.md",
+    ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]

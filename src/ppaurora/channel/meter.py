@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import msgspec
 
-@dataclass(frozen=True)
-class Cost:
+
+class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a step costs, one party or all of them together. Bytes include frame headers, not TLS."""
 
     messages: int = 0
@@ -24,8 +25,7 @@ class Cost:
         return Cost(self.messages * times, self.bytes * times, self.rounds * times)
 
 
-@dataclass(frozen=True)
-class MeterReading:
+class MeterReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one party counted in a session, in all and by step."""
 
     rounds: int

@@ -11,7 +11,9 @@ import re
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from ppaurora.channel.base import Buffer, Transport
 from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
@@ -24,8 +26,7 @@ _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _RATE_UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A network: the round-trip time, and the bits per second of each direction of a link."""
 
     round_trip_seconds: float = 0.0

@@ -45,6 +45,10 @@ class NotReadyError(PpauroraError):
     """Another node cannot go on yet. No attempt was made, so none has failed."""
 
 
+class MustStopError(PpauroraError):
+    """Nothing will come of another attempt before a person has looked."""
+
+
 class Leader:
     """Takes studies further that this node leads, a few at a time."""
 
@@ -115,13 +119,19 @@ class Leader:
         last = self._store.last_attempt(study.hash)
         if last and self._store.attempt_state(study.hash, last) is AttemptState.COMPUTED:
             self._settle(study, last)
-        elif (problem := self._runner.limit_problem(study)) != "":
-            self._stop(study, problem)
+            return
+        try:
+            plan = self._plan(study, last)
+        except MustStopError as error:
+            self._stop(study, str(error))
         else:
-            self._try(study, last)
+            self._try(study, plan)
 
-    def _try(self, study: StudyRecord, last: int) -> None:
-        """Begin the next attempt, and see it through."""
+    def _plan(self, study: StudyRecord, last: int) -> AttemptPlan:
+        """The next attempt, which all nodes are ready for; raises if there is to be none, or not yet."""
+        spent = self._runner.limit_problem(study)
+        if spent:
+            raise MustStopError(spent)
         lost = self._missing(study)
         if lost:
             names = ", ".join(sorted(lost))
@@ -129,24 +139,15 @@ class Leader:
         agreed = tuple(submission.submitted for submission in self._store.submissions(study))
         problem = study.manifest.problem_with([submitted.samples for submitted in agreed])
         if problem:
-            self._stop(study, problem)
-            return
+            raise MustStopError(problem)
         for peer in self._peers(study):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
+            _check_ready(peer, answer)
             last = max(last, answer.last)
-            match answer.answer:
-                case Verdict.READY:
-                    continue
-                case Verdict.MISMATCH | Verdict.CLOSED:
-                    self._stop(study, f"{peer.title} does not agree: {answer.note}")
-                    return
-                case Verdict.STOPPED:
-                    reason = f" (stopped because: {answer.note})" if answer.note else ""
-                    raise NotReadyError(
-                        f"{peer.title} has stopped this study; its operator must run 'ppaurora retry'{reason}"
-                    )
-            raise NotReadyError(f"{peer.title} is not ready: {_told(answer)}")
-        plan = self._runner.plan(study, last + 1, fresh_token(), agreed)
+        return self._runner.plan(study, last + 1, fresh_token(), agreed)
+
+    def _try(self, study: StudyRecord, plan: AttemptPlan) -> None:
+        """Begin an attempt, and see it through."""
         attempt = self._runner.start(study, plan)
         self._have_others_begin(study, plan, attempt)
         self._runner.finish(study, attempt)
@@ -194,11 +195,19 @@ class Leader:
             self._tell(study)
 
     def _tell(self, study: StudyRecord) -> None:
+        """All others of the release; one that does not hear it keeps it from nobody else."""
         number = self._store.last_attempt(study.hash)
+        problems = []
         for peer in self._peers(study):
-            answer = self._ask(study, peer, Release(study=study.hash, attempt=number))
+            try:
+                answer = self._ask(study, peer, Release(study=study.hash, attempt=number))
+            except PeerError as error:
+                problems.append(str(error))
+                continue
             if answer.answer is not Verdict.RELEASED:
-                raise NotReadyError(f"{peer.title} could not release attempt {number}: {_told(answer)}")
+                problems.append(f"{peer.title} could not release attempt {number}: {_told(answer)}")
+        if problems:
+            raise NotReadyError("; ".join(problems))
         self._store.told_peers(study.hash)
 
     def _peers(self, study: StudyRecord) -> Sequence[Server]:
@@ -206,6 +215,20 @@ class Leader:
 
     def _ask(self, study: StudyRecord, peer: Server, question: AnyQuestion) -> Answer:
         return ask(self._kit, study.manifest, peer, question, _SECONDS_TO_ANSWER)
+
+
+def _check_ready(peer: Server, answer: Answer) -> None:
+    match answer.answer:
+        case Verdict.READY:
+            return
+        case Verdict.MISMATCH | Verdict.CLOSED:
+            raise MustStopError(f"{peer.title} does not agree: {_told(answer)}")
+        case Verdict.STOPPED:
+            reason = f" (stopped because: {answer.note})" if answer.note else ""
+            raise NotReadyError(
+                f"{peer.title} has stopped this study; its operator must run 'ppaurora retry'{reason}"
+            )
+    raise NotReadyError(f"{peer.title} is not ready: {_told(answer)}")
 
 
 def _told(answer: Answer) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from ppaurora.node.attempt import Attempt, AttemptPlan
 from ppaurora.node.gate import Gate
 from ppaurora.node.logs import about
 from ppaurora.node.metrics import Metrics
+from ppaurora.node.states import StateError
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
@@ -102,8 +104,9 @@ class AttemptRunner:
         """From now on owners get their parts here, if this node has any; shares are needed no longer."""
         if self.kit.server(study.manifest) in study.manifest.protocol.result_servers:
             self.store.release(study.hash, number)
-        elif study.state is StudyState.RUNNING:
-            self.store.set_state(study.hash, StudyState.RELEASED, "", among=(StudyState.RUNNING,))
+        else:  # it takes the leader's word
+            with contextlib.suppress(StateError):
+                self.store.set_state(study.hash, StudyState.RELEASED, "", among=(StudyState.RUNNING,))
         attempt = self.activity.attempt(study.hash)
         if attempt is not None and attempt.number != number:
             attempt.abort("another attempt was released")

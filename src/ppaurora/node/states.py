@@ -30,8 +30,8 @@ STUDY_CHANGES: Mapping[tuple[StudyState, StudyState], str] = MappingProxyType(
         ),
         (StudyState.COLLECTING, StudyState.STOPPED): "the leader says that it has stopped",
         (StudyState.RUNNING, StudyState.STOPPED): (
-            "as many attempts as the manifest allows have failed here; at the leader also if the nodes do "
-            "not agree; elsewhere also if the leader says that it has stopped"
+            "all attempts that the manifest allows have failed here; or, at the leader, the nodes do not "
+            "agree; or, elsewhere, the leader says that it has stopped"
         ),
         (StudyState.STOPPED, StudyState.COLLECTING): (
             "this node's operator retries, and no attempt was made here"

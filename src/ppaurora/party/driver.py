@@ -76,6 +76,7 @@ class ServerProcess:
             threading.Thread(target=self._listen, daemon=True).start()
         except RuntimeError:  # the machine has no more threads
             self.close()
+            self._process.stdout.close()  # type: ignore[union-attr]
             raise
 
     def _listen(self) -> None:
@@ -94,10 +95,9 @@ class ServerProcess:
         assert self._process.stdin is not None  # noqa: S101
         content = [to_json(message) + b"\n", *raw]
         before = self._writer
-        self._writer = threading.Thread(
-            target=_write, args=(self._process.stdin, content, before), daemon=True
-        )
-        self._writer.start()
+        writer = threading.Thread(target=_write, args=(self._process.stdin, content, before), daemon=True)
+        writer.start()
+        self._writer = writer
 
     def kill(self) -> None:
         """From any thread; that it ended is heard as its last event."""

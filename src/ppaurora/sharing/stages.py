@@ -104,4 +104,7 @@ class ResultShare:
     def from_plain(cls, plain: Any) -> Self:
         if not isinstance(plain, str):
             raise ValueError("a part of a result is a text")  # noqa: TRY004 (models want a ValueError)
-        return cls.from_bytes(base64.b64decode(plain, validate=True))
+        part = cls.from_bytes(base64.b64decode(plain, validate=True))
+        if part.to_plain() != plain:
+            raise ValueError("a part of a result has one text in base64 only")
+        return part

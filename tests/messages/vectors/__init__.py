@@ -1,6 +1,6 @@
 """The files of test vectors, each made and read by a module of its own."""
 
-from tests.messages.vectors import frame, input_shares, job, manifest, result, run, session, typed
+from tests.messages.vectors import frame, input_shares, job, manifest, result, run, session, study, typed
 from tests.messages.vectors.file import VectorFile
 
 FILES: tuple[VectorFile, ...] = (
@@ -13,6 +13,7 @@ FILES: tuple[VectorFile, ...] = (
     result.FAST_FILE,
     result.PAPER_FILE,
     run.FILE,
+    study.FILE,
     *typed.FILES,
 )
 

@@ -46,7 +46,7 @@ class VectorFile:
 
     def content(self) -> Entry:
         return {
-            "what": self.what,
+            "what": " ".join(self.what.split()),
             "version": messages.VERSION,
             "vectors": self.make(),
             "refused": [self._refused(bad) for bad in self.spoil()],

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 
-from tests.messages.vectors.file import Entry, VectorFile
+from ppaurora import messages
+from tests.messages.vectors.file import VectorFile
 
 CHANGED = "the wire format changed: raise VERSION and regenerate, see CONTRIBUTING.md"
 STALE = "the vectors are not those that the code makes: run python -m tests.messages.make_vectors"
 
 
-def changed_vectors(recorded: Entry, made: Entry) -> list[str]:
-    """Those of the same version that the code no longer makes as they were recorded. New ones are no change."""
-    if recorded["version"] != made["version"]:
+def changed_vectors(file: VectorFile) -> list[str]:
+    """Those of the same version that the code makes no longer, or otherwise. New ones are no change."""
+    recorded = file.recorded()
+    if recorded["version"] != messages.VERSION:
         return []
-    now = {vector["name"]: vector for vector in made["vectors"]}
+    now = {vector["name"]: vector for vector in json.loads(json.dumps(file.make()))}
     return [vector["name"] for vector in recorded["vectors"] if now.get(vector["name"]) != vector]
 
 
 def problem_with(file: VectorFile) -> str:
     """What is wrong with a file as it was recorded, or nothing."""
-    recorded, made = file.recorded(), json.loads(file.text())
-    changed = changed_vectors(recorded, made)
+    changed = changed_vectors(file)
     if changed:
         return f"{file.path.name} ({'; '.join(changed)}): {CHANGED}"
-    return f"{file.path.name}: {STALE}" if recorded != made else ""
+    return f"{file.path.name}: {STALE}" if file.recorded() != json.loads(file.text()) else ""

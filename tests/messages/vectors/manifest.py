@@ -45,8 +45,8 @@ def _content(protocol: Entry, **more: object) -> Entry:
     }
 
 
-def _least() -> Entry:
-    return _content({"name": "fast"})
+def least(**more: object) -> Entry:
+    return _content({"name": "fast"}, **more)
 
 
 def _full() -> Entry:
@@ -66,7 +66,7 @@ def _full() -> Entry:
 
 def make() -> list[Entry]:
     entries = []
-    for name, content in {"every default": _least(), "no default": _full()}.items():
+    for name, content in {"every default": least(), "no default": _full()}.items():
         manifest = checked(Manifest, content)
         entries.append(
             {

@@ -182,6 +182,7 @@ def _bad_texts(text: str) -> list[Bad]:
         "not base64": ('"' + "?" + text[2:], "base64"),
         "base64 of the kind for addresses": ('"_-' + text[3:], "base64"),
         "base64 with a line break": (text[:9] + "\\n" + text[9:], "base64"),
+        "base64 with unused bits that are set": ('"' + "A" * 21 + 'B=="', "one text"),
         "a number": ("7", "a text"),
         "a list of words": ("[[1],[0]]", "a text"),
         "nothing": ("null", "a text"),

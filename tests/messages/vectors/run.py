@@ -9,8 +9,10 @@ import numpy as np
 
 from ppaurora.channel import Channel
 from ppaurora.channel.base import Buffer
+from ppaurora.channel.frames import Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.data.samples import Samples
+from ppaurora.errors import PeerMisbehavedError
 from ppaurora.local.threads import run_in_threads
 from ppaurora.models import canonical_json, from_json
 from ppaurora.protocols import Fast, Paper, Protocol
@@ -30,7 +32,9 @@ input_shares_*.json; the servers have the nonces and private keys of session.jso
 at `job`. `sent` has, for every two servers, how many frames one sent to the other after the keys were
 agreed, how many bytes they have together, headers included, and the SHA-256 of them all, one after the
 other. `parts` are the parts of the result at the servers that get one, by recipient, and `values` what
-they combine to. Servers of two versions that send anything else cannot compute with each other.
+they combine to. Servers of two versions that send anything else cannot compute with each other. Refused
+is a run in which a server sends `instead` in the place of its frame number `frame` (from 1 on) to
+another.
 """
 
 Owner = tuple[list[float], list[int]]
@@ -45,19 +49,25 @@ RECIPIENTS = 2
 
 
 class _RecordedTransport(MemoryTransport):
-    """Keeps what it is given to send."""
+    """Keeps what it is given to send, and sends one frame as a bad server would, if there is one."""
 
-    def __init__(self, inner: MemoryTransport) -> None:
+    def __init__(self, inner: MemoryTransport, bad: Entry | None) -> None:
         vars(self).update(vars(inner))
+        self._bad = bad
         self.sent: dict[Server, list[bytes]] = {peer: [] for peer in inner.role.peers}
 
     def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
         raw = b"".join(buffers)
         self.sent[to].append(raw)
+        bad = self._bad
+        if bad is not None and (bad["from"], bad["to"], bad["frame"]) == (self.role, to, len(self.sent[to])):
+            raw = bytes.fromhex(bad["instead"])
         super().put(to, [raw])
 
 
-def _run(job: Job, owners: Sequence[Entry]) -> tuple[list[Entry], list[tuple[ResultShare, ...]]]:
+def _run(
+    job: Job, owners: Sequence[Entry], bad: Entry | None = None
+) -> tuple[list[Entry], list[tuple[ResultShare, ...]]]:
     """What every server sent to every other, and the parts of the result."""
     protocol = job.terms.protocol
     shares = [
@@ -70,7 +80,7 @@ def _run(job: Job, owners: Sequence[Entry]) -> tuple[list[Entry], list[tuple[Res
         for owner in owners
     ]
     keys = agreed(job.hash(), 1)
-    transports = [_RecordedTransport(transport) for transport in memory_transports(Role, timeout=30)]
+    transports = [_RecordedTransport(transport, bad) for transport in memory_transports(Role, timeout=30)]
 
     def party(server: Server) -> tuple[ResultShare, ...]:
         channel = Channel(transports[server])
@@ -98,24 +108,33 @@ def _run(job: Job, owners: Sequence[Entry]) -> tuple[list[Entry], list[tuple[Res
     return sent, [parts[server] for server in protocol.result_servers]
 
 
-def _vector(protocol: Protocol) -> Entry:
-    job = Job(
-        terms=Terms(metrics=_METRICS, protocol=protocol),
-        sizes=tuple(len(scores) for scores, _ in _OWNERS),
-    )
-    owners = [
+def _job(protocol: Protocol) -> Job:
+    sizes = tuple(len(scores) for scores, _ in _OWNERS)
+    return Job(terms=Terms(metrics=_METRICS, protocol=protocol), sizes=sizes)
+
+
+def _owners() -> list[Entry]:
+    return [
         {"scores": scores, "labels": labels, "stream_key": seed(f"a run, owner {number}").hex()}
         for number, (scores, labels) in enumerate(_OWNERS)
     ]
+
+
+def _vector(protocol: Protocol) -> Entry:
+    job, owners = _job(protocol), _owners()
     sent, parts = _run(job, owners)
     return {
         "name": str(protocol),
         "job": canonical_json(job).decode(),
         "owners": owners,
         "sent": sent,
-        "parts": [[part.to_bytes().hex() for part in by_recipient] for by_recipient in parts],
+        "parts": _texts(parts),
         "values": protocol.combine([part[0] for part in parts], _METRICS, _names(owners)),
     }
+
+
+def _texts(parts: Sequence[Sequence[ResultShare]]) -> list[list[str]]:
+    return [[part.to_bytes().hex() for part in by_recipient] for by_recipient in parts]
 
 
 def _names(owners: Sequence[Entry]) -> list[str]:
@@ -129,21 +148,37 @@ def make() -> list[Entry]:
 def check(vector: Entry) -> None:
     """The run itself, and that every recipient's parts combine to the values."""
     job = from_json(Job, vector["job"])
-    sent, _ = _run(job, vector["owners"])
+    sent, computed = _run(job, vector["owners"])
     assert sent == vector["sent"]
+    assert _texts(computed) == vector["parts"]
     for recipient in range(RECIPIENTS):
         parts = [ResultShare.from_bytes(bytes.fromhex(texts[recipient])) for texts in vector["parts"]]
         values = job.terms.protocol.combine(parts, job.terms.metrics, _names(vector["owners"]))
         assert values == vector["values"]
 
 
-def spoil() -> list[Bad]:
-    """What is refused of a run is in the other files."""
-    return []
-
-
 def take(bad: Entry) -> object:
-    raise LookupError("there are no bad runs")
+    return _run(from_json(Job, bad["job"]), bad["owners"], bad)
+
+
+def spoil() -> list[Bad]:
+    return [bad for protocol in (_PROTOCOLS[0], _PROTOCOLS[2]) for bad in _bad_runs(protocol)]
+
+
+def _bad_runs(protocol: Protocol) -> list[Bad]:
+    """Proxy 0 sends something else than its first frame to proxy 1."""
+    job = _job(protocol)
+    session = agreed(job.hash(), 1)[Role.PROXY_0].session
+    instead = {
+        "an empty frame": ("0 bytes in frame 0", Header(1, session, 0, 0)),
+        "a later frame": ("frame number 1 where 0", Header(1, session, 1, 0)),
+        "a frame of another session": ("another session", Header(1, seed("another session", 16), 0, 0)),
+    }
+    place = {"job": canonical_json(job).decode(), "owners": _owners(), "from": 0, "to": 1, "frame": 1}
+    return [
+        Bad(f"{protocol}: {why}", PeerMisbehavedError, says, {**place, "instead": header.pack().hex()})
+        for why, (says, header) in instead.items()
+    ]
 
 
 FILE = VectorFile("run", WHAT, make, spoil, check, take)

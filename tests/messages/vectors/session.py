@@ -51,7 +51,7 @@ def agreed(job_hash: bytes, attempt: int) -> dict[Server, PairKeys]:
     }
 
 
-def _hello(role: Role, job_hash: bytes, attempt: int) -> bytes:
+def hello(role: Role, job_hash: bytes, attempt: int) -> bytes:
     return job_hash + attempt.to_bytes(8, "big") + secrets_of(role).contribution()
 
 
@@ -78,7 +78,7 @@ def _vector(name: str, job_hash: bytes, attempt: int) -> Entry:
         "attempt": attempt,
         "nonces": [seed(f"nonce of {role.title}").hex() for role in Role],
         "private_keys": [seed(f"X25519 key of {role.title}").hex() for role in Role],
-        "hellos": [_hello(role, job_hash, attempt).hex() for role in Role],
+        "hellos": [hello(role, job_hash, attempt).hex() for role in Role],
         "session": parties[Role.PROXY_0].session.hex(),
         "keys": {pair: key.hex() for pair, key in keys.items()},
         "streams": _streams(keys),
@@ -107,6 +107,8 @@ def check(vector: Entry) -> None:
             low, high = sorted((role, peer))
             assert keys.keys[peer].hex() == vector["keys"][f"{low:d} {high:d}"]
     assert _streams({pair: bytes.fromhex(key) for pair, key in vector["keys"].items()}) == vector["streams"]
+    place = {"job_hash": vector["job_hash"], "attempt": attempt, "sender": 1, "receiver": 0}
+    take({**place, "hello": vector["hellos"][1]})  # as it is, it is not refused
 
 
 def take(bad: Entry) -> object:
@@ -114,8 +116,8 @@ def take(bad: Entry) -> object:
     job_hash, attempt = bytes.fromhex(bad["job_hash"]), bad["attempt"]
     transports = memory_transports(Role, timeout=5)
     for peer in Role(bad["receiver"]).peers:
-        hello = bytes.fromhex(bad["hello"]) if peer == bad["sender"] else _hello(peer, job_hash, attempt)
-        transports[peer].put(Role(bad["receiver"]), [Header(1, NO_SESSION, 0, len(hello)).pack() + hello])
+        said = bytes.fromhex(bad["hello"]) if peer == bad["sender"] else hello(peer, job_hash, attempt)
+        transports[peer].put(Role(bad["receiver"]), [Header(1, NO_SESSION, 0, len(said)).pack() + said])
     return open_session(transports[bad["receiver"]], job_hash, attempt)
 
 
@@ -132,19 +134,17 @@ _LOW_ORDER = {
 
 def spoil() -> list[Bad]:
     job_hash = FAST.hash()
-    good = _hello(Role.PROXY_1, job_hash, 1)
+    good = hello(Role.PROXY_1, job_hash, 1)
     hellos = [(why, "no honest party", good[:-32] + key) for why, key in _LOW_ORDER.items()]
     hellos += [
-        ("another job", "another job", _hello(Role.PROXY_1, PAPER.hash(), 1)),
-        ("another attempt", "another attempt", _hello(Role.PROXY_1, job_hash, 2)),
+        ("another job", "another job", hello(Role.PROXY_1, PAPER.hash(), 1)),
+        ("another attempt", "another attempt", hello(Role.PROXY_1, job_hash, 2)),
         ("one byte too few", "were due", good[:-1]),
         ("one byte too many", "were due", good + b"\0"),
         ("nothing", "were due", b""),
     ]
     place = {"job_hash": job_hash.hex(), "attempt": 1, "sender": 1, "receiver": 0}
-    return [
-        Bad(why, PeerMisbehavedError, says, {**place, "hello": hello.hex()}) for why, says, hello in hellos
-    ]
+    return [Bad(why, PeerMisbehavedError, says, {**place, "hello": said.hex()}) for why, says, said in hellos]
 
 
 FILE = VectorFile("session", WHAT, make, spoil, check, take)

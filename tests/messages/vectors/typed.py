@@ -10,8 +10,6 @@ from functools import partial
 from types import ModuleType, UnionType
 from typing import Any, get_args
 
-import msgspec
-
 from ppaurora.messages import nodes, owners, process
 from ppaurora.models import StrictModel, from_builtins, from_json, to_builtins, to_json
 from tests.messages.vectors.examples import enum_fields, full_example, least_example
@@ -53,9 +51,7 @@ def message_types(module: ModuleType) -> dict[str, type[StrictModel]]:
 def reading_type(module: ModuleType, kind: type[StrictModel]) -> Any:
     """What a reader asks for: any of a kind of messages, if it cannot know which will come."""
     unions = [value for value in vars(module).values() if isinstance(value, UnionType)]
-    return next(
-        (union for union in unions if kind.__name__ in [one.__name__ for one in get_args(union)]), kind
-    )
+    return next((union for union in unions if kind in get_args(union)), kind)
 
 
 def examples(kind: type[StrictModel]) -> dict[str, StrictModel]:
@@ -64,12 +60,11 @@ def examples(kind: type[StrictModel]) -> dict[str, StrictModel]:
     found = {"full": full, "defaults": least_example(kind)}
     for name, members in enum_fields(kind).items():
         found |= {f"{name} {member}": {**full, name: member} for member in members}
-    built = {name: from_builtins(kind, content) for name, content in found.items()}
-    return {
-        name: one
-        for number, (name, one) in enumerate(built.items())
-        if to_json(one) not in map(to_json, list(built.values())[:number])
-    }
+    distinct: dict[bytes, tuple[str, StrictModel]] = {}
+    for name, content in found.items():
+        message = from_builtins(kind, content)
+        distinct.setdefault(to_json(message), (name, message))
+    return dict(distinct.values())
 
 
 def _constants(module: ModuleType) -> dict[str, str]:
@@ -122,7 +117,7 @@ def spoil(module: ModuleType) -> list[Bad]:
     for name, kind in message_types(module).items():
         content = json.loads(to_json(examples(kind)["full"]))
         found = [Fault(fault.why, fault.says, _line(fault.content)) for fault in faults(kind, content)]
-        tag = msgspec.inspect.type_info(kind).tag_field  # type: ignore[attr-defined]
+        tag = kind.__struct_config__.tag_field
         if tag is not None:
             found.append(
                 Fault("of an unknown kind", "Invalid value", _line(with_value(content, (tag,), "x")))

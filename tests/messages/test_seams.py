@@ -1,0 +1,57 @@
+"""Fixed randomness is for test vectors: by default it is fresh, and nothing in the package says otherwise."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ppaurora import Study, evaluate
+from ppaurora.data.samples import Samples
+from ppaurora.protocols import Protocol, protocols
+from ppaurora.session import open_session
+from ppaurora.session.agreement import SessionSecrets
+from tests.support.repository import ROOT
+
+SEAMS = {"stream", "nonce", "private"}
+SOURCES = sorted((ROOT / "src/ppaurora").rglob("*.py"))
+
+
+@pytest.mark.parametrize("kind", protocols().values(), ids=protocols())
+def test_splitting_again_gives_other_shares(kind: type[Protocol]) -> None:
+    protocol = kind()
+    prepared = protocol.prepare(Samples("owner 1", np.array([0.5, 0.25]), np.array([1, 0], dtype=np.uint8)))
+    seen = {share.to_bytes() for _ in range(8) for share in protocol.split(prepared)}
+    assert len(seen) == 8 * len(protocol.input_servers)
+
+
+def test_every_session_has_a_nonce_and_a_key_of_its_own() -> None:
+    sent = [SessionSecrets().contribution() for _ in range(8)]
+    assert len({one[:32] for one in sent}) == len({one[32:] for one in sent}) == 8
+
+
+def given_seams(source: str) -> list[str]:
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [keyword.arg for call in calls for keyword in call.keywords if keyword.arg in SEAMS]
+
+
+def test_no_call_in_the_package_gives_randomness() -> None:
+    assert len(SOURCES) > 50
+    for path in SOURCES:
+        assert given_seams(path.read_text()) == [], path
+    assert given_seams("protocol.split(prepared, stream=Stream(bytes(32)))") == ["stream"]
+
+
+def test_the_seams_are_keywords_that_no_entry_point_has() -> None:
+    seams: list[Callable[..., Any]] = [SessionSecrets, *(kind.split for kind in protocols().values())]
+    for seam in seams:
+        given = inspect.signature(seam).parameters.values()
+        found = [one for one in given if one.name in SEAMS]
+        assert found
+        assert all(one.kind is inspect.Parameter.KEYWORD_ONLY and one.default is None for one in found)
+    for entry in (evaluate, Study, Study.evaluate, Study.submit, open_session):
+        assert not SEAMS & set(inspect.signature(entry).parameters)

@@ -1,0 +1,102 @@
+"""study.json: how an attempt of nodes is bound to its study, and under which names nodes are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ppaurora.errors import PeerMisbehavedError
+from ppaurora.messages.owners import Submitted
+from ppaurora.models import checked, from_builtins, to_builtins
+from ppaurora.node.attempt import AttemptPlan
+from ppaurora.node.gate import job_name
+from ppaurora.node.questions import CONTROL
+from ppaurora.study.manifest import Manifest
+from ppaurora.suites.role import Role
+from tests.messages.vectors import manifest, session
+from tests.messages.vectors.file import Bad, Entry, VectorFile
+from tests.messages.vectors.seeds import seed
+
+WHAT = """
+Attempts of nodes. `agreed` is what all nodes have of the owners' submissions, in the order of the owners
+in the `manifest`. `study`, to which the job is bound (see job.json), is the JSON list of the version, the
+manifest's hash and `agreed`, sorted and without blanks; `job_hash` is the hash of the manifest's job with
+that. A node's port for other nodes is asked, as the server's name of TLS, for `control_name` if there is a
+question, and for `attempt_name`, which has the attempt's `token` in it, if an attempt is computed. Refused
+is the hello (see session.json) of a server that means something else.
+"""
+
+OWNERS = ("hospital-a", "hospital-b")
+SIZES = (60, 45)
+TOKEN = seed("a token", 16).hex()
+
+
+def _manifest(**more: object) -> Manifest:
+    return checked(Manifest, manifest.least(**more))
+
+
+def _agreed(word: str = "") -> tuple[Submitted, ...]:
+    return tuple(
+        Submitted(
+            owner=owner,
+            samples=size,
+            commitments=tuple(seed(f"commitment {number} of {owner}{word}").hex() for number in range(2)),
+        )
+        for owner, size in zip(OWNERS, SIZES, strict=True)
+    )
+
+
+def _job_hash(agreed_on: Manifest, agreed: Sequence[Submitted]) -> bytes:
+    plan = AttemptPlan(agreed_on, 1, TOKEN, tuple(agreed))
+    return agreed_on.job([one.samples for one in agreed]).hash(plan.binding())
+
+
+def make() -> list[Entry]:
+    agreed_on, agreed = _manifest(), _agreed()
+    return [
+        {
+            "name": "an attempt",
+            "manifest": agreed_on.text(),
+            "agreed": to_builtins(agreed),
+            "token": TOKEN,
+            "study": AttemptPlan(agreed_on, 1, TOKEN, agreed).binding().decode(),
+            "job_hash": _job_hash(agreed_on, agreed).hex(),
+            "control_name": CONTROL,
+            "attempt_name": job_name(TOKEN),
+        }
+    ]
+
+
+def check(vector: Entry) -> None:
+    agreed_on = Manifest.parse(vector["manifest"], "vector")
+    agreed = from_builtins(tuple[Submitted, ...], vector["agreed"])
+    assert AttemptPlan(agreed_on, 7, vector["token"], agreed).binding().decode() == vector["study"]
+    assert _job_hash(agreed_on, agreed).hex() == vector["job_hash"]
+    assert (CONTROL, job_name(vector["token"])) == (vector["control_name"], vector["attempt_name"])
+
+
+def spoil() -> list[Bad]:
+    """What another server may mean instead."""
+    agreed_on, agreed = _manifest(), _agreed()
+    one_more = msgspec.structs.replace(agreed[0], samples=SIZES[0] + 1)
+    meant = {
+        "another manifest": _job_hash(_manifest(limits={"attempts": 4}), agreed),
+        "other shares of an owner": _job_hash(agreed_on, (agreed[0], _agreed(", again")[1])),
+        "another number of samples": _job_hash(agreed_on, (one_more, agreed[1])),
+        "another order of the owners": _job_hash(agreed_on, agreed[::-1]),
+        "no study": agreed_on.job(SIZES).hash(),
+    }
+    place = {"job_hash": _job_hash(agreed_on, agreed).hex(), "attempt": 1, "sender": 1, "receiver": 0}
+    return [
+        Bad(
+            why,
+            PeerMisbehavedError,
+            "another job",
+            {**place, "hello": session.hello(Role.PROXY_1, hash_, 1).hex()},
+        )
+        for why, hash_ in meant.items()
+    ]
+
+
+FILE = VectorFile("study", WHAT, make, spoil, check, session.take)

@@ -1,0 +1,173 @@
+"""One attempt is one process; however it ends, nothing is left of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ppaurora.errors import PartyFailedError
+from ppaurora.messages.owners import Submitted
+from ppaurora.node import attempt as attempt_module
+from ppaurora.node.activity import Activity
+from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
+from ppaurora.node.authorities import Authorities
+from ppaurora.node.gate import Gate
+from ppaurora.party import driver
+from ppaurora.party.driver import ServerProcess
+from ppaurora.protocols import Fast
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.testing.consortium import NODES, Consortium
+from tests.node_new.conftest import PAIR
+
+AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)) for name in PAIR)
+
+
+@pytest.fixture
+def kit(silent: Consortium) -> NodeKit:
+    return NodeKit.read(silent.kit(NODES[-1]))
+
+
+@pytest.fixture
+def gate(kit: NodeKit) -> Iterator[Gate]:
+    gate = Gate(("127.0.0.1", 0), Authorities(kit).server_context())
+    yield gate
+    gate.close()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that are started; each is one that says nothing."""
+    monkeypatch.setattr(Fast, "process", "tests.node_new.mute")
+    found: list[subprocess.Popen[bytes]] = []
+    real = driver.start_process
+
+    def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        found.append(real(*arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(driver, "start_process", start)
+    return found
+
+
+def plan(manifest: Manifest, number: int = 1) -> AttemptPlan:
+    return AttemptPlan(manifest, number, fresh_token(), AGREED)
+
+
+def check_nothing_left(gate: Gate, started: list[subprocess.Popen[bytes]]) -> None:
+    assert gate._jobs == {}
+    for process in started:
+        assert process.returncode is not None
+        with pytest.raises(ProcessLookupError):
+            os.kill(process.pid, 0)
+
+
+def test_a_silent_process_is_given_up(
+    kit: NodeKit,
+    gate: Gate,
+    manifest: Manifest,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(attempt_module, "_SECONDS_TO_START", 0.5 - kit.settings.silence_seconds)
+    attempt = Attempt(kit, gate, plan(manifest))
+    with pytest.raises(PartyFailedError, match="no sign of life"):
+        attempt.results()
+    check_nothing_left(gate, started)
+
+
+def test_an_attempt_is_aborted_from_another_thread(
+    kit: NodeKit, gate: Gate, manifest: Manifest, started: list[subprocess.Popen[bytes]]
+) -> None:
+    """Who waits for it hears why; also if it was aborted before anybody waited, or twice."""
+    for delay in (0.3, 0.0):
+        attempt = Attempt(kit, gate, plan(manifest))
+        timer = threading.Timer(delay, attempt.abort, ["a later attempt began"])
+        timer.start()
+        start = time.monotonic()
+        with pytest.raises(PartyFailedError, match=r"^a later attempt began$"):
+            attempt.results()
+        assert time.monotonic() - start < 5
+        timer.join()
+        attempt.abort("again")
+    check_nothing_left(gate, started)
+
+
+def test_a_process_that_is_killed_is_told_of(
+    kit: NodeKit, gate: Gate, manifest: Manifest, started: list[subprocess.Popen[bytes]]
+) -> None:
+    attempt = Attempt(kit, gate, plan(manifest))
+    started[0].kill()
+    with pytest.raises(PartyFailedError, match=r"^the computation was killed by signal 9$"):
+        attempt.results()
+    check_nothing_left(gate, started)
+
+
+def test_a_node_that_stops_aborts_what_runs_and_what_is_added(
+    kit: NodeKit, gate: Gate, manifest: Manifest, started: list[subprocess.Popen[bytes]]
+) -> None:
+    activity = Activity()
+    early, late = Attempt(kit, gate, plan(manifest)), Attempt(kit, gate, plan(manifest, 2))
+    activity.add(manifest.hash, early)
+    activity.stop()
+    activity.add("another", late)
+    for study, attempt in ((manifest.hash, early), ("another", late)):
+        with pytest.raises(PartyFailedError, match="the node was stopped"):
+            attempt.results()
+        activity.remove(study, attempt)
+    activity.wait_until_idle()
+    check_nothing_left(gate, started)
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+def test_without_threads_no_process_is_left(
+    kit: NodeKit,
+    gate: Gate,
+    manifest: Manifest,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+    nth: int,
+) -> None:
+    """Whether the one that listens cannot be started, or the one that writes the order."""
+    real = threading.Thread.start
+    calls = iter(range(1, 100))
+
+    def fail(thread: threading.Thread) -> None:
+        if next(calls) == nth:
+            raise RuntimeError("can't start new thread")
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    with pytest.raises(RuntimeError, match="new thread"):
+        Attempt(kit, gate, plan(manifest))
+    assert len(started) == 1
+    check_nothing_left(gate, started)
+
+
+def test_the_session_is_bound_to_manifest_and_submissions(manifest: Manifest) -> None:
+    """The number and the token of an attempt are bound, or irrelevant, elsewhere."""
+    other = (AGREED[0], Submitted(owner=PAIR[1], samples=6, commitments=("0" * 64, "1" * 64)))
+    bindings = [
+        plan(manifest).binding(),
+        plan(manifest, 2).binding(),
+        AttemptPlan(manifest, 1, fresh_token(), other).binding(),
+    ]
+    assert bindings[0] == bindings[1] != bindings[2]
+    assert manifest.hash.encode() in bindings[0]
+
+
+def test_a_server_process_ends_with_its_driver(tmp_path: Path) -> None:
+    """Closed, it is gone, whatever it does."""
+    with contextlib.closing(socket.socket()) as entrance:
+        process = ServerProcess("tests.node_new.mute", "mute", lambda event: None, entrance.fileno())
+        process.close()
+        assert process.end() == "was killed by signal 9"

@@ -1,0 +1,200 @@
+"""A node that follows trusts no leader with its own limits."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ppaurora.messages.nodes import Answer, Begin, Hello, Outcome, Ready, Release, Stop, Verdict
+from ppaurora.messages.owners import StudyState, Submitted
+from ppaurora.node.node import Node
+from ppaurora.node.questions import ask
+from ppaurora.node.states import AttemptState
+from ppaurora.node.store import Store, SubmissionRecord
+from ppaurora.servers import Server
+from ppaurora.study.kit import NodeKit
+from ppaurora.testing.consortium import PROTOCOL, Consortium
+from tests.node_new.conftest import PAIR, Start
+from tests.node_new.owners import becomes
+
+LEADER = PROTOCOL.leader
+FOLLOWERS = LEADER.peers
+AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)) for name in PAIR)
+
+
+class Led:
+    """A node of this process, questioned with the leader's key; the leader itself does not run."""
+
+    def __init__(self, folder: Path, start: Start, server: Server, attempts: int = 2) -> None:
+        self.consortium = Consortium(folder / "nodes", PAIR, silence=0.3)
+        kits = folder / "nodes" / "kits"
+        self.manifest = self.consortium.provision("led", folder / "nodes" / "led", kits, attempts)
+        self.server = server
+        self.number = 0
+        self._start = start
+        with self.store() as store:
+            store.accept(self.manifest)
+            if server in self.manifest.protocol.input_servers:
+                for submitted in AGREED:
+                    (store.shares / submitted.owner).write_bytes(bytes(PROTOCOL().input_bytes(5)))
+                    kept = SubmissionRecord(
+                        submitted.owner,
+                        submitted.samples,
+                        submitted.commitments,
+                        time.time(),
+                        submitted.owner,
+                    )
+                    store.submit(self.manifest.hash, kept)
+        self.node = self.start()
+
+    def start(self) -> Node:
+        self.node = self._start(self.consortium, self.server.file_name)
+        assert becomes(lambda: self.manifest.hash in self.node.watcher.accepted)
+        return self.node
+
+    def store(self) -> Store:
+        return Store(NodeKit.read(self.consortium.kit(self.server.file_name)).data)
+
+    def ask(self, question: Ready | Begin | Outcome | Stop | Release | Hello) -> Answer:
+        leader = NodeKit.read(self.consortium.kit(LEADER.file_name))
+        return ask(leader, self.manifest, self.server, question, 10)
+
+    def ready(self) -> Answer:
+        return self.ask(Ready(study=self.manifest.hash, agreed=AGREED))
+
+    def begin(self) -> Answer:
+        """The next attempt."""
+        self.number += 1
+        token = secrets.token_hex(16)
+        return self.ask(Begin(study=self.manifest.hash, attempt=self.number, token=token, agreed=AGREED))
+
+    def outcome(self) -> Verdict:
+        return self.ask(Outcome(study=self.manifest.hash, attempt=self.number)).answer
+
+    def begin_and_fail(self) -> None:
+        assert self.begin().answer is Verdict.BEGUN
+        assert becomes(lambda: self.outcome() is Verdict.FAILED)
+
+    def state(self) -> StudyState:
+        study = self.node.store.study(self.manifest.hash)
+        assert study is not None
+        return study.state
+
+
+@pytest.fixture(params=FOLLOWERS, ids=lambda server: server.file_name)
+def led(request: pytest.FixtureRequest, tmp_path: Path, start: Start) -> Led:
+    (tmp_path / "nodes").mkdir()
+    return Led(tmp_path, start, request.param)
+
+
+def test_no_more_attempts_than_the_manifest_allows(led: Led) -> None:
+    """The third of two is refused, whatever the leader says; only this node's operator lets it go on."""
+    led.begin_and_fail()
+    led.begin_and_fail()
+    refused = led.begin()
+    assert refused.answer is Verdict.STOPPED
+    assert "2 attempts failed" in refused.note
+    assert refused.last == 2
+    assert led.state() is StudyState.STOPPED
+    for answer in (led.ready(), led.begin(), led.begin()):
+        assert answer.answer is Verdict.STOPPED
+    assert led.node.store.last_attempt(led.manifest.hash) == 2
+    led.node.store.retry(led.manifest.hash)
+    led.number = 2
+    led.begin_and_fail()
+    assert led.state() is StudyState.RUNNING
+    led.begin_and_fail()
+    assert led.ready().answer is Verdict.STOPPED
+
+
+def test_attempts_that_only_supersede_each_other_are_spent_too(led: Led) -> None:
+    """A leader that begins the next attempt before the last one has ended gets no more of them."""
+    verdicts = [led.begin().answer for _ in range(3)]
+    assert verdicts[:2] == [Verdict.BEGUN] * 2
+    assert verdicts[2] in (Verdict.BUSY, Verdict.STOPPED)
+    assert becomes(lambda: led.ready().answer is Verdict.STOPPED)
+    assert led.node.store.last_attempt(led.manifest.hash) == 2
+
+
+def test_a_restart_of_this_node_spends_no_attempt(led: Led) -> None:
+    """Neither a stop in the middle of one nor a crash."""
+    assert led.begin().answer is Verdict.BEGUN
+    led.node.close()
+    with led.store() as store:
+        assert store.attempt_state(led.manifest.hash, 1) is AttemptState.FAILED
+        assert store.spent_attempts(led.manifest.hash) == 0
+        store.begin_attempt(led.manifest.hash, 2)  # and then the power is cut
+    led.start()
+    led.number = 2
+    led.begin_and_fail()
+    led.begin_and_fail()
+    assert led.ready().answer is Verdict.STOPPED
+
+
+def test_a_study_that_the_leader_stopped_waits_for_this_nodes_operator(led: Led) -> None:
+    assert led.ask(Stop(study=led.manifest.hash, note="they differ \x1b[2J")).answer is Verdict.STOPPED
+    assert led.ready() == Answer(answer=Verdict.STOPPED, note="they differ ?[2J")
+    assert led.begin().answer is Verdict.STOPPED
+    led.node.store.retry(led.manifest.hash)
+    assert led.state() is StudyState.COLLECTING  # no attempt was made: who has not submitted may do so
+    assert led.ready().answer is Verdict.READY
+    assert led.begin().answer is Verdict.BEGUN
+
+
+def test_only_the_studys_leader_is_answered(led: Led) -> None:
+    """Another node may say hello, and nothing else."""
+    other = next(server for server in FOLLOWERS if server is not led.server)
+    kit = NodeKit.read(led.consortium.kit(other.file_name))
+    study = led.manifest.hash
+    hello = ask(kit, led.manifest, led.server, Hello(study=study), 10)
+    assert (hello.answer, hello.protocol_version) == (Verdict.HELLO, led.manifest.version)
+    for question in (
+        Ready(study=study, agreed=AGREED),
+        Begin(study=study, attempt=1, token="0" * 32, agreed=AGREED),
+        Outcome(study=study, attempt=1),
+        Release(study=study, attempt=1),
+        Stop(study=study, note="x"),
+    ):
+        refused = ask(kit, led.manifest, led.server, question, 10)
+        assert refused.answer is Verdict.REFUSED
+        assert LEADER.title in refused.note
+    assert led.state() is StudyState.COLLECTING
+    assert led.ask(Hello(study="0" * 64)).answer is Verdict.UNKNOWN_STUDY
+
+
+def test_a_release_without_a_result_is_refused_where_one_is_kept(led: Led) -> None:
+    led.begin_and_fail()
+    answer = led.ask(Release(study=led.manifest.hash, attempt=1)).answer
+    if led.server in led.manifest.protocol.result_servers:
+        assert (answer, led.state()) == (Verdict.STALE, StudyState.RUNNING)
+    else:  # it has nothing to give out, and takes the leader's word that the study is over
+        assert (answer, led.state()) == (Verdict.RELEASED, StudyState.RELEASED)
+    assert led.ask(Outcome(study=led.manifest.hash, attempt=7)).answer is Verdict.UNKNOWN_ATTEMPT
+
+
+def test_no_process_and_no_thread_is_left_of_an_attempt(led: Led) -> None:
+    before = threading.active_count()
+    led.begin_and_fail()
+    assert becomes(lambda: led.node.activity.attempt(led.manifest.hash) is None)
+    assert becomes(lambda: threading.active_count() <= before)
+    assert led.node.gate._jobs == {}
+
+
+def test_submissions_that_differ_are_told(tmp_path: Path, start: Start) -> None:
+    (tmp_path / "nodes").mkdir()
+    server = next(server for server in FOLLOWERS if server in PROTOCOL.input_servers)
+    led = Led(tmp_path, start, server)
+    study = led.manifest.hash
+    other = Submitted(owner=PAIR[1], samples=5, commitments=("0" * 64, "2" * 64))
+    answer = led.ask(Ready(study=study, agreed=(AGREED[0], other)))
+    assert (answer.answer, answer.note) == (Verdict.MISMATCH, f"what {PAIR[1]} sent")
+    assert led.ask(Ready(study=study, agreed=AGREED[:1])).answer is Verdict.MISMATCH
+    few = Submitted(owner=PAIR[1], samples=3_000_000, commitments=other.commitments)
+    assert led.ask(Ready(study=study, agreed=(AGREED[0], few))).answer is Verdict.MISMATCH
+    (led.node.store.shares / PAIR[0]).unlink()
+    assert led.ready().answer is Verdict.NOT_YET
+    assert led.node.store.last_attempt(study) == 0

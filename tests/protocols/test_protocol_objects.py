@@ -1,0 +1,172 @@
+"""Protocols as objects: their parameters, how they are written and read, and what they say of themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ppaurora
+from ppaurora.errors import InputError
+from ppaurora.models import from_json, to_json
+from ppaurora.protocols import DEFAULT_PROTOCOL, Fast, Paper, Protocol, find_protocol, protocols
+from ppaurora.terms import Job, Terms
+from tests.support.evaluations import GOOD
+
+ALL: list[Protocol] = [
+    Fast(),
+    Fast(key_bits=32),
+    Fast(key_bits=64),
+    Paper(),
+    Paper(delta=3),
+    Paper(delta=101),
+]
+each_one = pytest.mark.parametrize("protocol", ALL, ids=str)
+OTHERS = [
+    (kind, parameter, owner)
+    for kind in protocols().values()
+    for owner in protocols().values()
+    for parameter in owner.Parameters.__struct_fields__
+    if parameter not in kind.Parameters.__struct_fields__
+]
+
+
+def test_which_there_are() -> None:
+    assert protocols() == {"fast": Fast, "paper": Paper}
+    assert DEFAULT_PROTOCOL == "fast"
+    for name, kind in protocols().items():
+        assert find_protocol(name) is kind
+    for unknown in ("quick", "", "Fast", None, 5, ["fast"]):
+        with pytest.raises(InputError, match=r"unknown protocol '.*'; there are: fast, paper"):
+            find_protocol(unknown)
+
+
+def test_every_protocol_has_a_parameter_that_others_lack() -> None:
+    """So the tests below are about something."""
+    assert {(kind.name, parameter) for kind, parameter, _ in OTHERS} == {
+        ("fast", "delta"),
+        ("paper", "key_bits"),
+    }
+
+
+@pytest.mark.parametrize(("kind", "parameter", "owner"), OTHERS)
+@pytest.mark.parametrize("value", [1, 3, 32, 64, None, "1"])
+def test_a_parameter_of_another_protocol_is_refused_whatever_its_value(
+    kind: type[Protocol], parameter: str, owner: type[Protocol], value: Any
+) -> None:
+    says = rf"^{parameter} applies to the protocol '{owner.name}' only; leave it out$"
+    with pytest.raises(InputError, match=says):
+        kind(**{parameter: value})
+    with pytest.raises(InputError, match=says):
+        ppaurora.evaluate([GOOD, GOOD], protocol=kind.name, **{parameter: value})
+    with pytest.raises(ValueError, match=rf"^{parameter}: there is no such setting; "):
+        Protocol.from_plain({"name": kind.name, parameter: value})
+
+
+@pytest.mark.parametrize("kind", protocols().values())
+def test_a_parameter_that_no_protocol_has_is_refused(kind: type[Protocol]) -> None:
+    with pytest.raises(InputError, match=r"^nonsense is no parameter of any protocol$"):
+        kind(nonsense=1)
+    with pytest.raises(ValueError, match=r"^nonsense: there is no such setting; "):
+        Protocol.from_plain({"name": kind.name, "nonsense": 1})
+
+
+def test_a_parameter_that_is_nearly_right_is_recognised() -> None:
+    with pytest.raises(InputError, match=r"^key_bit: there is no such setting; did you mean 'key_bits'\?$"):
+        Protocol.from_plain({"name": "fast", "key_bit": 64})
+
+
+@each_one
+def test_a_protocol_survives_its_plain_form(protocol: Protocol) -> None:
+    plain = protocol.to_plain()
+    assert plain == {"name": protocol.name, **protocol.settings()}
+    back = Protocol.from_plain(plain)
+    assert type(back) is type(protocol)
+    assert back == protocol
+    assert hash(back) == hash(protocol)
+    assert plain == {"name": protocol.name, **protocol.settings()}, "reading changed what was read"
+
+
+@each_one
+def test_a_protocol_survives_inside_of_a_model(protocol: Protocol) -> None:
+    job = Job(terms=Terms(metrics=("auroc",), protocol=protocol), sizes=(3, 4))
+    back = from_json(Job, to_json(job))
+    assert back == job
+    assert back.hash() == job.hash()
+    assert type(back.terms.protocol) is type(protocol)
+
+
+def test_what_is_left_out_is_the_default() -> None:
+    assert Protocol.from_plain({"name": "fast"}) == Fast() == Fast(key_bits=64)
+    assert Protocol.from_plain({"name": "paper"}) == Paper() == Paper(delta=1)
+
+
+def test_jobs_that_differ_in_the_protocol_alone_have_different_hashes() -> None:
+    different = set(ALL)
+    assert len(different) == 5
+    jobs = [Job(terms=Terms(metrics=("auroc",), protocol=protocol), sizes=(3, 4)) for protocol in different]
+    assert len({job.hash() for job in jobs}) == len(different)
+
+
+@pytest.mark.parametrize(
+    ("plain", "says"),
+    [
+        ("fast", "a protocol is a table with a name and its parameters"),
+        (None, "a protocol is a table with a name and its parameters"),
+        (["fast"], "a protocol is a table with a name and its parameters"),
+        ({}, "unknown protocol 'None'; there are: fast, paper"),
+        ({"key_bits": 64}, "unknown protocol 'None'; there are: fast, paper"),
+        ({"name": "quick"}, "unknown protocol 'quick'; there are: fast, paper"),
+        ({"name": 5}, "unknown protocol '5'; there are: fast, paper"),
+        ({"name": "fast", "key_bits": "64"}, "key_bits: expected int, got str"),
+        ({"name": "fast", "key_bits": 64.0}, "key_bits: expected int, got float"),
+        ({"name": "fast", "key_bits": True}, "key_bits: expected int, got bool"),
+        ({"name": "fast", "key_bits": None}, "key_bits: expected int, got null"),
+        ({"name": "fast", "key_bits": 48}, "key_bits: keys have 32 or 64 bits, not 48"),
+        ({"name": "paper", "delta": "3"}, "delta: expected int, got str"),
+        ({"name": "paper", "delta": 3.0}, "delta: expected int, got float"),
+        ({"name": "paper", "delta": True}, "delta: expected int, got bool"),
+        ({"name": "paper", "delta": None}, "delta: expected int, got null"),
+        ({"name": "paper", "delta": 2}, "delta must be an odd number, 1 or larger, not 2"),
+        ({"name": "paper", "delta": -1}, "delta must be an odd number, 1 or larger, not -1"),
+    ],
+)
+def test_what_is_no_plain_form_is_refused_and_nothing_is_converted(plain: Any, says: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the whole message is compared)
+        Protocol.from_plain(plain)
+    assert str(caught.value) == says
+
+
+@pytest.mark.parametrize("value", [32, np.int64(32), np.uint8(32)])
+def test_whole_numbers_of_any_type_are_taken_from_callers(value: Any) -> None:
+    protocol = Fast(key_bits=value)
+    assert protocol == Fast(key_bits=32)
+    assert type(protocol.settings()["key_bits"]) is int
+
+
+@each_one
+def test_a_protocol_says_for_every_kind_of_party_what_it_learns(protocol: Protocol) -> None:
+    """Nothing is `nothing` in one place and something in another: there is one sentence per party."""
+    disclosed = protocol.discloses()
+    assert set(disclosed) == {"each proxy", "the helper", "the owners"}
+    assert all(disclosed.values())
+    assert (disclosed["each proxy"] == "nothing") == (protocol.name == "fast" or protocol == Paper(delta=1))
+
+
+@each_one
+def test_a_protocol_names_its_servers(protocol: Protocol) -> None:
+    servers = set(protocol.servers)
+    assert protocol.leader in servers
+    assert set(protocol.input_servers) | set(protocol.result_servers) <= servers
+    for server in protocol.servers:
+        assert protocol.server_named(server.file_name) is server
+
+
+@pytest.mark.parametrize(
+    ("protocol", "shown"),
+    [(Fast(), "fast (64-bit keys)"), (Fast(key_bits=32), "fast (32-bit keys)"), (Paper(), "paper (delta 1)")],
+)
+def test_how_people_see_it(protocol: Protocol, shown: str) -> None:
+    assert str(protocol) == shown
+    assert repr(protocol) == f"<Protocol {shown}>"
