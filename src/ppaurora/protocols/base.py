@@ -156,8 +156,8 @@ class Protocol(ABC):
             lists = suite.inputs(inputs, sizes)
         ascents = count_ascents(suite, lists) if self.checks_order else None
         with context.step("merge"):
-            merged = merge_all(suite, lists, self.merge_two())
-        return suite.result(areas(suite, merged, metrics, ascents), recipients)
+            merged = [merge_all(suite, lists, self.merge_two())]
+        return suite.result(areas(suite, merged.pop(), metrics, ascents), recipients)
 
     # For people
 

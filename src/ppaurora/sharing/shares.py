@@ -105,6 +105,13 @@ class Share:
         values[..., positions] = other.values
         return type(self)(self.holder, values)
 
+    def copy(self) -> Self:
+        return type(self)(self.holder, self.values.copy())
+
+    def write(self, positions: slice, other: Self) -> None:
+        """In place."""
+        self.values[..., positions] = other.values
+
     def row(self, index: int) -> Self:
         """One column of a stack."""
         return type(self)(self.holder, self.values[(slice(None),) * self.hidden_axes + (index,)])

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ppaurora.channel.meter import Meter
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.shares import Words
@@ -40,7 +41,6 @@ class Gates:
 
     def __init__(self, context: Context) -> None:
         self.role = Role(context.role)
-        self.meter = context.meter
         self._channel = context.channel
         peers = (Role.PROXY_0, Role.PROXY_1) if self.role.is_helper else (Role.HELPER,)
         self._masks = [context.stream(peer, "bitsliced/masks") for peer in peers]
@@ -51,6 +51,10 @@ class Gates:
     @property
     def components(self) -> int:
         return 1 if self.role.is_helper else 2
+
+    @property
+    def meter(self) -> Meter:
+        return self._channel.meter
 
     def fresh_mask(self, out: Words) -> None:
         """Fill `out` with a part of a new mask, or at the helper with the mask."""
@@ -161,14 +165,15 @@ class Gates:
         terms: Words = x[0] * term - x[1] * y[0]
         return terms
 
-    def begin_bit_product(self, bits: Words, values: Words) -> Finish:
-        """b·x for bits, as numbers 0 and 1, and rows of ring values.
+    def begin_bit_product(self, bits: Words, values: Words, *, sum_first_axis: bool = False) -> Finish:
+        """b·x for bits, as numbers 0 and 1, and ring values; or the sum of all b·x along the first axis.
 
         With b = m xor r = m + (1 - 2m)r and x = mx - rx:
         b·x = m·mx - m·rx + (1 - 2m)(r·mx - r·rx). The helper deals <r> and <r·rx>.
         """
-        shape = np.broadcast_shapes(bits.shape[1:], values.shape[1:])
-        out = np.empty((self.components, *shape), dtype=np.uint64)
+        shape: tuple[int, ...] = np.broadcast_shapes(bits.shape[1:], values.shape[1:])
+        shown = shape[1:] if sum_first_axis else shape
+        out = np.empty((self.components, *shown), dtype=np.uint64)
         self.fresh_ring_mask(out[-1])
         r = self.deal_ring(bits.shape[1:], lambda: bits[0])
         r_times_mask = self.deal_ring(shape, lambda: bits[0] * values[0])
@@ -176,8 +181,10 @@ class Gates:
             return lambda: [out]
         m, (mx, rx) = bits[0], values
         term = (mx - rx) if self.role is Role.PROXY_1 else np.uint64(0) - rx
-        t = m * term + (np.uint64(1) - m - m) * (r * mx - r_times_mask) + out[1]
-        return self._begin_masked(t, out)
+        t = m * term + (np.uint64(1) - m - m) * (r * mx - r_times_mask)
+        if sum_first_axis:
+            t = t.sum(axis=0, dtype=np.uint64)
+        return self._begin_masked(t + out[1], out)
 
     def begin_remask(self, part: Words) -> Finish:
         """From additive parts, zero at the helper, to masked form: the proxies show x + r."""
@@ -196,11 +203,11 @@ class Gates:
 
         return finish
 
-    def swap_masked_bits(self, part: Words) -> Words:
-        """Both proxies' parts of bits under a mask, put together. Not for the helper."""
-        self._send(self.role.other_proxy, part)
-        combined: Words = part ^ self._receive(self.role.other_proxy, part.shape)
-        return combined
+    def begin_input(self, share: Words | None, out: Words) -> Callable[[], Words]:
+        """Bits that the proxies hold parts of, under the mask in `out`; the helper has no part."""
+        if share is None:
+            return lambda: out
+        return self._begin_masked_bits(share ^ out[1], out)
 
     def _send(self, to: Role, words: Words) -> None:
         self._channel.send(to, RING.to_wire(words))

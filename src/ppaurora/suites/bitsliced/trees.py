@@ -13,7 +13,7 @@ the least significant stretch. If the keys are equal, v is the last bit of a.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -154,15 +154,35 @@ def in_chunks(words: int) -> list[slice]:
     return [slice(start, min(start + CHUNK_WORDS, words)) for start in range(0, words, CHUNK_WORDS)]
 
 
-def run_window(meter: Meter, steps: Iterable[Steps[T]]) -> Iterator[T]:
+def run_window(meter: Meter, steps: Iterable[Steps[T]]) -> list[T]:
     """Run computations that pause between begin and finish side by side; the results in order.
 
-    A few are under way at a time: while one waits for its peer's message, the next computes and sends. They do not depend
-    on each other, so the depth of messages is counted for each by itself.
+    A few are under way at a time: while one waits for its peer's message, the next computes and sends.
+    They do not depend on each other, so the depth of messages is counted for each by itself.
     """
     start = deepest = meter.depth
-    waiting = iter(steps)
-    running: deque[tuple[Steps[T], int]] = deque()
-    done: deque[list[T]] = deque()
-    ...
-    raise NotImplementedError
+    waiting = enumerate(steps)
+    running: deque[tuple[int, Steps[T], int]] = deque()
+    results: dict[int, T] = {}
+    while True:
+        while len(running) < WINDOW and (new := next(waiting, None)) is not None:
+            running.append((*new, start))
+        if not running:
+            break
+        number, generator, meter.depth = running.popleft()
+        try:
+            next(generator)
+        except StopIteration as stop:
+            results[number] = stop.value
+            deepest = max(deepest, meter.depth)
+        else:
+            running.append((number, generator, meter.depth))
+    meter.depth = deepest
+    return [results[number] for number in range(len(results))]
+
+
+def run_in_chunks(gates: Gates, steps: Callable[[Words, Words], Steps[Words]], a: Words, b: Words) -> Words:
+    """The steps on every chunk of both operands; the results side by side."""
+    chunks = in_chunks(a.shape[-1])
+    results = run_window(gates.meter, (steps(a[..., chunk], b[..., chunk]) for chunk in chunks))
+    return results[0] if len(results) == 1 else np.concatenate(results, axis=-1)
