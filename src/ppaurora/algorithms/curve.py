@@ -80,8 +80,8 @@ class Curve:
 
 
 def _write_tp(curve: Curve, row: RingShare) -> None:
-    labels = curve.suite.to_ring(curve.labels)
-    row.write(slice(1, None), labels.cumsum())
+    curve.suite.to_ring(curve.labels, into=row[1:])
+    row.cumsum_in_place()
 
 
 def _write_fp(curve: Curve, row: RingShare) -> None:
@@ -94,7 +94,7 @@ def _write_fp(curve: Curve, row: RingShare) -> None:
 def _write_precision(curve: Curve, row: RingShare) -> None:
     bits = precision_bits(curve.size)
     with curve.suite.step("precision"):
-        row.write(slice(1, None), curve.suite.div_public(curve[TP][1:], range(1, len(row)), bits))
+        curve.suite.div_public(curve[TP][1:], range(1, len(row)), bits, into=row[1:])
     row.write(slice(0, 1), curve.suite.constant(1 << bits))
 
 

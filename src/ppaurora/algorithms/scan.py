@@ -24,7 +24,10 @@ def last_flagged(suite: Suite, flags: Any, values: RingShare) -> None:
     length = len(flags)
     reach = 1
     while 2 * reach <= length:
-        first_halves, ends = slice(reach - 1, length - reach, 2 * reach), slice(2 * reach - 1, None, 2 * reach)
+        first_halves, ends = (
+            slice(reach - 1, length - reach, 2 * reach),
+            slice(2 * reach - 1, None, 2 * reach),
+        )
         suite.carry(flags, values, first_halves, ends, join=True)
         reach *= 2
     while reach > 1:

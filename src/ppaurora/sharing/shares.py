@@ -173,6 +173,9 @@ class RingShare(Share):
     def cumsum(self) -> Self:
         return self._with(np.cumsum(self.values, axis=-1, dtype=np.uint64))
 
+    def cumsum_in_place(self) -> None:
+        np.cumsum(self.values, axis=-1, dtype=np.uint64, out=self.values)
+
     def sum(self) -> Self:
         """The sum along the list, as a list of one."""
         return self._with(self.values.sum(axis=-1, keepdims=True, dtype=np.uint64))

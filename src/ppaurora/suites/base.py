@@ -141,8 +141,8 @@ class Suite(ABC):
         """How many flags are 1, for every stretch of them."""
 
     @abstractmethod
-    def to_ring(self, flags: Flags | Labels) -> RingShare:
-        """The same bits as elements of the ring."""
+    def to_ring(self, flags: Flags | Labels, into: RingShare | None = None) -> RingShare:
+        """The same bits as elements of the ring, written to `into` if that is given."""
 
     @abstractmethod
     def is_positive(self, x: RingShare) -> RingShare:
@@ -153,7 +153,9 @@ class Suite(ABC):
         """floor(2^bits·n / d) for 0 <= n <= d <= bound < 2^61; all ones where d = 0."""
 
     @abstractmethod
-    def div_public(self, x: RingShare, divisors: range, bits: int) -> RingShare:
+    def div_public(
+        self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
+    ) -> RingShare:
         """2^bits·x / divisor, at most one off, for public divisors and 0 <= x <= divisor."""
 
     def rounded_quotients(
@@ -166,8 +168,8 @@ class Suite(ABC):
     ) -> RingShare:
         """Rows (mantissa, exponent) of n / (d·2^shift) = mantissa / 2^exponent.
 
-        For 0 <= n <= d·2^shift < 2^62 and d <= bound. By default a fixed point, rounded down. A suite may give
-        the nearest float64 of quotients that have at most `leading_zeros` zeros in front.
+        For 0 <= n <= d·2^shift < 2^62 and d <= bound. By default a fixed point, rounded down. A suite
+        may give the nearest float64 of quotients that have at most `leading_zeros` zeros in front.
         """
         scales = np.array([1 << shift for shift in shifts], dtype=np.uint64)
         most = bound << max(shifts)

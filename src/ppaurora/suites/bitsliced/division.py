@@ -44,10 +44,11 @@ def _quotient_bits(
 ) -> Bytes:
     """The first `count` bits of n / (d·2^shift) for n <= d·2^shift, the integer bit first.
 
-    They are (component, bit, element). Long division by 2·d·2^shift, which is larger than n. A step of b
-    bits compares with all multiples c·2^-b of the divisor, 0 < c < 2^b, at once: the divisor is halved b times
-    as long as there is a shift to use up, then the remainder is doubled. The digit is the number of
-    multiples that fit; its bit j is the parity of those that fit among the multiples of 2^j, which is local.
+    They are (component, bit, element). Long division by 2·d·2^shift, which is larger than n. A step of
+    b bits compares with all multiples c·2^-b of the divisor, 0 < c < 2^b, at once: the divisor is halved
+    b times as long as there is a shift to use up, then the remainder is doubled. The digit is the number
+    of multiples that fit; its bit j is the parity of those that fit among the multiples of 2^j, which is
+    local.
     """
     remainder = numerator
     left = np.array(shifts, dtype=np.uint64) + np.uint64(1)  # how often the divisor can be halved

@@ -214,4 +214,3 @@ class Gates:
 
     def _receive(self, sender: Role, shape: tuple[int, ...]) -> Words:
         return RING.from_wire(self._channel.receive(sender, RING.wire_bytes(math.prod(shape))), shape)
-

@@ -17,7 +17,7 @@ import numpy as np
 
 from ppaurora.sharing.planes import LANES, Planes, concat_planes, shift_down, shift_up, word_count
 from ppaurora.sharing.shares import Holder, Words
-from ppaurora.suites.bitsliced.trees import CHUNK_WORDS
+from ppaurora.suites.bitsliced import trees
 from ppaurora.suites.network import half_for, strides
 
 
@@ -101,12 +101,12 @@ class PlaneWires:
             first += 2 * stride
         whole = max((end - first + stride) // (2 * stride), 0)
         last = first + 2 * stride * whole
-        if stride >= CHUNK_WORDS:
+        if stride >= trees.CHUNK_WORDS:
             for block in range(whole):
                 at = first + 2 * stride * block
                 yield from self._slices(at, at + stride, stride)
         else:
-            together = CHUNK_WORDS // stride
+            together = trees.CHUNK_WORDS // stride
             for block in range(0, whole, together):
                 at = first + 2 * stride * block
                 blocks = min(together, whole - block)
@@ -116,14 +116,14 @@ class PlaneWires:
         yield from self._slices(last, end, stride)
 
     def _slices(self, start: int, stop: int, stride: int) -> Iterator[Place]:
-        for at in range(start, stop, CHUNK_WORDS):
-            to = min(at + CHUNK_WORDS, stop)
+        for at in range(start, stop, trees.CHUNK_WORDS):
+            to = min(at + trees.CHUNK_WORDS, stop)
             yield _WordPlace(self._data[..., at:to], self._data[..., at + stride : to + stride])
 
     def _lane_places(self, stride: int) -> Iterator[Place]:
         words = self._data.shape[-1]
-        for at in range(0, words, 2 * CHUNK_WORDS):
-            yield _LanePlace(self._data, at, min(at + 2 * CHUNK_WORDS, words), stride)
+        for at in range(0, words, 2 * trees.CHUNK_WORDS):
+            yield _LanePlace(self._data, at, min(at + 2 * trees.CHUNK_WORDS, words), stride)
 
     def merged(self) -> PlaneRecords:
         """Takes the wires; they are of no further use."""

@@ -33,7 +33,6 @@ from ppaurora.suites.release import fresh_parts
 _ONE = np.uint64(1)
 _63 = np.uint64(63)
 _RECIPROCAL_BITS = 62
-CHUNK_LANES = trees.CHUNK_WORDS * LANES
 
 
 class MaskedBits:
@@ -199,23 +198,24 @@ class BitslicedSuite(Suite):
         )
         return high, low
 
-    def to_ring(self, flags: Planes) -> MaskedShare:
-        out = np.empty((self._gates.components, len(flags)), dtype=np.uint64)
+    def to_ring(self, flags: Planes, into: RingShare | None = None) -> RingShare:
+        ring = self.blank(1, len(flags)).row(0) if into is None else into
+        out = ring.values
 
         def steps(chunk: slice) -> Steps[None]:
             finish = self._gates.begin_remask(self._ring_part(flags.data[:, 0], chunk))
             yield
             (out[:, chunk],) = finish()
 
-        run_window(self._gates.meter, map(steps, _lane_chunks(len(flags))))
-        return MaskedShare(self.holder, out)
+        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(flags))))
+        return ring
 
     def count_ones(self, flags: Planes, places: Sequence[slice]) -> MaskedShare:
         """As `to_ring`, but summed up before anything is sent."""
         ends = np.array([0, *(place.stop for place in places)])
         sums = np.zeros(len(ends), dtype=np.uint64)
         running = np.uint64(0)
-        for chunk in _lane_chunks(len(flags)):
+        for chunk in trees.in_chunks_of_numbers(len(flags)):
             upto = running + np.cumsum(self._ring_part(flags.data[:, 0], chunk), dtype=np.uint64)
             here = (ends > chunk.start) & (ends <= chunk.stop)
             sums[here] = upto[ends[here] - chunk.start - 1]
@@ -259,14 +259,19 @@ class BitslicedSuite(Suite):
             return dealt[np.newaxis], nothing[np.newaxis]
         return np.stack([nothing, dealt]), np.stack([slice_numbers(x[0], width), nothing])
 
-    def is_positive(self, x: RingShare) -> MaskedShare:
+    def is_positive(self, x: RingShare) -> RingShare:
         return self.to_ring(self.negative(0 - x))
 
     def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> MaskedShare:
         return division.fixed_point(self, numerator, denominator, bits, bound)
 
     def rounded_quotients(
-        self, numerator: RingShare, denominator: RingShare, shifts: Sequence[int], bound: int, leading_zeros: int
+        self,
+        numerator: RingShare,
+        denominator: RingShare,
+        shifts: Sequence[int],
+        bound: int,
+        leading_zeros: int,
     ) -> MaskedShare:
         return division.nearest_floats(self, numerator, denominator, shifts, bound, leading_zeros)
 
@@ -291,7 +296,9 @@ class BitslicedSuite(Suite):
         selected: Words = np.bitwise_xor.reduce(self._gates.begin_and(which, planes)(), axis=1)
         return selected
 
-    def div_public(self, x: RingShare, divisors: range, bits: int) -> MaskedShare:
+    def div_public(
+        self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
+    ) -> RingShare:
         """x times floor(2^62 / divisor), a local product y <= 2^62, without its last k = 62 - bits bits.
 
         They are rounded off: 2^(k-1) is added first. For y = m - r < 2^63, y >> k is
@@ -299,7 +306,8 @@ class BitslicedSuite(Suite):
         The third term undoes the wrap of the mask, the last is the borrow out of what is dropped.
         The helper deals <r >> k> and <r_63>.
         """
-        out = np.empty_like(x.values)
+        quotient = self.blank(1, len(x)).row(0) if into is None else into
+        out = quotient.values
 
         def steps(chunk: slice) -> Steps[None]:
             part = yield from self._div_public_steps(x[chunk], divisors[chunk], bits)
@@ -307,8 +315,8 @@ class BitslicedSuite(Suite):
             yield
             (out[:, chunk],) = finish()
 
-        run_window(self._gates.meter, map(steps, _lane_chunks(len(x))))
-        return MaskedShare(self.holder, out)
+        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(x))))
+        return quotient
 
     def _div_public_steps(self, x: RingShare, divisors: range, bits: int) -> Steps[Words]:
         """Additive parts."""
@@ -322,8 +330,9 @@ class BitslicedSuite(Suite):
         borrow_part = self._ring_part(borrow[:, 0], slice(0, len(x)))
         drop = np.uint64(k)
         dealt = self._gates.deal_ring((2, len(x)), lambda: np.stack([y[0] >> drop, y[0] >> _63]))
+        part: Words = dealt[0]
         if self._is_helper:
-            return dealt[0]
+            return part
         part = self._unit * (y[0] >> drop) - dealt[0]
         part += (dealt[1] * (_ONE - (y[0] >> _63))) << np.uint64(64 - k)
         part -= borrow_part
@@ -358,7 +367,7 @@ class BitslicedSuite(Suite):
             if join:
                 flags.data[:, to] = self._inverted(unpack_lanes(both()[:, 0], unflagged.shape[-1]))
 
-        run_window(self._gates.meter, map(steps, _lane_chunks(len(targets))))
+        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(targets))))
 
     def _inverted(self, bits: Bytes) -> Bytes:
         units = np.array(self.holder.masked_units, dtype=np.uint8)
@@ -370,10 +379,6 @@ def _neighbours(keys: Planes, chunk: slice) -> tuple[Words, Words]:
     here = keys.data[..., chunk.start : chunk.stop + 1]
     words = min(chunk.stop, keys.data.shape[-1]) - chunk.start
     return here[..., :words], shift_down(here, 1)[..., :words]
-
-
-def _lane_chunks(count: int) -> list[slice]:
-    return [slice(start, min(start + CHUNK_LANES, count)) for start in range(0, count, CHUNK_LANES)]
 
 
 def _lanes_of(planes: Words, lanes: slice) -> Bytes:

@@ -11,15 +11,17 @@ a sum is local, and one bit per output is shown, under a fresh mask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
 from ppaurora.sharing.shares import Words
+from ppaurora.sharing.spans import spans
 
 Monomial = tuple[int, ...]  # inputs, by number
+Output = tuple[tuple[Monomial, ...], int]  # monomials, and how many planes are wanted
 
 
 class SumsOfProducts:
@@ -29,24 +31,10 @@ class SumsOfProducts:
     planes, from the first on, are wanted of it.
     """
 
-    def __init__(self, inputs: Sequence[Words], outputs: Sequence[tuple[Sequence[Monomial], int]]) -> None:
+    def __init__(self, inputs: Sequence[Words], outputs: tuple[Output, ...]) -> None:
         self.inputs = inputs
         self._outputs = outputs
-
-    @cached_property
-    def _products(self) -> dict[Monomial, tuple[int, int]]:
-        """Products of masks that are dealt: from which plane of what is dealt, and how many planes."""
-        planes: dict[Monomial, int] = {}
-        for monomials, wanted in self._outputs:
-            for monomial in monomials:
-                for size in range(2, len(monomial) + 1):
-                    for product in combinations(monomial, size):
-                        planes[product] = max(planes.get(product, 0), wanted)
-        places, start = {}, 0
-        for product in sorted(planes, key=lambda product: (len(product), product)):
-            places[product] = start, planes[product]
-            start += planes[product]
-        return places
+        self._products = _products(outputs)
 
     @property
     def dealt(self) -> int:
@@ -81,7 +69,8 @@ class SumsOfProducts:
         """The sum over subsets of `rest`, each with the masks that were chosen before."""
         if not rest:
             if len(masks) == 1:
-                return self.inputs[masks[0]][1][:planes]
+                own: Words = self.inputs[masks[0]][1][:planes]
+                return own
             start, _ = self._products[masks]
             return dealt[start : start + planes]
         first, *others = rest
@@ -89,11 +78,26 @@ class SumsOfProducts:
         with_mask = self._expand(tuple(others), (*masks, first), planes, dealt, unit=unit)
         if not others and not masks:
             return m ^ with_mask if unit else with_mask
-        part = m & self._expand(tuple(others), masks, planes, dealt, unit=unit)
+        part: Words = m & self._expand(tuple(others), masks, planes, dealt, unit=unit)
         part ^= with_mask
         return part
 
     def outputs_of(self, whole: Words) -> list[Words]:
         """The outputs one by one, from all planes that were shown."""
-        places = np.cumsum([0, *(planes for _, planes in self._outputs)])
-        return [whole[:, start:stop] for start, stop in zip(places, places[1:], strict=False)]
+        return [whole[:, place] for place in spans(planes for _, planes in self._outputs)]
+
+
+@lru_cache(maxsize=1024)
+def _products(outputs: tuple[Output, ...]) -> Mapping[Monomial, tuple[int, int]]:
+    """Products of masks that are dealt: from which plane of what is dealt, and how many planes."""
+    planes: dict[Monomial, int] = {}
+    for monomials, wanted in outputs:
+        for monomial in monomials:
+            for size in range(2, len(monomial) + 1):
+                for product in combinations(monomial, size):
+                    planes[product] = max(planes.get(product, 0), wanted)
+    places, start = {}, 0
+    for product in sorted(planes, key=lambda product: (len(product), product)):
+        places[product] = start, planes[product]
+        start += planes[product]
+    return places

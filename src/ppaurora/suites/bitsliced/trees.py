@@ -27,8 +27,9 @@ from ppaurora.suites.bitsliced.sums import Monomial, SumsOfProducts
 T = TypeVar("T")
 Steps = Generator[None, None, T]
 
-CHUNK_WORDS = 1024
-WINDOW = 8  # chunks under way at a time
+CHUNK_WORDS = 2048  # of a plane: about what a core's cache holds of a record's planes
+CHUNK_NUMBERS = 1 << 14  # ring values that are worked on at a time
+WINDOW = 4  # chunks under way at a time
 CHILDREN = 3  # of a node: more children mean fewer rounds, and more bits from the helper
 CHILDREN_OF_FEW = 4  # where there is so little to compare that only rounds count
 
@@ -54,9 +55,9 @@ class Level:
         return self.nodes + bool(self.rest)
 
 
-def _choice(children: int) -> list[Monomial]:
+def _choice(children: int) -> tuple[Monomial, ...]:
     """v xor v1, of inputs e1, e2, ..., then d1, d2, ...: the sum of e1···ek·dk."""
-    return [(*range(k), children + k - 1) for k in range(1, children)]
+    return tuple((*range(k), children + k - 1) for k in range(1, children))
 
 
 def _node(equal: Words, value: Words, children: int, nodes: int, equalities: int) -> SumsOfProducts:
@@ -64,10 +65,9 @@ def _node(equal: Words, value: Words, children: int, nodes: int, equalities: int
     e = [equal[:, child::children][:, :nodes] for child in range(children)]
     v = [value[:, child::children][:, :nodes] for child in range(children)]
     d = [v[child] ^ v[child + 1] for child in range(children - 1)]
-    outputs: list[tuple[list[Monomial], int]] = [(_choice(children), nodes)]
-    if equalities:
-        outputs.append(([tuple(range(children))], equalities))
-    return SumsOfProducts([*e, *d], outputs)
+    choice = _choice(children), nodes
+    equality = (tuple(range(children)),), equalities
+    return SumsOfProducts([*e, *d], (choice, equality) if equalities else (choice,))
 
 
 def greater_steps(gates: Gates, a: Words, b: Words, children: int = CHILDREN) -> Steps[Words]:
@@ -116,7 +116,7 @@ def equal_steps(gates: Gates, a: Words, b: Words) -> Steps[Words]:
             [
                 SumsOfProducts(
                     [part[:, child::children][:, :nodes] for child in range(children)],
-                    [([tuple(range(children))], nodes)],
+                    (((tuple(range(children)),), nodes),),
                 )
                 for part, children, nodes in parts
             ]
@@ -152,6 +152,11 @@ def invert(gates: Gates, planes: Words) -> Words:
 def in_chunks(words: int) -> list[slice]:
     """Stretches of words, so that one can compute while another waits for the peer."""
     return [slice(start, min(start + CHUNK_WORDS, words)) for start in range(0, words, CHUNK_WORDS)]
+
+
+def in_chunks_of_numbers(count: int) -> list[slice]:
+    """The same for ring values, or for bits that become ring values; a chunk begins at a word."""
+    return [slice(start, min(start + CHUNK_NUMBERS, count)) for start in range(0, count, CHUNK_NUMBERS)]
 
 
 def run_window(meter: Meter, steps: Iterable[Steps[T]]) -> list[T]:
