@@ -167,6 +167,6 @@ def _run_in_threads(
 
     def party(server: Server) -> Outcome:
         watched = progress if server is protocol.leader else no_progress
-        return take_part(transports[server], job, inputs.get(server, ()), watched, network)
+        return take_part(transports[server], job, list(inputs.get(server, ())), watched, network)
 
     return run_in_threads(party, transports)
