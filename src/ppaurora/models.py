@@ -145,6 +145,9 @@ def _told(kind: Any, place: list[str], message: str) -> tuple[str, str]:
         return ".".join([*place, unknown[1]]), f"there is no such setting; {hint}"
     if missing:
         return ".".join([*place, missing[1]]), "is missing"
+    for meta in getattr(kind, "__metadata__", ()):
+        if meta.extra and "expected" in meta.extra:  # in words, where a rule is hard to read
+            return ".".join(place), f"expected {meta.extra['expected']}"
     message = message.replace("`", "")
     return ".".join(place), message[:1].lower() + message[1:]
 

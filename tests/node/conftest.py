@@ -14,8 +14,9 @@ from ppaurora.node.node import Node
 from ppaurora.node.store import Store
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.testing.consortium import Consortium
 from tests.support.deployment import NODES
-from tests.support.trials import PAIR, RunCommand, StartNode, Trials
+from tests.support.trials import PAIR, RunCommand, StartKit, StartNode, Trials
 
 
 @pytest.fixture(scope="package")
@@ -79,28 +80,43 @@ def node_kit(running: Trials, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[StartNode]:
-    """A node of this process, with a consortium that does not run; `prepare` writes to its store first."""
+def start() -> Iterator[StartKit]:
+    """Starts the node of a kit in this process."""
     started: list[Node] = []
 
-    def start(name: str, prepare: Callable[[Store, Manifest], object]) -> Node:
-        with trials.store(name) as store:
-            store.accept(trials.manifest)
-            prepare(store, trials.manifest)
-        started.append(Node(NodeKit.read(trials.kit(name)), Metrics()))
+    def start_node(consortium: Consortium, name: str) -> Node:
+        started.append(Node(NodeKit.read(consortium.kit(name)), Metrics()))
         return started[-1]
 
-    (tmp_path / "alone").mkdir()
-    trials = Trials(tmp_path / "alone", PAIR)
-    yield start
+    yield start_node
     for node in started:
         node.close()
 
 
 @pytest.fixture
-def store(consortium: Trials, tmp_path: Path) -> Iterator[Store]:
+def alone(tmp_path: Path, start: StartKit) -> StartNode:
+    """A node of this process, with a consortium that does not run; `prepare` writes to its store first."""
+    (tmp_path / "alone").mkdir()
+    trials = Trials(tmp_path / "alone", PAIR)
+
+    def start_alone(name: str, prepare: Callable[[Store, Manifest], object]) -> Node:
+        with trials.store(name) as store:
+            store.accept(trials.manifest)
+            prepare(store, trials.manifest)
+        return start(trials, name)
+
+    return start_alone
+
+
+@pytest.fixture
+def manifest(consortium: Trials) -> Manifest:
+    """Of the first study."""
+    return consortium.manifest
+
+
+@pytest.fixture
+def store(manifest: Manifest, tmp_path: Path) -> Iterator[Store]:
     """With the first study accepted."""
-    kept = Store(tmp_path / "data")
-    kept.accept(consortium.manifest)
-    yield kept
-    kept.close()
+    with Store(tmp_path / "data") as store:
+        store.accept(manifest)
+        yield store

@@ -9,6 +9,7 @@ hence shared a mask.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sqlite3
 import tempfile
@@ -95,15 +96,17 @@ class Campaign:
             study = Study(self.deployment.kit(owner), name)
             submission = study.submitted
             assert submission is not None
-            assert submission.complete
+            assert study.is_submitted
             for proxy in ("proxy-0", "proxy-1"):
                 with sqlite3.connect(self.deployment.database(proxy)) as db:
                     (kept,) = db.execute(
-                        "SELECT commitment_0 FROM submissions WHERE study = ? AND owner = ?",
+                        "SELECT commitments FROM submissions WHERE study = ? AND owner = ?",
                         (study.manifest.hash, owner),
                     ).fetchone()
                 db.close()
-                assert kept == submission.commitments[0], "an acknowledged submission was lost"
+                assert tuple(json.loads(kept)) == submission.offer.commitments, (
+                    "an acknowledged submission was lost"
+                )
 
     def _check_sessions(self) -> None:
         """Of every node: a session belongs to one attempt of one study."""

@@ -15,12 +15,16 @@ from typing import Any
 import pytest
 
 from ppaurora.certificates import Authority, Issued, load_key
-from ppaurora.node.gate import CONTROL, ask, job_name
-from ppaurora.owner.client import ProxyClient
+from ppaurora.messages.nodes import Ready
+from ppaurora.messages.owners import PATH, Submitted
+from ppaurora.models import to_builtins
+from ppaurora.node.gate import job_name
+from ppaurora.node.questions import CONTROL, ask
+from ppaurora.owner.client import NodeClient
 from ppaurora.study.kit import NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import NODES
-from tests.support.trials import HELPER, HOUR, PAIR, PROXY_0, PROXY_1, Trials
+from tests.support.trials import HOUR, PAIR, PROXY_0, PROXY_1, Trials
 
 
 def shown(manifest: Manifest, folder: Path, name: str, issued: Issued | None) -> ssl.SSLContext:
@@ -39,7 +43,7 @@ def knock(port: int, context: ssl.SSLContext, study: str) -> dict[str, Any]:
     """At the owners' port: how is the study?"""
     connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
     with contextlib.closing(connection):
-        connection.request("GET", f"/v1/studies/{study}")
+        connection.request("GET", f"{PATH}/{study}")
         return dict(json.loads(connection.getresponse().read()))
 
 
@@ -105,23 +109,25 @@ def test_a_participant_in_another_role_is_told_so(nodes: Trials, tmp_path: Path)
         kit = tmp_path / name
         shutil.copytree(folder, kit, ignore=shutil.ignore_patterns("data"))
         (kit / "owner.toml").write_text('name = "north"\n')
-        client = ProxyClient(OwnerKit.read(kit), manifest, PROXY_0)
+        client = NodeClient(OwnerKit.read(kit), manifest, PROXY_0)
         for request in (lambda c=client: parcel.send(c), client.status, client.release):
             assert nodes.refusal(request) == "not-an-owner", name
     assert nodes.shares() == before
-    assert nodes.client("north", manifest).status()["missing"] == list(PAIR)
-    assert parcel.send(nodes.client("north", manifest))["owner"] == "north"  # the positive control
+    assert nodes.client("north", manifest).status().missing == PAIR
+    assert parcel.send(nodes.client("north", manifest)).owner == "north"  # the positive control
 
 
 def test_only_proxy_0_leads(nodes: Trials) -> None:
-    """Owners and the other nodes may not begin, ask for outcomes or release; nothing is written down."""
+    """Owners and the other nodes may not begin, ask for outcomes, release or stop; nothing is written."""
     manifest = nodes.study("leading")
-    agreed = [{"owner": name, "samples": 5, "commitments": ["0" * 64] * 2} for name in PAIR]
+    submitted = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64,) * 2) for name in PAIR)
+    agreed = to_builtins(submitted)
     questions: list[dict[str, Any]] = [
         {"ask": "ready", "agreed": agreed},
         {"ask": "begin", "attempt": 1, "token": "0" * 32, "agreed": agreed},
         {"ask": "outcome", "attempt": 1},
         {"ask": "release", "attempt": 1},
+        {"ask": "stop", "note": "a false leader's"},
     ]
     for name in ("north", "helper", "proxy-1"):
         kit = read_kit(nodes.kit(name))
@@ -140,8 +146,10 @@ def test_only_proxy_0_leads(nodes: Trials) -> None:
     for node in NODES:
         with nodes.store(node) as store:
             assert store.last_attempt(manifest.hash) == 0
+            assert [study.state for study in store.studies() if study.hash == manifest.hash] == ["collecting"]
     leader = NodeKit.read(nodes.kit("proxy-0"))
-    assert ask(leader, manifest, PROXY_1, questions[0], 10)["answer"] == "not yet"  # the positive control
+    ready = Ready(study=manifest.hash, agreed=submitted)
+    assert ask(leader, manifest, PROXY_1, ready, 10).answer == "not yet"  # the positive control
 
 
 @pytest.mark.parametrize(
@@ -158,7 +166,7 @@ def test_only_proxy_0_leads(nodes: Trials) -> None:
     ids=lambda line: json.dumps(line)[:40],
 )
 def test_a_leader_that_talks_nonsense_gets_an_answer(nodes: Trials, line: dict[str, Any]) -> None:
-    leader = NodeKit.read(nodes.kit("proxy-0"))
-    for peer in (PROXY_1,) if line["ask"] == "release" else (PROXY_1, HELPER):
-        answer = ask(leader, nodes.manifest, peer, line, 10)["answer"]
-        assert answer in ("not understood", "mismatch", "stale")
+    leader = NodeKit.read(nodes.kit("proxy-0")).identity(nodes.manifest).context(ssl.Purpose.SERVER_AUTH)
+    for node in ("proxy-1",) if line["ask"] == "release" else ("proxy-1", "helper"):
+        said = question(nodes.addresses[node][1], leader, {**line, "study": nodes.manifest.hash})
+        assert said["answer"] in ("not understood", "mismatch", "stale")

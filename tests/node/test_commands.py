@@ -6,9 +6,11 @@ import io
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.owner.study import Study
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import free_ports, samples, write_csv
@@ -50,8 +52,8 @@ def test_a_proxy_that_is_down_is_named(nodes: Trials, tmp_path: Path, run: RunCo
     code, said = run("status", nodes.kit("north"), "--study", "down", "--format", "json")
     state = json.loads(said)
     assert code == 0
-    assert state["proxies"]["proxy 0"]["submitted"] == ["north"]
-    assert str(nobody) in state["proxies"]["proxy 1"]["note"]
+    assert state["nodes"]["proxy 0"]["submitted"] == ["north"]
+    assert str(nobody) in state["nodes"]["proxy 1"]["note"]
     code, said = run("preflight", nodes.kit("north"), "--study", "down")
     assert (code, "HTTPS_PROXY" in said) == (2, True)
 
@@ -61,9 +63,40 @@ def test_what_a_proxy_says_is_shown_as_text(
     nodes: Trials, run: RunCommand, monkeypatch: pytest.MonkeyPatch, note: str
 ) -> None:
     """A note is a server's; it neither breaks the command nor steers the terminal."""
-    answer = {"state": "running", "note": note, "missing": []}
+    told = Study(nodes.kit("valley")).status()["proxy 0"]
+    assert isinstance(told, StudyStatus)
+    answer = msgspec.structs.replace(told, note=note)
     monkeypatch.setattr(Study, "status", lambda self: {"proxy 0": answer, "proxy 1": answer})
     code, said = run("status", nodes.kit("valley"))
     assert code == 0
     assert "\x1b[2J" not in said
     assert "closing" in said or "bell" in said
+
+
+def test_an_operator_sees_the_studies_of_a_node_that_runs(
+    nodes: Trials, node_kit: Path, run: RunCommand
+) -> None:
+    manifest = nodes.study("seen")
+    code, said = run("studies", nodes.kit("proxy-1"))
+    assert code == 0
+    assert "seen: collecting, waiting for north, harbour; attempts: 0\n" in said
+    assert f"    {manifest.hash}\n" in said
+    code, said = run("studies", nodes.kit("helper"), "--format", "json")
+    (seen,) = [study for study in json.loads(said) if study["name"] == "seen"]
+    assert code == 0
+    assert (seen["study"], seen["state"], seen["server"]) == (manifest.hash, "collecting", "helper")
+    assert run("studies", node_kit) == (0, "no study was accepted yet: ppaurora accept\n")
+
+
+def test_a_study_that_has_not_stopped_is_not_retried(nodes: Trials, run: RunCommand) -> None:
+    nodes.study("unstopped")
+    code, said = run("retry", nodes.kit("proxy-1"), "unstopped")
+    assert (code, "has not stopped; there is nothing to retry" in said) == (2, True)
+    code, said = run("retry", nodes.kit("proxy-1"), "unknown")
+    assert (code, "has not accepted a study 'unknown'" in said) == (2, True)
+    with nodes.store("proxy-1") as store:
+        (study,) = [study for study in store.studies() if study.manifest.study == "unstopped"]
+        store.set_state(study.hash, StudyState.STOPPED, "a [/tag] and a \x1b[2J")
+    code, said = run("retry", nodes.kit("proxy-1"), "unstopped")
+    assert (code, "it had stopped because: a [/tag] and a ?[2J" in said) == (0, True)
+    assert "unstopped: collecting" in run("studies", nodes.kit("proxy-1"))[1]

@@ -68,10 +68,10 @@ def test_https_proxy_is_honoured(nodes: Trials, environment: pytest.MonkeyPatch)
     client = nodes.client("north", nodes.manifest)
     with contextlib.closing(ConnectProxy()) as proxy:
         environment.setenv("HTTPS_PROXY", f"http://{proxy.address}")
-        assert client.status()["state"] == "collecting"
+        assert client.status().state == "collecting"
         assert [request.split()[:2] for request in proxy.requests] == [["CONNECT", client.where]]
         environment.setenv("NO_PROXY", "127.0.0.1")
-        assert client.status()["state"] == "collecting"
+        assert client.status().state == "collecting"
         assert len(proxy.requests) == 1
         environment.delenv("NO_PROXY")
         client._pin = "0" * 64
@@ -88,5 +88,5 @@ def test_https_proxy_is_honoured(nodes: Trials, environment: pytest.MonkeyPatch)
 def test_an_https_proxy_that_wants_a_password_gets_it(nodes: Trials, environment: pytest.MonkeyPatch) -> None:
     with contextlib.closing(ConnectProxy()) as proxy:
         environment.setenv("HTTPS_PROXY", f"http://user:word@{proxy.address}")
-        assert nodes.client("north", nodes.manifest).status()["state"] == "collecting"
+        assert nodes.client("north", nodes.manifest).status().state == "collecting"
         assert "Proxy-Authorization: Basic dXNlcjp3b3Jk" in proxy.requests[0]

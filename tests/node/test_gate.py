@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
+import logging
 import os
 import socket
+import sqlite3
+import ssl
 import threading
 import time
 from pathlib import Path
@@ -13,9 +17,15 @@ from pathlib import Path
 import pytest
 
 from ppaurora.errors import PpauroraError
-from ppaurora.node.gate import CONTROL, ask, job_name
+from ppaurora.messages import VERSION
+from ppaurora.messages.nodes import Answer, AnyQuestion, Hello, Verdict
+from ppaurora.models import from_json, to_json
+from ppaurora.node.authorities import Authorities
+from ppaurora.node.gate import Gate, job_name
 from ppaurora.node.hello import NotTlsError, peek_server_name
+from ppaurora.node.questions import CONTROL, ask
 from ppaurora.study.kit import NodeKit
+from tests.support.bad_input import PLANTED
 from tests.support.trials import PROXY_1, StartNode, Trials, becomes
 
 
@@ -67,7 +77,8 @@ def test_a_flood_of_silent_strangers_does_not_keep_the_nodes_apart(nodes: Trials
 
 def _answers(nodes: Trials) -> bool:
     try:
-        return bool(ask(NodeKit.read(nodes.kit("proxy-0")), nodes.manifest, PROXY_1, {"ask": "hello"}, 10))
+        hello = Hello(study=nodes.manifest.hash)
+        return ask(NodeKit.read(nodes.kit("proxy-0")), nodes.manifest, PROXY_1, hello, 10).answer == "hello"
     except PpauroraError:
         return False
 
@@ -96,7 +107,7 @@ def test_a_thread_that_cannot_be_started_does_not_close_the_gate(
     failures = iter([True])
 
     def fail_once(thread: threading.Thread) -> None:
-        if "_welcome" in thread.name and next(failures, False):
+        if "_attend" in thread.name and next(failures, False):
             raise RuntimeError("can't start new thread")
         real(thread)
 
@@ -122,16 +133,86 @@ def test_the_name_of_a_computation_cannot_be_taken_by_another(alone: StartNode) 
 def test_a_line_that_is_no_question_does_no_harm(nodes: Trials) -> None:
     """Numbers beyond all bounds, endless brackets: an answer or an end, and no traceback in the log."""
     before = len(nodes.log("proxy-1"))
-    kit = nodes.owner("north")
-    context = kit.client_context(nodes.manifest)
+    owner = nodes.owner("north").client_context(nodes.manifest)
+    leader = NodeKit.read(nodes.kit("proxy-0")).identity(nodes.manifest).context(ssl.Purpose.SERVER_AUTH)
+    outcome = json.dumps({"ask": "outcome", "study": nodes.manifest.hash, "attempt": 1 << 70}).encode()
+    for context, line in ((owner, b"[" * 100_000), (leader, outcome)):
+        with (
+            socket.create_connection(("127.0.0.1", nodes.addresses["proxy-1"][1]), timeout=20) as raw,
+            context.wrap_socket(raw, server_hostname=CONTROL) as sock,
+        ):
+            sock.sendall(line + b"\n")
+            with contextlib.suppress(ConnectionError):
+                sock.recv(1000)
+    assert '"level": "error"' not in nodes.log("proxy-1")[before:]
+
+
+def said_to(port: int, context: ssl.SSLContext, line: bytes) -> bytes:
+    """The answer to a line, as it comes."""
     with (
-        socket.create_connection(("127.0.0.1", nodes.addresses["proxy-1"][1]), timeout=20) as raw,
+        socket.create_connection(("127.0.0.1", port), timeout=20) as raw,
         context.wrap_socket(raw, server_hostname=CONTROL) as sock,
     ):
-        sock.sendall(b"[" * 100_000 + b"\n")
-        with contextlib.suppress(ConnectionError):
-            sock.recv(1000)
-    leader = NodeKit.read(nodes.kit("proxy-0"))
-    with contextlib.suppress(PpauroraError):
-        ask(leader, nodes.manifest, PROXY_1, {"ask": "outcome", "attempt": 1 << 70}, 10)
-    assert '"level": "error"' not in nodes.log("proxy-1")[before:]
+        sock.sendall(line)
+        return sock.recv(1 << 16)
+
+
+STRANGE = [
+    b'{"ask":"hello","study":"STUDY","%s":1}' % PLANTED.encode(),
+    b'{"ask":"hello","study":"%s"}' % PLANTED.encode(),
+    b'{"ask":"%s","study":"STUDY"}' % PLANTED.encode(),
+    b'{"ask":"hello","study":"STUDY"} {}',
+    b'{"ask":"hello","study":"STUDY\xff"}',
+    b'{"ask":"outcome","study":"STUDY","attempt":%s}' % (b"9" * 5000),
+    b'{"ask":"outcome","study":"STUDY","attempt":1e999}',
+    b'{"ask":"outcome","study":"STUDY","attempt":1.0}',
+    b'{"ask":"outcome","study":"STUDY","attempt":NaN}',
+    b'{"ask":"outcome","study":"STUDY","attempt":null}',
+    b'{"ask":"stop","study":"STUDY","note":["%s"]}' % PLANTED.encode(),
+    b'{"ask":"ready","study":"STUDY","agreed":%s' % (b"[" * 100_000),
+    b'{"ask":"ready","study":"STUDY","agreed":[{"owner":"north","samples":5,"commitments":["0"],"x":1}]}',
+    b'{"ask":"begin","study":"STUDY","attempt":1,"token":"%s","agreed":[]}' % PLANTED.encode(),
+    b"[]",
+    b"",
+]
+
+
+@pytest.mark.parametrize("line", STRANGE, ids=lambda line: f"{line[:50].decode('latin-1')}, {len(line)}")
+def test_questions_are_taken_strictly(nodes: Trials, line: bytes) -> None:
+    """Also the leader's. It is told which version is spoken, and the log repeats nothing."""
+    before = len(nodes.log("proxy-1"))
+    leader = NodeKit.read(nodes.kit("proxy-0")).identity(nodes.manifest).context(ssl.Purpose.SERVER_AUTH)
+    port = nodes.addresses["proxy-1"][1]
+    answer = said_to(port, leader, line.replace(b"STUDY", nodes.manifest.hash.encode()) + b"\n")
+    heard = from_json(Answer, answer)
+    assert (heard.answer, heard.note) == (Verdict.NOT_UNDERSTOOD, f"this node speaks version {VERSION}")
+    written = nodes.log("proxy-1")[before:]
+    events = [json.loads(text) for text in written.splitlines()]
+    strange = [(event["level"], event["event"]) for event in events if event["level"] != "info"]
+    assert strange == [("warning", "a question could not be understood")]
+    assert PLANTED not in written
+
+
+def test_what_fails_inside_a_node_is_told_to_its_operator(
+    consortium: Trials, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As an error, by its type and place; the other node hears nothing of it."""
+    authorities = Authorities(NodeKit.read(consortium.kit("proxy-1")))
+    authorities.trust(consortium.manifest.authorities)
+    gate = Gate(("127.0.0.1", 0), authorities.server_context())
+
+    def fail(pin: str, question: AnyQuestion) -> Answer:
+        raise sqlite3.OperationalError(PLANTED)
+
+    gate.open(fail)
+    leader = NodeKit.read(consortium.kit("proxy-0")).identity(consortium.manifest)
+    line = to_json(Hello(study=consortium.manifest.hash)) + b"\n"
+    try:
+        with caplog.at_level(logging.ERROR), contextlib.suppress(OSError):
+            assert said_to(gate.address[1], leader.context(ssl.Purpose.SERVER_AUTH), line) == b""
+    finally:
+        gate.close()
+    assert becomes(lambda: bool(caplog.records))
+    (record,) = caplog.records
+    assert (record.levelname, record.reason) == ("ERROR", "OperationalError")  # type: ignore[attr-defined]
+    assert PLANTED not in caplog.text

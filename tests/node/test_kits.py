@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from ppaurora.certificates import Authority
 from ppaurora.errors import InputError
+from ppaurora.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from tests.support.bad_input import PLANTED
 from tests.support.trials import HELPER, HOUR, PROXY_0, RunCommand, Trials
@@ -99,8 +102,9 @@ def test_settings_that_do_not_exist(node_kit: Path, run: RunCommand, line: str, 
         ("owners_address", "owner_address", "did you mean 'owners_address'?"),
         ("[limits]", "[limit]", "did you mean 'limits'?"),
         ('"auroc"', '"aurok"', "aurok"),
-        ("[owners.north]", "[owners.North]", "North"),
-        ("[owners.north]", '[owners."../north"]', "north"),
+        ("[owners.north]", "[owners.North]", "owners.North: expected a name of small letters"),
+        ("[owners.north]", '[owners."../north"]', "owners.../north: expected a name of small letters"),
+        ('name = "wrong"', 'name = "wrong name"', "name: expected a name of small letters"),
         ("[owners.north]", "[owners.authority]", "authority"),
         ("[owners.north]", "[owners.helper]", "like a node"),
     ],
@@ -133,17 +137,18 @@ def test_manifests_that_are_not_accepted(
     text = consortium.manifest.text()
     edited = tmp_path / "edited.json"
     for changed, says in (
-        (text.replace('"delta": 1', '"delta":  1'), "canonical"),
+        (text.replace('"key_bits": 64', '"key_bits":  64'), "canonical"),
         (text.rstrip("\n"), "canonical"),
-        (text.replace('"protocol": "fast"', '"protocol": "fats"'), "protocol"),
+        (text.replace('"name": "fast"', '"name": "fats"'), "protocol"),
         (text.replace('"metrics"', '"metric"'), "did you mean 'metrics'?"),
         (text.replace(consortium.manifest.node(PROXY_0).pin, "0" * 64), "names another key for proxy 0"),
         (
             text.replace(consortium.manifest.node(PROXY_0).pin, consortium.manifest.node(HELPER).pin),
             "same key",
         ),
-        ("{}", "more"),
+        ("{}", "is missing"),
         ("no JSON", "no JSON"),
+        ("[" * 100_000, "no JSON"),
     ):
         edited.write_text(changed)
         code, said = run("accept", node_kit, edited, "--yes")
@@ -161,7 +166,7 @@ def test_manifests_that_are_not_accepted(
 
 def test_a_manifest_holds_certificates_and_nothing_that_deceives(consortium: Trials) -> None:
     """Authorities that are none are refused at once, and so is what would not be shown as it is."""
-    good = consortium.manifest.model_dump()
+    good = to_builtins(consortium.manifest)
     deceiving = "x\x1b[1A\x1b[2K:8444"
     nodes = {**good["nodes"], "helper": {**good["nodes"]["helper"], "nodes_address": deceiving}}
     for changed in ({"authorities": "nonsense"}, {"authorities": ""}, {"nodes": nodes}):
@@ -182,3 +187,24 @@ def test_provisioning_deletes_nobody_elses_folder(
     assert run("provision", plan, "--out", tmp_path / "kits.new")[0] == 0
     run("provision", plan, "--out", tmp_path / "kits")
     assert (tmp_path / "kits.new" / "authority" / "key.pem").exists()
+
+
+def test_data_of_another_version_is_refused_by_every_command(node_kit: Path, run: RunCommand) -> None:
+    """With what to do; nothing in it is changed."""
+    assert run("studies", node_kit)[0] == 0  # the positive control; it makes the folder
+    with contextlib.closing(sqlite3.connect(node_kit / "data/node.db")) as db:
+        db.execute("PRAGMA user_version = 1")
+    manifest = node_kit / "studies/trial.json"
+    for arguments in (
+        ("studies", node_kit),
+        ("retry", node_kit, "trial"),
+        ("accept", node_kit, manifest, "--yes"),
+        ("serve", node_kit),
+        ("preflight", node_kit),
+    ):
+        code, said = run(*arguments)
+        assert code == 2, said
+        assert "move it away, then accept the studies again" in said, arguments
+        assert "Traceback" not in said
+    with contextlib.closing(sqlite3.connect(node_kit / "data/node.db")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)

@@ -6,20 +6,32 @@ import contextlib
 import sqlite3
 import time
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError
-from ppaurora.node.node import Node
-from ppaurora.node.store import AttemptState, Store, StudyState
+from ppaurora.messages.owners import StudyState
+from ppaurora.node.states import AttemptState
+from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.watching import Watcher
 from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
-from tests.support.deployment import NODES, samples
+from tests.support.deployment import NODES, samples, write_csv
 from tests.support.oracles import exact_auroc
-from tests.support.trials import PAIR, PROXY_0, PROXY_1, RunCommand, StartNode, Trials, becomes, kept_share
+from tests.support.trials import (
+    PAIR,
+    PROXY_0,
+    PROXY_1,
+    RunCommand,
+    StartNode,
+    Trials,
+    becomes,
+    kept_share,
+    part,
+)
 
 
 def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
@@ -41,27 +53,55 @@ def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
     assert report.metrics["auroc"] == float(expected)
     assert {node: nodes.shares(node) for node in before} == before
     client = nodes.client("north", manifest)
-    again = client.submit(sent["north"].samples, sent["north"].commitments, body)
-    assert again == sent["north"].acknowledged["proxy 0"]
+    again = client.submit(sent["north"].offer, body)
+    assert again == sent["north"].acknowledged["proxy-0"]
     assert nodes.refusal(lambda: nodes.parcel(manifest).send(client)) == "conflict"
     assert nodes.shares() == before["proxy-0"]
     code, said = run("result", nodes.kit("harbour"), "--study", "well")
     assert (code, f"{report.metrics['auroc']:.12f}" in said) == (0, True)
 
 
+def test_submitting_again_after_the_result_is_no_failure_of_the_study(
+    nodes: Trials, run: RunCommand, tmp_path: Path
+) -> None:
+    """Before it is fetched the same data is fine; later the owner is told what to do instead."""
+    nodes.study("again")
+    files = {
+        owner: write_csv(tmp_path / f"{owner}.csv", *samples(40, seed)) for seed, owner in enumerate(PAIR)
+    }
+    for owner in PAIR:
+        assert run("submit", nodes.kit(owner), files[owner], "--study", "again", "--yes")[0] == 0
+    north = ("submit", nodes.kit("north"), files["north"], "--study", "again")
+    study = Study(nodes.kit("north"), "again")
+    assert becomes(lambda: {answer.state for answer in study.status().values()} == {"released"}, 30)
+    code, said = run(*north, "--wait")
+    assert (code, "both proxies have acknowledged" in said) == (0, True)
+    outbox = nodes.kit("north") / "outbox/again"
+    assert [path.name for path in outbox.iterdir()] == ["submission.json"]
+    for arguments in (north, (*north, "--wait")):
+        code, said = run(*arguments)
+        assert code == 2
+        assert "the study 'again' has its result, with what was submitted from this kit before" in said
+        assert "nothing was sent now. 'ppaurora result' fetches it again" in said
+    assert run("result", nodes.kit("north"), "--study", "again")[0] == 0
+    (outbox / "submission.json").write_text("no JSON")
+    code, said = run("status", nodes.kit("north"), "--study", "again")
+    assert (code, "submission.json: is damaged" in said) == (2, True)
+
+
 def test_proxies_that_were_told_different_things_stop(nodes: Trials, run: RunCommand) -> None:
     """No attempt is made, and a person reads whose submissions differ."""
     manifest = nodes.study("mismatch")
     fine, one, two = (nodes.parcel(manifest) for _ in range(3))
-    for role in (PROXY_1, PROXY_0):
-        fine.send(nodes.client("north", manifest, role))
+    for server in (PROXY_1, PROXY_0):
+        fine.send(nodes.client("north", manifest, server))
     two.send(nodes.client("harbour", manifest, PROXY_1))
     one.send(nodes.client("harbour", manifest, PROXY_0))
     client = nodes.client("north", manifest)
-    assert becomes(lambda: client.status()["state"] == "stopped")
+    assert becomes(lambda: client.status().state == "stopped")
     status = client.status()
-    assert "harbour" in status["note"]
-    assert "north" not in status["note"]
+    assert "harbour" in status.note
+    assert "north" not in status.note
     for node in NODES:
         with nodes.store(node) as store:
             assert store.last_attempt(manifest.hash) == 0
@@ -82,7 +122,7 @@ def test_shares_are_deleted_although_the_node_died_at_the_release(alone: StartNo
     def prepare(store: Store, manifest: Manifest) -> None:
         paths.extend(kept_share(store, manifest, owner) for owner in PAIR)
         store.begin_attempt(manifest.hash, 1)
-        store.computed(manifest.hash, 1, {owner: np.zeros((2, 2), np.uint64) for owner in PAIR})
+        store.computed(manifest.hash, 1, {owner: part(np.zeros(4)) for owner in PAIR})
         store.release(manifest.hash, 1)
 
     alone(proxy, prepare)
@@ -97,20 +137,20 @@ def test_one_study_in_trouble_does_not_hold_up_the_others(
     hashes: list[str] = []
 
     def prepare(store: Store, manifest: Manifest) -> None:
-        later = Manifest.model_validate({**manifest.model_dump(), "study": "later"})
+        later = msgspec.structs.replace(manifest, study="later")
         store.accept(later)
         hashes.extend([manifest.hash, later.hash])
 
-    real = Node._retain
+    real = Watcher._retain
 
-    def fail(self: Node, study: Any, now: float) -> None:
+    def fail(self: Watcher, study: StudyRecord, now: float) -> bool:
         if study.hash == hashes[0]:
             raise PermissionError(13, "a share cannot be deleted")
-        real(self, study, now)
+        return real(self, study, now)
 
-    monkeypatch.setattr(Node, "_retain", fail)
+    monkeypatch.setattr(Watcher, "_retain", fail)
     node = alone("helper", prepare)
-    assert becomes(lambda: hashes[1] in node.accepted, 3)
+    assert becomes(lambda: hashes[1] in node.watcher.accepted, 3)
 
 
 def test_the_helper_keeps_a_study_as_long_as_the_proxies(alone: StartNode) -> None:
@@ -121,7 +161,7 @@ def test_the_helper_keeps_a_study_as_long_as_the_proxies(alone: StartNode) -> No
         store._db.execute("UPDATE studies SET accepted_at = accepted_at - ?", (days * 86_400,))
 
     node = alone("helper", prepare)
-    assert becomes(lambda: bool(node.accepted), 3)
+    assert becomes(lambda: bool(node.watcher.accepted), 3)
     time.sleep(0.2)
     assert [study.state for study in node.store.studies()] == [StudyState.COLLECTING]
 
@@ -129,6 +169,7 @@ def test_the_helper_keeps_a_study_as_long_as_the_proxies(alone: StartNode) -> No
 def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nodes: Trials) -> None:
     """Proxy 1 can note neither its result nor its failure; when it can write again, the study goes on."""
     manifest = nodes.study("unwritten")
+    before = len(nodes.log("proxy-1"))
     database = sqlite3.connect(nodes.database("proxy-1"), timeout=10, isolation_level=None)
     with contextlib.closing(database):
         for number, event in enumerate(("INSERT ON results", "UPDATE ON attempts")):
@@ -143,8 +184,10 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
             with nodes.store("proxy-0") as store:
                 assert becomes(lambda: store.attempt_state(manifest.hash, 1) is not None)
                 assert becomes(lambda: store.attempt_state(manifest.hash, 1) is not AttemptState.RUNNING)
+            assert becomes(lambda: "a thread ended with an error" in nodes.log("proxy-1")[before:])
         finally:
             for number in range(2):
                 database.execute(f"DROP TRIGGER full_{number}")
     report = Study(nodes.kit("north"), "unwritten").wait(timeout=12)
     assert 0 <= report.metrics["auroc"] <= 1
+    assert report.receipt.attempt > 1

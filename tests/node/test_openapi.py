@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import json
 import re
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from ppaurora.node import service
+from ppaurora.messages import owners as messages
+from ppaurora.messages.owners import Acknowledgement, Offer, ReleasedPart, StudyStatus
+from ppaurora.node import refusals, service, uploads
+from ppaurora.node.activity import Activity
+from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.service import OwnersService
+from ppaurora.node.store import Store
 from ppaurora.study.kit import NodeKit
-from ppaurora.study.plan import SAMPLE
-from ppaurora.study.provision import provision
+from tests.support.deployment import NODES
+from tests.support.trials import Trials
 
 
 @pytest.fixture
-def routes(tmp_path: Path) -> set[tuple[str, str]]:
+def routes(consortium: Trials, store: Store) -> set[tuple[str, str]]:
     """Method and path of everything that the service answers."""
-    (tmp_path / "study.toml").write_text(SAMPLE)
-    provision(tmp_path / "study.toml", tmp_path / "kits")
-    node: Any = SimpleNamespace(kit=NodeKit.read(tmp_path / "kits/proxy-0"))
-    app = OwnersService(node).app
+    kit = NodeKit.read(consortium.kit(NODES[0]))
+    app = OwnersService(kit, store, Activity(), Metrics()).app
     return {
         (route.method.lower(), route.resource.canonical)
         for route in app.router.routes()
@@ -38,15 +41,20 @@ def test_every_route_is_described_and_no_other(routes: set[tuple[str, str]]) -> 
 
 def test_every_refusal_is_described() -> None:
     """A status that the code refuses with is among some request's responses."""
-    source = Path(service.__file__).read_text()
-    refused = set(re.findall(r"(?:refuse|RequestRefusedError)\((\d{3}), ", source))
+    refused = set()
+    for module in (service, uploads, refusals):
+        for call in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in ("refuse", "RequestRefusedError"):
+                status = call.args[0]
+                if isinstance(status, ast.Constant):
+                    refused.add(str(status.value))
     described = {
         status
         for methods in OPENAPI["paths"].values()
         for operation in methods.values()
         for status in operation["responses"]
     }
-    assert len(refused) > 5
+    assert len(refused) > 10
     assert refused - {"500"} <= described
 
 
@@ -55,3 +63,17 @@ def test_path_parameters_are_declared() -> None:
         for operation in methods.values():
             declared = {p["name"] for p in operation.get("parameters", []) if p["in"] == "path"}
             assert declared == set(re.findall(r"{(\w+)}", path))
+
+
+def test_schemas_are_those_of_the_messages() -> None:
+    """Every reference leads somewhere; every schema has the fields of its message, and no others."""
+    schemas = OPENAPI["components"]["schemas"]
+    references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(OPENAPI)))
+    assert references <= set(schemas)
+    for message in (Offer, Acknowledgement, StudyStatus, ReleasedPart, messages.Refusal):
+        schema = schemas[message.__name__]
+        assert set(schema["properties"]) == set(message.__struct_fields__)
+        assert set(schema["required"]) == set(message.__struct_fields__)
+        assert schema["additionalProperties"] is False
+    assert schemas["ReleasedPart"]["properties"]["part"]["contentEncoding"] == "base64"
+    assert set(schemas["StudyState"]["enum"]) == {state.value for state in messages.StudyState}

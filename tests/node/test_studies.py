@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,8 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 import ppaurora
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError
-from ppaurora.owner.client import ProxyClient
+from ppaurora.models import to_json
+from ppaurora.owner.client import NodeClient
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
 from ppaurora.study.kit import OwnerKit
@@ -78,9 +78,9 @@ def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: 
         assert receipt["attempt"] == 1
         assert receipt["samples"] == {name: len(DATA[name][0]) for name in OWNERS}
         assert set(receipt["participants"]) == {*NODES, *OWNERS}
-        assert set(receipt["acknowledged"]) == {"proxy 0", "proxy 1"}
+        assert set(receipt["acknowledged"]) == {"proxy-0", "proxy-1"}
     status = command("status", deployment.kit("valley"), "--format", "json")
-    states = [answer["state"] for answer in json.loads(status.stdout)["proxies"].values()]
+    states = [answer["state"] for answer in json.loads(status.stdout)["nodes"].values()]
     assert states == ["released", "released"]
     printed = command("result", deployment.kit("harbour"), "--format", "json", "--out", tmp_path / "out.json")
     assert json.loads(printed.stdout)["metrics"] == json.loads((tmp_path / "out.json").read_text())["metrics"]
@@ -107,16 +107,16 @@ def test_parts_of_different_owners_do_not_fit(deployment: Deployment) -> None:
     reports = [Study(deployment.kit(owner)).wait(timeout=60) for owner in OWNERS]
     assert len({json.dumps(report.metrics) for report in reports}) == 1
     parts = {
-        (owner, role): ProxyClient(OwnerKit.read(deployment.kit(owner)), deployment.manifest, role).release()[
-            "share"
-        ]
+        (owner, role): NodeClient(OwnerKit.read(deployment.kit(owner)), deployment.manifest, role)
+        .release()
+        .part.words
         for owner in OWNERS
         for role in (Role.PROXY_0, Role.PROXY_1)
     }
 
     def flag(first: str, second: str) -> int:
-        total = parts[first, Role.PROXY_0][0][0] + parts[second, Role.PROXY_1][0][0]
-        return int(total % (1 << 64))
+        total = int(parts[first, Role.PROXY_0][0][0]) + int(parts[second, Role.PROXY_1][0][0])
+        return total % (1 << 64)
 
     assert [flag(owner, owner) for owner in OWNERS] == [1, 1, 1]
     assert all(flag(a, b) != 1 for a in OWNERS for b in OWNERS if a != b)
@@ -143,9 +143,9 @@ def test_a_hundred_uploads_of_the_same_body_are_one(deployment: Deployment) -> N
     submission = outbox.prepare(check_samples("north", *DATA["north"], None))
     body = outbox.body(Role.PROXY_0)
 
-    def upload(_: int) -> str:
-        client = ProxyClient(kit, deployment.manifest, Role.PROXY_0)
-        return json.dumps(client.submit(submission.samples, submission.commitments, body), sort_keys=True)
+    def upload(_: int) -> bytes:
+        client = NodeClient(kit, deployment.manifest, Role.PROXY_0)
+        return to_json(client.submit(submission.offer, body))
 
     with ThreadPoolExecutor(100) as pool:
         acknowledgements = set(pool.map(upload, range(100)))
@@ -199,40 +199,3 @@ def test_nodes_killed_at_random_moments(tmp_path: Path) -> None:
     campaign = Campaign(tmp_path, seed=int(time.time()))
     campaign.run(kills=20)
     assert campaign.studies >= 3
-
-
-def test_a_study_that_keeps_failing_stops_until_a_person_looks(tmp_path: Path) -> None:
-    deployment = Deployment(tmp_path, silence=2.0)
-    manifest = deployment.provision("few", tmp_path / "few", tmp_path / "kits", attempts=2)
-    deployment.accept(manifest, (*NODES, *OWNERS))
-    deployment.start()
-    try:
-        # The helper agrees to everything and then computes nothing: its worker is taken away.
-        deployment.break_workers("helper")
-        for owner in OWNERS:
-            submit(deployment, owner, "few")
-        with pytest.raises(NotReleasedError, match="2 attempts failed"):
-            Study(deployment.kit("north"), "few").wait(timeout=90)
-        told = [answer["state"] for answer in Study(deployment.kit("north"), "few").status().values()]
-        assert told == ["stopped", "stopped"]
-        deployment.mend_workers("helper")
-        refused = command("retry", deployment.kit("proxy-0"), "no-such-study")
-        assert refused.returncode == 2
-        again = command("retry", deployment.kit("proxy-0"), "few")
-        assert again.returncode == 0, again.stderr
-        report = Study(deployment.kit("north"), "few").wait(timeout=60)
-        assert report.metrics == pytest.approx(pooled(), abs=1e-9)
-        assert report.receipt.attempt >= 3
-    finally:
-        deployment.stop()
-
-
-def test_a_node_that_is_stopped_goes_on_when_it_is_back(deployment: Deployment) -> None:
-    for owner in OWNERS[:2]:
-        submit(deployment, owner)
-    assert deployment.stop() == dict.fromkeys(NODES, 0)
-    deployment.start()
-    waiting = threading.Timer(0.5, submit, (deployment, OWNERS[2]))
-    waiting.start()
-    assert Study(deployment.kit("north")).wait(timeout=60).metrics == pytest.approx(pooled(), abs=1e-9)
-    waiting.join()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import http.client
 import json
+import logging
 import resource
 import socket
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
 from ppaurora.errors import RefusedError
+from ppaurora.messages.owners import OFFER_HEADER, PATH, Refusal, StudyState
+from ppaurora.models import from_json, to_json
+from ppaurora.node import service as service_module
 from ppaurora.node.service import OwnersService
-from ppaurora.node.store import StudyState, Submission
+from ppaurora.node.store import SubmissionRecord
 from ppaurora.study.manifest import Manifest
+from tests.support.bad_input import PLANTED
 from tests.support.deployment import command
 from tests.support.trials import Parcel, StartNode, Trials, becomes, half_sent
 
@@ -28,16 +37,14 @@ def put(nodes: Trials, manifest: Manifest, parcel: Parcel, **changed: str | None
     """A submission with other headers, as they come: status and code."""
     context = nodes.owner("north").client_context(manifest)
     headers: dict[str, str | None] = {
-        "Ppaurora-Samples": str(parcel.samples),
-        "Ppaurora-Commitment-0": parcel.commitments[0],
-        "Ppaurora-Commitment-1": parcel.commitments[1],
+        OFFER_HEADER: to_json(parcel.offer).decode(),
         "Content-Length": str(len(parcel.bodies[0])),
     }
     headers.update({name.replace("_", "-"): value for name, value in changed.items()})
     port = nodes.addresses["proxy-0"][0]
     connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
     with contextlib.closing(connection):
-        connection.putrequest("PUT", f"/v1/studies/{manifest.hash}/submission")
+        connection.putrequest("PUT", f"{PATH}/{manifest.hash}/submission")
         for name, value in headers.items():
             if value is not None:
                 connection.putheader(name, value)
@@ -52,29 +59,49 @@ def put(nodes: Trials, manifest: Manifest, parcel: Parcel, **changed: str | None
         return response.status, answer.get("error", {}).get("code", "ok")
 
 
+def offer(samples: str, *commitments: str) -> str:
+    """As a header, whatever the number of samples is written as."""
+    return f'{{"samples":{samples},"commitments":{json.dumps(commitments)}}}'
+
+
 def test_submissions_that_are_refused(nodes: Trials) -> None:
     """Every one with its code; nothing is kept of any; then a good one is taken."""
     manifest = nodes.study("bodies", more="[release]\nminimum_samples_per_owner = 10")
     parcel = nodes.parcel(manifest)
     before = nodes.shares()
     length = len(parcel.bodies[0])
+    first, second = parcel.commitments
+    offers: list[tuple[str | None, tuple[int, str]]] = [
+        (None, (400, "headers")),
+        ("", (400, "headers")),
+        ("no JSON", (400, "headers")),
+        ("[" * 4000, (400, "headers")),
+        ("[]", (400, "headers")),
+        (offer('"many"', first, second), (400, "headers")),
+        (offer('"20"', first, second), (400, "headers")),
+        (offer("20.5", first, second), (400, "headers")),
+        (offer("true", first, second), (400, "headers")),
+        (offer("9" * 5000, first, second), (400, "headers")),
+        (offer("20", second), (400, "headers")),
+        (offer("20", first, second, second), (400, "headers")),
+        (offer("20", first, "0" * 63), (400, "headers")),
+        (offer("20", first, "0" * 65), (400, "headers")),
+        (offer("20", first, "G" * 64), (400, "headers")),
+        (offer("20", first, second).replace("}", ',"more":1}'), (400, "headers")),
+        (offer("20", first, second).replace('"samples":20,', ""), (400, "headers")),
+        (offer("0", first, second), (422, "samples")),
+        (offer("-20", first, second), (422, "samples")),
+        (offer("9", first, second), (422, "samples")),
+        (offer("2000001", first, second), (422, "samples")),
+        (offer("9" * 400, first, second), (422, "samples")),
+        (offer("1000", first, second), (422, "too-short")),
+        (offer("20", "0" * 64, second), (422, "commitment")),
+    ]
     cases: list[tuple[dict[str, str | None], tuple[int, str]]] = [
-        ({"Ppaurora_Samples": None}, (400, "headers")),
-        ({"Ppaurora_Samples": "many"}, (400, "headers")),
-        ({"Ppaurora_Samples": "9" * 5000}, (400, "headers")),
-        ({"Ppaurora_Commitment_0": None}, (400, "headers")),
-        ({"Ppaurora_Commitment_1": "0" * 63}, (400, "headers")),
-        ({"Ppaurora_Commitment_1": "G" * 64}, (400, "headers")),
-        ({"Ppaurora_Samples": "0"}, (422, "samples")),
-        ({"Ppaurora_Samples": "-20"}, (422, "samples")),
-        ({"Ppaurora_Samples": "9"}, (422, "samples")),
-        ({"Ppaurora_Samples": "2000001"}, (422, "samples")),
-        ({"Ppaurora_Samples": "9" * 400}, (422, "samples")),
-        ({"Ppaurora_Samples": "1000"}, (422, "too-short")),
+        *(({"Ppaurora_Submission": text}, expected) for text, expected in offers),
         ({"Content_Length": None, "Transfer_Encoding": "chunked"}, (411, "length")),
         ({"Content_Length": str(length + 1)}, (413, "too-long")),
         ({"Content_Length": str(length - 1)}, (422, "too-short")),
-        ({"Ppaurora_Commitment_0": "0" * 64}, (422, "commitment")),
     ]
     for changed, expected in cases:
         assert put(nodes, manifest, parcel, **changed) == expected, changed
@@ -82,11 +109,11 @@ def test_submissions_that_are_refused(nodes: Trials) -> None:
         (nodes.client("north", manifest), "0" * 64),
         (nodes.client("north", manifest), "..%2f"),
     ):
-        client._study = study
+        client._path = f"{PATH}/{study}"
         for request in (client.status, client.release, lambda c=client: parcel.send(c)):
             assert nodes.refusal(request) == "unknown-study"
     assert nodes.shares() == before
-    assert nodes.client("north", manifest).status()["submitted"] == []
+    assert nodes.client("north", manifest).status().submitted == ()
     assert put(nodes, manifest, parcel) == (200, "ok")
 
 
@@ -99,8 +126,8 @@ def test_an_upload_that_is_cut_off_leaves_nothing(nodes: Trials) -> None:
         assert becomes(lambda: nodes.shares() != before)  # a part of it is there
     assert becomes(lambda: nodes.shares() == before)
     client = nodes.client("north", manifest)
-    assert client.status()["submitted"] == []
-    assert parcel.send(client)["samples"] == 200_000
+    assert client.status().submitted == ()
+    assert parcel.send(client).samples == 200_000
 
 
 def test_a_submission_is_taken_once(nodes: Trials) -> None:
@@ -115,7 +142,7 @@ def test_a_submission_is_taken_once(nodes: Trials) -> None:
     assert nodes.refusal(lambda: nodes.parcel(manifest, 1_000_000).send(client)) == "conflict"
     assert nodes.refusal(lambda: parcel.send(client, bodies=nodes.parcel(manifest).bodies)) == "commitment"
     assert nodes.shares() == before
-    assert client.status()["submitted"] == ["north"]
+    assert client.status().submitted == ("north",)
 
 
 def test_the_same_submission_many_times_at_once(nodes: Trials) -> None:
@@ -129,7 +156,7 @@ def test_the_same_submission_many_times_at_once(nodes: Trials) -> None:
 
     def race(parcel: Parcel) -> str:
         try:
-            return str(parcel.send(nodes.client("harbour", manifest))["commitments"])
+            return str(parcel.send(nodes.client("harbour", manifest)).commitments)
         except RefusedError as error:
             return error.code
 
@@ -165,10 +192,10 @@ def test_a_full_disk(nodes: Trials) -> None:
     try:
         assert nodes.refusal(lambda: parcel.send(client)) == "no-room"
         assert nodes.shares() == before
-        assert client.status()["submitted"] == []
+        assert client.status().submitted == ()
     finally:
         resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
-    assert parcel.send(client)["samples"] == 1_200_000
+    assert parcel.send(client).samples == 1_200_000
 
 
 def test_what_is_acknowledged_survives_a_second_start_of_the_node(nodes: Trials) -> None:
@@ -207,14 +234,14 @@ def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNod
     """The node is told to stop while a submission is committed: it is there whole, or not at all."""
     node = alone("proxy-0", lambda store, manifest: None)
     (study,) = node.store.studies()
-    service = OwnersService(node)
+    service = OwnersService(node.kit, node.store, node.activity, node.metrics)
     path = node.store.shares / "upload"
     path.write_bytes(b"share")
-    offered = Submission("north", 20, ("0" * 64, "1" * 64), time.time())
+    offered = SubmissionRecord("north", 20, ("0" * 64, "1" * 64), time.time())
     committing, go_on = threading.Event(), threading.Event()
     commit_it = node.store.submit
 
-    def slow(*arguments: Any) -> Submission:
+    def slow(*arguments: Any) -> SubmissionRecord:
         committing.set()
         go_on.wait(10)
         return commit_it(*arguments)
@@ -238,7 +265,7 @@ def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNod
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(service, "_participant", participant)
         patch.setattr(service, "_offer", lambda *_: offered)
-        patch.setattr(service, "_receive", receive)
+        patch.setattr(service_module, "receive_share", receive)
         patch.setattr(node.store, "submit", slow)
         asyncio.run(stop_in_the_middle())
     kept = node.store.submission(study.hash, "north")
@@ -250,7 +277,7 @@ def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
     manifest = nodes.study("quoting")
     parcel = nodes.parcel(manifest)
     context = nodes.owner("north").client_context(manifest)
-    address = f"PUT /v1/studies/{manifest.hash}/submission HTTP/1.1\r\nHost: x\r\n".encode()
+    address = f"PUT {PATH}/{manifest.hash}/submission HTTP/1.1\r\nHost: x\r\n".encode()
     for noise in (
         address + b"Transfer-Encoding: chunked\r\n\r\n" + parcel.bodies[0],
         address + b"Content-Length: 0\r\n\r\n" + parcel.bodies[0],
@@ -271,3 +298,34 @@ def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
         assert b" 500 " not in finish()
     log = nodes.log("proxy-0")
     assert [text for text in parcel.as_printed() if text in log] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OSError(errno.ENOSPC, PLANTED), (507, "no-room")),
+        (sqlite3.OperationalError("database or disk is full"), (507, "no-room")),
+        (OSError(errno.EIO, PLANTED), (500, "internal")),
+        (sqlite3.OperationalError(PLANTED), (500, "internal")),
+        (ValueError(PLANTED), (500, "internal")),
+    ],
+    ids=repr,
+)
+def test_a_node_in_trouble_says_so(
+    alone: StartNode, caplog: pytest.LogCaptureFixture, error: Exception, expected: tuple[int, str]
+) -> None:
+    """To the owner by a code; to its operator, unless the disk is full, by the error's type and place."""
+    node = alone("proxy-0", lambda store, manifest: None)
+    service = OwnersService(node.kit, node.store, node.activity, node.metrics)
+
+    async def fail(_: web.Request) -> web.Response:
+        raise error
+
+    with caplog.at_level(logging.ERROR):
+        response = asyncio.run(service._answer_errors(make_mocked_request("GET", "/"), fail))
+    assert isinstance(response, web.Response)
+    assert isinstance(response.body, bytes)
+    assert (response.status, from_json(Refusal, response.body).error.code) == expected
+    reasons = [record.reason for record in caplog.records]  # type: ignore[attr-defined]
+    assert reasons == ([type(error).__name__] if expected[0] == 500 else [])
+    assert PLANTED not in response.body.decode() + caplog.text

@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ppaurora.node.store import Store
+from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import NODES, Consortium, free_ports
 
 __all__ = ["NODES", "OWNERS", "Deployment", "command", "free_ports", "samples", "write_csv"]
@@ -54,23 +55,31 @@ class Deployment(Consortium):
         self, folder: Path, owners: Sequence[str] = OWNERS, *, jobs: int = 2, silence: float = 10.0
     ) -> None:
         super().__init__(folder, owners, jobs=jobs, silence=silence)
-        self._broken: set[str] = set()
 
-    def break_workers(self, name: str) -> None:
-        """From now on, whatever process the node starts is killed at once; the node itself lives."""
-        self._broken.add(name)
+    @contextlib.contextmanager
+    def broken_workers(self, name: str) -> Iterator[None]:
+        """Whatever process the node starts meanwhile is killed at once; the node itself lives."""
+        mended = threading.Event()
 
         def break_them() -> None:
-            while name in self._broken:
+            while not mended.wait(0.02):
                 for child in children(self.processes[name].pid):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(child, signal.SIGKILL)
-                time.sleep(0.02)
 
-        threading.Thread(target=break_them, daemon=True).start()
+        thread = threading.Thread(target=break_them, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            mended.set()
+            thread.join()
 
-    def mend_workers(self, name: str) -> None:
-        self._broken.discard(name)
+    @contextlib.contextmanager
+    def store(self, node: str) -> Iterator[Store]:
+        """What a node keeps, seen from beside it."""
+        with Store(NodeKit.read(self.kit(node)).data) as store:
+            yield store
 
 
 def children(pid: int) -> list[int]:

@@ -13,18 +13,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from ppaurora.errors import RefusedError
-from ppaurora.node.gate import ask
+from ppaurora.messages.nodes import Hello
+from ppaurora.messages.owners import OFFER_HEADER, PATH, Acknowledgement, Offer
+from ppaurora.models import to_json
 from ppaurora.node.node import Node
-from ppaurora.node.store import Store, Submission
-from ppaurora.owner.client import ProxyClient
+from ppaurora.node.questions import ask
+from ppaurora.node.store import Store, SubmissionRecord
+from ppaurora.owner.client import NodeClient
+from ppaurora.servers import Server
 from ppaurora.sharing.commitment import SALT_BYTES, commit
+from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
 from ppaurora.suites.role import Role
+from ppaurora.testing.consortium import Consortium
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import NODES, Deployment
 
@@ -34,6 +42,7 @@ PAIR = ("north", "harbour")  # the owners of every study here but the first
 HOUR = datetime.timedelta(hours=1)
 
 RunCommand = Callable[..., tuple[int, str]]
+StartKit = Callable[[Consortium, str], Node]
 StartNode = Callable[[str, Callable[[Store, Manifest], object]], Node]
 
 
@@ -45,13 +54,16 @@ class Parcel:
     bodies: tuple[bytes, bytes]
 
     @property
-    def commitments(self) -> tuple[str, str]:
-        first, second = (commit(body[:SALT_BYTES], body[SALT_BYTES:]) for body in self.bodies)
-        return first, second
+    def commitments(self) -> tuple[str, ...]:
+        return tuple(commit(body[:SALT_BYTES], body[SALT_BYTES:]) for body in self.bodies)
 
-    def send(self, client: ProxyClient, **other: Any) -> dict[str, Any]:
-        changed = replace(self, **other)
-        return client.submit(changed.samples, self.commitments, changed.bodies[client.role])
+    @property
+    def offer(self) -> Offer:
+        return Offer(samples=self.samples, commitments=self.commitments)
+
+    def send(self, client: NodeClient, **other: Any) -> Acknowledgement:
+        """With other bodies than were committed to, if some are given."""
+        return client.submit(self.offer, replace(self, **other).bodies[client.server])
 
     def as_printed(self) -> list[str]:
         """How salts and shares would look in a log: hexadecimal, as Python quotes them, as numbers."""
@@ -93,25 +105,17 @@ class Trials(Deployment):
         """The first study's plan under another name."""
         return (self.folder / "trial.toml").read_text().replace('"trial"', f'"{name}"')
 
-    @contextlib.contextmanager
-    def store(self, node: str) -> Iterator[Store]:
-        store = Store(NodeKit.read(self.kit(node)).data)
-        try:
-            yield store
-        finally:
-            store.close()
-
     def owner(self, name: str) -> OwnerKit:
         return OwnerKit.read(self.kit(name))
 
-    def client(self, owner: str, manifest: Manifest, role: Role = PROXY_0) -> ProxyClient:
-        return ProxyClient(self.owner(owner), manifest, role, 20.0)
+    def client(self, owner: str, manifest: Manifest, server: Server = PROXY_0) -> NodeClient:
+        return NodeClient(self.owner(owner), manifest, server, 20.0)
 
     def shares(self, node: str = "proxy-0") -> set[str]:
         return set(os.listdir(self.kit(node) / "data" / "shares"))
 
     def parcel(self, manifest: Manifest, count: int = 20) -> Parcel:
-        length = SALT_BYTES + manifest.job([1] * len(manifest.owners)).input_bytes(count)
+        length = SALT_BYTES + manifest.protocol.input_bytes(count)
         parcel = Parcel(count, (os.urandom(length), os.urandom(length)))
         self.secrets += parcel.as_printed()
         return parcel
@@ -131,10 +135,10 @@ class Trials(Deployment):
         leader = NodeKit.read(self.kit("proxy-0"))
         for node in NODES:
             assert json.loads(self.get(node, "/healthz"))["status"] == "ok"
-        for role in (PROXY_0, PROXY_1):
-            assert self.client("valley", self.manifest, role).status()["state"] == "collecting"
-        for role in (PROXY_1, HELPER):
-            assert ask(leader, self.manifest, role, {"ask": "hello"}, 10)["answer"] == "hello"
+        for server in (PROXY_0, PROXY_1):
+            assert self.client("valley", self.manifest, server).status().state == "collecting"
+        for server in (PROXY_1, HELPER):
+            assert ask(leader, self.manifest, server, Hello(study=self.manifest.hash), 10).answer == "hello"
 
     def told(self, text: str) -> list[str]:
         """The secrets that a text tells."""
@@ -165,9 +169,9 @@ def half_sent(
     """An upload to proxy 0 of which half is sent; what is yielded sends the rest and returns the answer."""
     context = nodes.owner("north").client_context(manifest)
     body = parcel.bodies[0]
-    lines = [f"PUT /v1/studies/{manifest.hash}/submission HTTP/1.1", "Host: x", "Connection: close"]
-    lines += [f"Ppaurora-Commitment-{number}: {text}" for number, text in enumerate(parcel.commitments)]
-    lines += [f"Ppaurora-Samples: {parcel.samples}", f"Content-Length: {len(body)}", f"{more}", ""]
+    lines = [f"PUT {PATH}/{manifest.hash}/submission HTTP/1.1", "Host: x", "Connection: close"]
+    lines += [f"{OFFER_HEADER}: {to_json(parcel.offer).decode()}"]
+    lines += [f"Content-Length: {len(body)}", f"{more}", ""]
     with (
         socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=20) as raw,
         context.wrap_socket(raw) as sock,
@@ -181,9 +185,14 @@ def half_sent(
         yield finish
 
 
+def part(words: ArrayLike) -> ResultShare:
+    """A node's part of a result of two columns, from four numbers."""
+    return ResultShare(np.asarray(words, dtype=np.uint64).reshape(2, 2))
+
+
 def kept_share(store: Store, manifest: Manifest, owner: str = "north") -> Path:
     """A submission as a proxy keeps it; only its place matters here."""
     path = store.shares / f"{owner}-share"
     path.write_bytes(b"share")
-    store.submit(manifest.hash, Submission(owner, 20, ("0" * 64, "1" * 64), time.time(), path.name))
+    store.submit(manifest.hash, SubmissionRecord(owner, 20, ("0" * 64, "1" * 64), time.time(), path.name))
     return path

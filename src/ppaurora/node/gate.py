@@ -21,6 +21,7 @@ from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import Answer, AnyQuestion, Verdict
 from ppaurora.models import from_json, to_json
 from ppaurora.node.hello import NotTlsError, peek_server_name
+from ppaurora.node.logs import log_unforeseen
 from ppaurora.node.questions import CONTROL, read_line, reason_of
 
 JOB = "job.ppaurora"
@@ -146,5 +147,13 @@ class Gate:
                 note = f"this node speaks version {VERSION}"
                 answer = Answer(answer=Verdict.NOT_UNDERSTOOD, note=note)
             else:
-                answer = self._answer(peer_pin(sock), question)
+                answer = self._answered(peer_pin(sock), question)
             sock.sendall(to_json(answer) + b"\n")
+
+    def _answered(self, pin: str, question: AnyQuestion) -> Answer:
+        """What fails here is this node's trouble, not a stranger's: its operator is told."""
+        try:
+            return self._answer(pin, question)
+        except Exception as error:
+            log_unforeseen(log, "a question could not be answered", error)
+            raise

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ppaurora.errors import PeerError, PpauroraError
+from ppaurora.errors import PeerError, PeerMisbehavedError, PpauroraError
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
@@ -37,6 +37,7 @@ from ppaurora.study.kit import NodeKit
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
+_MOST_AHEAD = 1_000_000  # attempts that another node may know of and this one not
 
 log = logging.getLogger(__name__)
 
@@ -143,6 +144,9 @@ class Leader:
         for peer in self._peers(study):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
             _check_ready(peer, answer)
+            if answer.last > last + _MOST_AHEAD:
+                # Numbers are never used twice: one that is made up could use up all of them.
+                raise PeerMisbehavedError(peer.title, f"says that there was an attempt {answer.last:,}")
             last = max(last, answer.last)
         return self._runner.plan(study, last + 1, fresh_token(), agreed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sqlite3
 from typing import NoReturn
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -20,12 +21,15 @@ def refuse(status: int, code: str, message: str) -> NoReturn:
     raise RequestRefusedError(status, code, message)
 
 
-def not_stored(*, full: bool) -> RequestRefusedError:
-    if full:
+def node_failed(error: Exception) -> RequestRefusedError:
+    """When it is the node's trouble and not the owner's."""
+    if _is_full(error):
         message = "the node's disk is full; nothing was stored, try again later"
         return RequestRefusedError(507, "no-room", message)
-    return RequestRefusedError(500, "internal", "the node could not store this")
+    return RequestRefusedError(500, "internal", "an unforeseen error at the node; its log says more")
 
 
-def is_full(error: OSError) -> bool:
-    return error.errno in _FULL
+def _is_full(error: Exception) -> bool:
+    if isinstance(error, sqlite3.OperationalError):
+        return "full" in str(error)
+    return isinstance(error, OSError) and error.errno in _FULL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -104,9 +103,12 @@ class AttemptRunner:
         """From now on owners get their parts here, if this node has any; shares are needed no longer."""
         if self.kit.server(study.manifest) in study.manifest.protocol.result_servers:
             self.store.release(study.hash, number)
-        else:  # it takes the leader's word
-            with contextlib.suppress(StateError):
-                self.store.set_state(study.hash, StudyState.RELEASED, "", among=(StudyState.RUNNING,))
+        else:  # it takes the leader's word, unless it took no part: then it has nothing to end
+            try:
+                released = (StudyState.RUNNING, StudyState.RELEASED)
+                self.store.set_state(study.hash, StudyState.RELEASED, "", among=released)
+            except StateError:
+                return
         attempt = self.activity.attempt(study.hash)
         if attempt is not None and attempt.number != number:
             attempt.abort("another attempt was released")

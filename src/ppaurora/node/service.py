@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -29,9 +28,10 @@ from ppaurora.messages.owners import (
 )
 from ppaurora.models import StrictModel, to_json
 from ppaurora.node.activity import Activity
+from ppaurora.node.logs import log_unforeseen
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
-from ppaurora.node.refusals import RequestRefusedError, is_full, not_stored, refuse
+from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
 from ppaurora.node.status import study_status
 from ppaurora.node.store import ClosedError, ConflictError, Store, StudyRecord, SubmissionRecord
 from ppaurora.node.uploads import PIECE, read_offer, receive_share
@@ -81,13 +81,10 @@ class OwnersService:
             refusal = RequestRefusedError(error.status, "bad-request", error.reason)
         except (ConnectionError, asyncio.CancelledError):
             raise
-        except OSError as error:
-            refusal = not_stored(full=is_full(error))
-        except sqlite3.OperationalError as error:
-            refusal = not_stored(full="full" in str(error))
         except Exception as error:
-            log.error("a request failed", extra={"reason": type(error).__name__})  # noqa: TRY400
-            refusal = RequestRefusedError(500, "internal", "an unforeseen error at the node")
+            refusal = node_failed(error)
+            if refusal.code == "internal":
+                log_unforeseen(log, "a request failed", error)
         self._metrics.refused.labels(refusal.code).inc()
         log.info(
             "request refused", extra={"code": refusal.code, "path": request.path, "method": request.method}

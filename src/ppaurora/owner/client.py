@@ -13,7 +13,7 @@ import ssl
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -136,10 +136,17 @@ def _https_proxy(host: str) -> tuple[str, int, dict[str, str]] | None:
 
 
 def _printable(message: M) -> M:
-    """Another machine's words, as people may see them."""
-    fields = {name: getattr(message, name) for name in message.__struct_fields__}
-    texts = {name: printable(value) for name, value in fields.items() if isinstance(value, str)}
-    return msgspec.structs.replace(message, **texts)
+    """With another machine's words as people may see them, also those of lists and of models inside."""
+    fields = {name: _shown(getattr(message, name)) for name in message.__struct_fields__}
+    return msgspec.structs.replace(message, **fields)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, StrictModel):
+        return _printable(value)
+    if isinstance(value, tuple):
+        return tuple(_shown(part) for part in value)
+    return printable(value) if type(value) is str else value
 
 
 class _PinnedConnection(http.client.HTTPSConnection):

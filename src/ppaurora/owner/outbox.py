@@ -71,7 +71,11 @@ class Outbox:
         path = self._folder / _RECORD
         if not path.exists():
             return None
-        submission = checked(OutgoingSubmission, msgspec.json.decode(read_text(path)), str(path))
+        try:
+            content = msgspec.json.decode(read_text(path))
+        except (msgspec.DecodeError, RecursionError):
+            raise InputError(f"{path}: is damaged (no JSON); restore it from a backup") from None
+        submission = checked(OutgoingSubmission, content, str(path))
         if submission.study != self._manifest.hash:
             raise InputError(f"{self._folder}: belongs to another manifest; move it away")
         return submission
@@ -87,7 +91,10 @@ class Outbox:
         if found is None:
             return self._begin(samples)
         if found.fingerprint is None:
-            raise InputError(f"the study '{name}' has its result; nothing more can be submitted to it")
+            raise InputError(
+                f"the study '{name}' has its result, with what was submitted from this kit before; "
+                "nothing was sent now. 'ppaurora result' fetches it again"
+            )
         if Fingerprint.of(samples, found.fingerprint.salt) != found.fingerprint:
             raise InputError(
                 f"other data was submitted to the study '{name}' from this kit before; "

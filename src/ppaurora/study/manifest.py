@@ -72,7 +72,7 @@ class Manifest(Terms):
         """Only the canonical text is taken: what people read is what is hashed."""
         try:
             content = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(f"{source}: is not a manifest (no JSON)") from None
         manifest = checked(cls, content, source)
         if manifest.text() != text:

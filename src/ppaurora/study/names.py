@@ -9,7 +9,13 @@ from msgspec import Meta
 
 from ppaurora.text import printable
 
-Name = Annotated[str, Meta(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z",
+        extra={"expected": "a name of small letters, digits and hyphens"},
+    ),
+]
 Pin = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")

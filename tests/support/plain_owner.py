@@ -1,17 +1,13 @@
-"""An owner as plainly as can be: `http.client` over TLS, shares made by the protocol."""
+"""An owner as plainly as can be: `http.client` over TLS and the messages, nothing of `owner/`."""
 
 from __future__ import annotations
 
 import contextlib
 import http.client
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
-from ppaurora.data.samples import Samples, check_samples
+from ppaurora.data.samples import Samples
 from ppaurora.messages.owners import (
     OFFER_HEADER,
     PATH,
@@ -26,18 +22,10 @@ from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.testing.consortium import Consortium
+from tests.support.deployment import Deployment
+from tests.support.trials import becomes
 
 M = TypeVar("M")
-
-
-def samples(owner: str, count: int, seed: int) -> Samples:
-    """With ties, and with both labels."""
-    random = np.random.default_rng(seed)
-    scores = np.round(random.normal(size=count), 1)
-    labels = random.random(count) < 1 / (1 + np.exp(-scores))
-    labels[:2] = True, False
-    return check_samples(owner, labels, scores)
 
 
 class Refused(Exception):  # noqa: N818
@@ -47,10 +35,10 @@ class Refused(Exception):  # noqa: N818
 
 
 @dataclass
-class Owner:
-    """One owner in one study of a consortium."""
+class PlainOwner:
+    """One owner in one study of a deployment."""
 
-    consortium: Consortium
+    deployment: Deployment
     name: str
     manifest: Manifest
 
@@ -63,11 +51,10 @@ class Owner:
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> M:
-        kit = OwnerKit.read(self.consortium.kit(self.name))
+        kit = OwnerKit.read(self.deployment.kit(self.name))
         host, port = self.manifest.owners_address(server)
-        connection = http.client.HTTPSConnection(
-            host, port, context=kit.client_context(self.manifest), timeout=20
-        )
+        context = kit.client_context(self.manifest)
+        connection = http.client.HTTPSConnection(host, port, context=context, timeout=20)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -113,12 +100,3 @@ class Owner:
         assert becomes(released, seconds), [self.status(server) for server in protocol.result_servers]
         parts = [self.release(server).part for server in protocol.result_servers]
         return protocol.combine(parts, manifest.metrics, manifest.owner_names)
-
-
-def becomes(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False

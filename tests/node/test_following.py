@@ -18,8 +18,7 @@ from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.servers import Server
 from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import PROTOCOL, Consortium
-from tests.node_new.conftest import PAIR, Start
-from tests.node_new.owners import becomes
+from tests.support.trials import PAIR, StartKit, becomes, part
 
 LEADER = PROTOCOL.leader
 FOLLOWERS = LEADER.peers
@@ -29,7 +28,7 @@ AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)
 class Led:
     """A node of this process, questioned with the leader's key; the leader itself does not run."""
 
-    def __init__(self, folder: Path, start: Start, server: Server, attempts: int = 2) -> None:
+    def __init__(self, folder: Path, start: StartKit, server: Server, attempts: int = 2) -> None:
         self.consortium = Consortium(folder / "nodes", PAIR, silence=0.3)
         kits = folder / "nodes" / "kits"
         self.manifest = self.consortium.provision("led", folder / "nodes" / "led", kits, attempts)
@@ -86,7 +85,7 @@ class Led:
 
 
 @pytest.fixture(params=FOLLOWERS, ids=lambda server: server.file_name)
-def led(request: pytest.FixtureRequest, tmp_path: Path, start: Start) -> Led:
+def led(request: pytest.FixtureRequest, tmp_path: Path, start: StartKit) -> Led:
     (tmp_path / "nodes").mkdir()
     return Led(tmp_path, start, request.param)
 
@@ -184,7 +183,7 @@ def test_no_process_and_no_thread_is_left_of_an_attempt(led: Led) -> None:
     assert led.node.gate._jobs == {}
 
 
-def test_submissions_that_differ_are_told(tmp_path: Path, start: Start) -> None:
+def test_submissions_that_differ_are_told(tmp_path: Path, start: StartKit) -> None:
     (tmp_path / "nodes").mkdir()
     server = next(server for server in FOLLOWERS if server in PROTOCOL.input_servers)
     led = Led(tmp_path, start, server)
@@ -198,3 +197,45 @@ def test_submissions_that_differ_are_told(tmp_path: Path, start: Start) -> None:
     (led.node.store.shares / PAIR[0]).unlink()
     assert led.ready().answer is Verdict.NOT_YET
     assert led.node.store.last_attempt(study) == 0
+
+
+@pytest.mark.parametrize("over", [StudyState.RELEASED, StudyState.EXPIRED])
+def test_a_study_that_is_over_stays_so(tmp_path: Path, start: StartKit, over: StudyState) -> None:
+    """The leader can neither stop nor begin it again, nor release another attempt than was released."""
+    (tmp_path / "nodes").mkdir()
+    led = Led(tmp_path, start, next(server for server in FOLLOWERS if server in PROTOCOL.result_servers))
+    study, store = led.manifest.hash, led.node.store
+    store.begin_attempt(study, 1)
+    store.computed(study, 1, {owner: part([0, 1, 2, 3]) for owner in PAIR})
+    if over is StudyState.RELEASED:
+        assert led.ask(Release(study=study, attempt=1)).answer is Verdict.RELEASED
+    else:
+        store.expire(study)
+    before, kept = store.study(study), store.result(study, PAIR[0])
+    led.number = 1
+    for question in (
+        Stop(study=study, note="look"),
+        Ready(study=study, agreed=AGREED),
+        Begin(study=study, attempt=2, token="0" * 32, agreed=AGREED),
+        Release(study=study, attempt=2),
+    ):
+        led.ask(question)
+        assert store.study(study) == before
+        assert store.last_attempt(study) == 1
+        now = store.result(study, PAIR[0])
+        assert (now is None) == (kept is None) == (over is StudyState.EXPIRED)
+        assert now is None or now[0] == 1
+    assert led.ready().answer is Verdict.CLOSED
+    assert led.begin().answer is Verdict.CLOSED
+
+
+def test_numbers_of_attempts_only_grow(led: Led) -> None:
+    """A leader that repeats a number, or goes back, begins nothing, and spends nothing."""
+    led.number = 6
+    led.begin_and_fail()
+    spent = led.node.store.spent_attempts(led.manifest.hash)
+    for before in (6, 0):
+        led.number = before
+        assert led.begin().answer is Verdict.STALE
+    assert led.node.store.last_attempt(led.manifest.hash) == led.ready().last == 7
+    assert led.node.store.spent_attempts(led.manifest.hash) == spent

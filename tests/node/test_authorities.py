@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 
 import pytest
@@ -10,14 +9,13 @@ import pytest
 from ppaurora.certificates import Authority
 from ppaurora.node.authorities import Authorities
 from ppaurora.study.kit import NodeKit
-from ppaurora.testing.consortium import NODES, Consortium
+from tests.support.deployment import NODES
+from tests.support.trials import HOUR, Trials
 
-HOUR = datetime.timedelta(hours=1)
 
-
-def test_every_context_follows_the_one_list(silent: Consortium, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_context_follows_the_one_list(consortium: Trials, caplog: pytest.LogCaptureFixture) -> None:
     """Those made before an authority was trusted, and those made after; others are let in at none."""
-    authorities = Authorities(NodeKit.read(silent.kit(NODES[0])))
+    authorities = Authorities(NodeKit.read(consortium.kit(NODES[0])))
     first, second = (Authority.make(name, HOUR).certificate for name in ("first", "second"))
     early = authorities.server_context()
     assert early.get_ca_certs() == []

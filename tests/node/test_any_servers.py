@@ -6,6 +6,7 @@ would compute is made up. Everything between is the real thing.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import PeerLostError
-from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome
+from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome, Release, Verdict
 from ppaurora.messages.owners import StudyState
 from ppaurora.models import from_json, to_json
 from ppaurora.node import leading, runner
@@ -32,7 +33,7 @@ from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
-from tests.node_new.owners import becomes
+from tests.support.trials import becomes
 
 OWNERS = ("north", "harbour")
 PART = ResultShare(np.zeros((2, 2), dtype=np.uint64))
@@ -230,3 +231,50 @@ def test_a_server_that_is_down_holds_up_the_release_at_itself_only(nodes: FourNo
     assert not nodes.study(MadeUp.leader).told_peers
     nodes.down.clear()
     assert nodes.watch(lambda: nodes.states() == [StudyState.RELEASED] * 4)
+
+
+def answering(nodes: FourNodes, server: Server, said: Answer) -> None:
+    """From now on this server says the same to every question."""
+    nodes.followers[server].answer = lambda pin, question: said  # type: ignore[method-assign]
+
+
+def test_a_number_of_attempts_that_is_made_up_is_not_believed(nodes: FourNodes) -> None:
+    """Else one lie would use up the numbers, and no later attempt of this study could begin."""
+    real = nodes.followers[Four.FIRST].answer
+    answering(nodes, Four.FIRST, Answer(answer=Verdict.READY, last=999_999_999))
+    nodes.submit()
+    assert nodes.watch(lambda: "attempt 999,999,999" in nodes.study(MadeUp.leader).note)
+    assert nodes.stores[MadeUp.leader].last_attempt(nodes.manifest.hash) == 0
+    nodes.followers[Four.FIRST].answer = real  # type: ignore[method-assign]
+    assert nodes.watch(lambda: nodes.states() == [StudyState.RELEASED] * 4)
+
+
+@pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.READY}), ids=lambda verdict: verdict.value)
+def test_nothing_begins_before_every_server_is_ready(nodes: FourNodes, verdict: Verdict) -> None:
+    """Whatever else one of them says: the study waits, or stops for people to look if it does not agree."""
+    answering(nodes, Four.FOURTH, Answer(answer=verdict, note="a note"))
+    nodes.submit()
+    assert nodes.watch(lambda: "fourth" in nodes.study(MadeUp.leader).note)
+    assert "a note" in nodes.study(MadeUp.leader).note
+    stops = verdict in (Verdict.MISMATCH, Verdict.CLOSED)
+    assert nodes.study(MadeUp.leader).state is (StudyState.STOPPED if stops else StudyState.RUNNING)
+    for server in Four:
+        assert nodes.stores[server].last_attempt(nodes.manifest.hash) == 0
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["collecting", "stopped"])
+def test_a_server_without_a_part_gives_up_no_shares_before_the_release(
+    nodes: FourNodes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped: bool
+) -> None:
+    """A release of what it took no part in ends nothing there, whatever the leader says."""
+    monkeypatch.setattr(MadeUp, "result_servers", (Four.THIRD, Four.FOURTH))
+    nodes.submit()
+    store, pin = nodes.stores[Four.FIRST], nodes.manifest.node(Four.THIRD).pin
+    if stopped:
+        store.set_state(nodes.manifest.hash, StudyState.STOPPED, "a person must look")
+    before = nodes.study(Four.FIRST)
+    with caplog.at_level(logging.INFO):
+        nodes.followers[Four.FIRST].answer(pin, Release(study=nodes.manifest.hash, attempt=1))
+    assert nodes.study(Four.FIRST) == before
+    assert sorted(path.name for path in store.shares.iterdir()) == sorted(OWNERS)
+    assert "result released" not in caplog.text

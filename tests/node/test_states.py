@@ -18,8 +18,9 @@ from ppaurora.node.states import ATTEMPT_CHANGES, STUDY_CHANGES, AttemptState, S
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest
+from tests.support.repository import ROOT
 
-ARCHITECTURE = Path(__file__).parents[2] / "ARCHITECTURE.md"
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 PART = ResultShare(np.arange(4, dtype=np.uint64).reshape(2, 2))
 
 
@@ -173,3 +174,32 @@ def test_attempts_are_spent_by_failing_or_by_coming_to_nothing(store: Store, man
     assert store.spent_attempts(study) == 0
     with pytest.raises(StaleAttemptError):
         store.release(study, 3)
+
+
+def bring_attempt_to(store: Store, study: str, state: AttemptState) -> None:
+    """The first attempt, by the shortest allowed way."""
+    store.begin_attempt(study, 1)
+    if state is AttemptState.FAILED:
+        store.fail_attempt(study, 1, "cut off")
+    if state in (AttemptState.COMPUTED, AttemptState.RELEASED):
+        store.computed(study, 1, {"north": PART})
+    if state is AttemptState.RELEASED:
+        store.release(study, 1)
+    assert store.attempt_state(study, 1) is state
+
+
+@pytest.mark.parametrize("source", AttemptState)
+@pytest.mark.parametrize("target", AttemptState)
+def test_only_what_the_table_of_attempts_has_is_done(
+    store: Store, manifest: Manifest, source: AttemptState, target: AttemptState
+) -> None:
+    bring_attempt_to(store, manifest.hash, source)
+    if (source, target) in ATTEMPT_CHANGES:
+        store._set_attempt_state(manifest.hash, 1, target)
+        assert store.attempt_state(manifest.hash, 1) is target
+    else:
+        with pytest.raises(StaleAttemptError):
+            store._set_attempt_state(manifest.hash, 1, target)
+        assert store.attempt_state(manifest.hash, 1) is source
+    with pytest.raises(StaleAttemptError, match="not known here"):
+        store._set_attempt_state(manifest.hash, 2, target)

@@ -26,15 +26,15 @@ from ppaurora.party.driver import ServerProcess
 from ppaurora.protocols import Fast
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.testing.consortium import NODES, Consortium
-from tests.node_new.conftest import PAIR
+from tests.support.deployment import NODES
+from tests.support.trials import PAIR, Trials
 
 AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)) for name in PAIR)
 
 
 @pytest.fixture
-def kit(silent: Consortium) -> NodeKit:
-    return NodeKit.read(silent.kit(NODES[-1]))
+def kit(consortium: Trials) -> NodeKit:
+    return NodeKit.read(consortium.kit(NODES[-1]))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def gate(kit: NodeKit) -> Iterator[Gate]:
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """The processes that are started; each is one that says nothing."""
-    monkeypatch.setattr(Fast, "process", "tests.node_new.mute")
+    monkeypatch.setattr(Fast, "process", "tests.support.mute")
     found: list[subprocess.Popen[bytes]] = []
     real = driver.start_process
 
@@ -168,6 +168,6 @@ def test_the_session_is_bound_to_manifest_and_submissions(manifest: Manifest) ->
 def test_a_server_process_ends_with_its_driver(tmp_path: Path) -> None:
     """Closed, it is gone, whatever it does."""
     with contextlib.closing(socket.socket()) as entrance:
-        process = ServerProcess("tests.node_new.mute", "mute", lambda event: None, entrance.fileno())
+        process = ServerProcess("tests.support.mute", "mute", lambda event: None, entrance.fileno())
         process.close()
         assert process.end() == "was killed by signal 9"
