@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from benchmarks.against import against_command
 from benchmarks.correctness import correctness_command
 from benchmarks.documents import docs_command
 from benchmarks.paper.command import paper_command
@@ -26,6 +27,7 @@ def cli() -> None:
 
 
 for command in (
+    against_command,
     correctness_command,
     paper_command,
     peers_command,

@@ -1,93 +1,103 @@
 """The curve over one merged list, from which every metric takes what it needs.
 
-Positions are public: j = 1..n, and FP[j] = j - TP[j]. The curve has a point where a tie group ends.
+Positions are j = 1..n, and FP[j] = j - TP[j]. The curve starts at position 0, and has a point where a tie
+group ends. First every row is there at all positions; `keep_ends` then makes it what it is at the last
+end up to a position, so that a step from one position to the next is zero but at ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ppaurora.algorithms.scan import previous_flagged
-from ppaurora.sharing.shares import RingShare, concat, stack
-from ppaurora.suites.base import Keys, Records, Suite
+from ppaurora.algorithms.scan import last_flagged
+from ppaurora.sharing.shares import RingShare
+from ppaurora.suites.base import Flags, Labels, Suite
 
-PRECISION_BITS = 33
-MOST_SAMPLES = (1 << 25) - 1  # 2·P·2^PRECISION_BITS stays below 2^59, which leaves room for the division
+MOST_SAMPLES = 1 << 30  # 2·P·N and 2·P·2^precision_bits stay below 2^63
+_MOST_PRECISION_BITS = 33
+_BLOCK = 1 << 16
+
+Finish = Callable[[], RingShare]
+
+
+def precision_bits(samples: int) -> int:
+    """Fractional bits of a precision: at most 33, and so many that 2·n·2^bits stays below 2^63."""
+    return min(_MOST_PRECISION_BITS, 62 - samples.bit_length())
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that has a value at every position of the merged list, and one where the curve starts."""
+    """A row of the curve: how it is written, at positions 0..n."""
 
-    of: Callable[[Curve], RingShare]
-    at_start: int = 0
+    write: Callable[[Curve, RingShare], None]
 
 
 class Curve:
-    """Each quantity is computed once; one scan finds those that are needed at previous ends."""
+    """Rows over positions 0..n, each computed once."""
 
-    def __init__(self, suite: Suite, records: Records, at_ends: Sequence[Quantity]) -> None:
+    def __init__(
+        self, suite: Suite, labels: Labels, ends: Flags | None, quantities: Sequence[Quantity]
+    ) -> None:
         self.suite = suite
-        self.size = len(records)
-        self.positions = np.arange(1, self.size + 1, dtype=np.uint64)
-        self.labels = suite.to_ring(records.labels)
-        self.tp = self.labels.cumsum()
-        self.fp = self.positions - self.tp
-        self.positives = self.labels.sum()
-        self.class_product = suite.mul(self.positives, self.size - self.positives)
-        self._keys = records.keys
-        self._ends: RingShare | None = None
-        self._precision: RingShare | None = None
-        self._previous = self._at_previous_ends(at_ends) if at_ends else {}
+        self.size = len(labels)
+        self.labels = labels
+        self.ends = ends
+        self._quantities = list(dict.fromkeys([TP, *quantities]))
+        self._rows = suite.blank(len(self._quantities), self.size + 1)
+        for quantity in self._quantities:
+            quantity.write(self, self[quantity])
+        self.positives = self[TP][-1].copy()
 
-    @property
-    def ends(self) -> RingShare:
-        """1 where a tie group ends, else 0."""
-        if self._ends is None:
-            with self.suite.step("ties"):
-                self._ends = ends_of_tie_groups(self.suite, self._keys)
-        return self._ends
+    def __getitem__(self, quantity: Quantity) -> RingShare:
+        return self._rows.row(self._quantities.index(quantity))
 
-    @property
-    def precision(self) -> RingShare:
-        """TP[j] / j with PRECISION_BITS fractional bits."""
-        if self._precision is None:
-            with self.suite.step("precision"):
-                self._precision = self.suite.div_public(self.tp, self.positions, PRECISION_BITS)
-        return self._precision
+    def keep_ends(self) -> None:
+        """From now on every row has at every position what it was at the last end up to there."""
+        last_flagged(self.suite, self.suite.flags_from_start(self.ends), self._rows)
 
-    def _at_previous_ends(self, quantities: Sequence[Quantity]) -> dict[Quantity, RingShare]:
-        previous = previous_flagged(
-            self.suite,
-            self.ends,
-            stack([quantity.of(self) for quantity in quantities]),
-            stack([self.suite.constant(quantity.at_start) for quantity in quantities]),
+    def _steps(self) -> Iterator[tuple[slice, slice]]:
+        """Positions 1..n in blocks, and the positions before them."""
+        for start in range(1, self.size + 1, _BLOCK):
+            stop = min(start + _BLOCK, self.size + 1)
+            yield slice(start, stop), slice(start - 1, stop - 1)
+
+    def trapezoids(self, x: Quantity, y: Quantity) -> Finish:
+        """Twice the area under y over x: the sum of (x[j] - x[j-1])·(y[j] + y[j-1])."""
+        row_x, row_y = self[x], self[y]
+        return self.suite.begin_dot(
+            (row_x[here] - row_x[before], row_y[here] + row_y[before]) for here, before in self._steps()
         )
-        return dict(zip(quantities, previous.rows(), strict=True))
 
-    def previous(self, quantity: Quantity) -> RingShare:
-        """At the previous end of a tie group; before the first, at the curve's start."""
-        return self._previous[quantity]
-
-    def step(self, quantity: Quantity) -> RingShare:
-        """How far it went since the previous end, at ends; zero elsewhere."""
-        return self.suite.mul(self.ends, quantity.of(self) - self.previous(quantity))
-
-    def trapezoids(self, x: Quantity, y: Quantity) -> RingShare:
-        """Twice the area under y over x: the sum over ends of (x - x_prev)·(y + y_prev)."""
-        return self.suite.dot(self.step(x), y.of(self) + self.previous(y))
+    def rectangles(self, x: Quantity, y: Quantity) -> Finish:
+        """The sum of (x[j] - x[j-1])·y[j]."""
+        row_x, row_y = self[x], self[y]
+        return self.suite.begin_dot(
+            (row_x[here] - row_x[before], row_y[here]) for here, before in self._steps()
+        )
 
 
-TP = Quantity(lambda curve: curve.tp)
-FP = Quantity(lambda curve: curve.fp)
-PRECISION = Quantity(lambda curve: curve.precision, at_start=1 << PRECISION_BITS)
+def _write_tp(curve: Curve, row: RingShare) -> None:
+    curve.suite.to_ring(curve.labels, into=row[1:])
+    row.cumsum_in_place()
 
 
-def ends_of_tie_groups(suite: Suite, keys: Keys) -> RingShare:
-    """e[j] = 1 if c[j] differs from c[j+1]; the last is always an end."""
-    if len(keys) <= 1:
-        return suite.constant(1, len(keys))
-    return concat([suite.to_ring(suite.differ(keys[:-1], keys[1:])), suite.constant(1)])
+def _write_fp(curve: Curve, row: RingShare) -> None:
+    tp = curve[TP]
+    for start in range(0, len(row), _BLOCK):
+        block = slice(start, min(start + _BLOCK, len(row)))
+        row.write(block, np.arange(block.start, block.stop, dtype=np.uint64) - tp[block])
+
+
+def _write_precision(curve: Curve, row: RingShare) -> None:
+    bits = precision_bits(curve.size)
+    with curve.suite.step("precision"):
+        curve.suite.div_public(curve[TP][1:], range(1, len(row)), bits, into=row[1:])
+    row.write(slice(0, 1), curve.suite.constant(1 << bits))
+
+
+TP = Quantity(_write_tp)  # positives up to a position
+FP = Quantity(_write_fp)  # negatives up to a position
+PRECISION = Quantity(_write_precision)  # TP[j] / j with `precision_bits`; 1 at the start

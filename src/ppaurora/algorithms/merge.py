@@ -1,7 +1,7 @@
 """Merging many sorted lists: which two next, and many merges in the same rounds.
 
-A merge of two lists is a generator. It yields requests, `Exchange`, `OpenCompare` or `TellHelper`, is
-sent the answers, and returns the merged list. `merge_all` runs every merge whose two lists are there at
+A merge of two lists is a generator. It yields requests (`Exchange`, `ExchangeLayer`, ...), is sent the
+answers, and returns the merged list. `merge_all` runs every merge whose two lists are there at
 the same time, and answers all their requests of a kind with one call of the suite.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppaurora.sharing.spans import spans
-from ppaurora.suites.base import Records, Suite, concat_records
+from ppaurora.suites.base import Records, Suite, Wires, concat_records
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,15 @@ class Exchange:
     left: Records
     right: Records
     progress: int  # how many records are merged so far, about
+
+
+@dataclass(frozen=True)
+class ExchangeLayer:
+    """The same for all wires that meet at a stride, in place. Answered by nothing."""
+
+    wires: Wires
+    stride: int
+    progress: int
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ class TellHelper:
     progress: int
 
 
-Request = Exchange | OpenCompare | TellHelper
+Request = Exchange | ExchangeLayer | OpenCompare | TellHelper
 Merge = Generator[Request, Any, Records]
 MergeTwo = Callable[[Records, Records], Merge]
 
@@ -74,12 +83,13 @@ def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
     return merges
 
 
-def merge_all(suite: Suite, lists: Sequence[Records], merge_two: MergeTwo) -> Records:
-    """One sorted list of all records."""
+def merge_all(suite: Suite, lists: list[Any], merge_two: MergeTwo) -> Any:
+    """One sorted list of all records. Takes the lists: `lists` is empty afterwards."""
     if not lists:
         return suite.no_records()
     ready = dict(enumerate(lists))
     waiting = plan([len(records) for records in lists])
+    lists.clear()
     running: dict[int, Merge] = {}
     answers: dict[int, Any] = {}
     total = sum(merge.size for merge in waiting)
@@ -120,6 +130,9 @@ def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
         places = spans(len(request.left) for request in exchanges.values())
         for number, place in zip(exchanges, places, strict=True):
             answers[number] = high[place], low[place]
+    layers = [r for r in requests.values() if isinstance(r, ExchangeLayer)]
+    if layers:
+        suite.exchange_layer([(request.wires, request.stride) for request in layers])
     comparisons = {number: r for number, r in requests.items() if isinstance(r, OpenCompare)}
     if comparisons:
         left_wins = suite.open_comparison(

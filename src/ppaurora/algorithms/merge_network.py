@@ -10,7 +10,7 @@ Source: K. E. Batcher, Sorting networks and their applications (1968).
 
 from __future__ import annotations
 
-from ppaurora.algorithms.merge import Exchange, Merge
+from ppaurora.algorithms.merge import ExchangeLayer, Merge
 from ppaurora.suites.base import Records
 
 
@@ -20,8 +20,7 @@ def merge_network(one: Records, other: Records) -> Merge:
     wires = one.wires(other)
     strides = list(wires.strides())
     size = len(one) + len(other)
+    del one, other  # the wires have their own copy
     for layer, stride in enumerate(strides):
-        left, right = wires.pairs(stride)
-        high, low = yield Exchange(left, right, progress=size * layer // len(strides))
-        wires.put(stride, high, low)
+        yield ExchangeLayer(wires, stride, progress=size * layer // len(strides))
     return wires.merged()

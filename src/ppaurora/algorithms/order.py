@@ -8,7 +8,7 @@ import numpy as np
 
 from ppaurora.sharing.shares import RingShare
 from ppaurora.sharing.spans import spans
-from ppaurora.suites.base import Records, Suite, concat_records
+from ppaurora.suites.base import Records, Suite
 
 
 def count_ascents(suite: Suite, lists: Sequence[Records]) -> RingShare:
@@ -17,9 +17,6 @@ def count_ascents(suite: Suite, lists: Sequence[Records]) -> RingShare:
     Not opened: a server that deviates could make an opened bit depend on a score of its choice.
     """
     with suite.step("order check"):
-        descends = suite.compare(
-            concat_records([records[:-1] for records in lists]).keys,
-            concat_records([records[1:] for records in lists]).keys,
-        )
+        descends = suite.compare_neighbours([records.keys for records in lists])
         neighbours = [max(len(records) - 1, 0) for records in lists]
         return np.array(neighbours, dtype=np.uint64) - suite.count_ones(descends, spans(neighbours))

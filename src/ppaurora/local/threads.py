@@ -32,7 +32,7 @@ def run_in_threads(
 
     def party(server: Server) -> RunOutcome:
         watched = progress if server is protocol.leader else no_progress
-        return take_part(transports[server], job, inputs.get(server, ()), watched, network)
+        return take_part(transports[server], job, list(inputs.get(server, ())), watched, network)
 
     outcomes = run_parties(party, list(transports.values()))
     return dict(zip(transports, outcomes, strict=True))

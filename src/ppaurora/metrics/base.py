@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
-from ppaurora.algorithms.curve import Curve, Quantity
+from ppaurora.algorithms.curve import Curve, Finish, Quantity
 from ppaurora.errors import InputError
-from ppaurora.sharing.shares import RingShare
+
+
+class Denominator(Enum):
+    """Of a metric; each is computed once for all."""
+
+    POSITIVES = "P"
+    CLASS_PRODUCT = "P·N"
 
 
 @dataclass(frozen=True)
 class SecretFraction:
-    """0 <= numerator <= denominator, each a list of one."""
+    """numerator / (denominator·2^shift), from 0 to 1, each a list of one. The numerator is begun."""
 
-    numerator: RingShare
-    denominator: RingShare
+    numerator: Finish
+    denominator: Denominator
+    shift: int = 0
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,9 @@ class Metric:
     definition: str  # the same on pooled data in the clear, as people know it
     reference: Callable[[Any, Any], float]  # ... and as a function of (y_true, y_score)
     fraction: Callable[[Curve], SecretFraction]  # how it is computed on shares
-    at_ends: tuple[Quantity, ...] = ()  # what that needs at previous ends of tie groups
+    needs: tuple[Quantity, ...] = ()  # rows of the curve, besides TP
+    at_ends: bool = True  # whether it is computed once the curve has kept only ends of tie groups
+    uses_ends: bool = True  # whether it needs to know where tie groups end at all
     lowest: float = 0.0
     highest: float = 1.0
     decimals: int = 12  # as people see it

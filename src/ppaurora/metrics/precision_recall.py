@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ppaurora.algorithms.curve import PRECISION, PRECISION_BITS, TP, Curve
-from ppaurora.metrics.base import Metric, SecretFraction, scikit_learn
+from ppaurora.algorithms.curve import PRECISION, TP, Curve, precision_bits
+from ppaurora.metrics.base import Denominator, Metric, SecretFraction, scikit_learn
 
 
 def aupr(curve: Curve) -> SecretFraction:
     """Algorithm 4, with recall's numerator TP as x axis: trapezoids of precision over TP, over 2·P."""
-    return SecretFraction(curve.trapezoids(TP, PRECISION), curve.positives * (2 << PRECISION_BITS))
+    area = curve.trapezoids(TP, PRECISION)
+    return SecretFraction(area, Denominator.POSITIVES, shift=1 + precision_bits(curve.size))
 
 
 def ap(curve: Curve) -> SecretFraction:
     """Average precision: the sum over ends of precision·(TP - TP_prev), over P."""
-    area = curve.suite.dot(curve.step(TP), curve.precision)
-    return SecretFraction(area, curve.positives * (1 << PRECISION_BITS))
+    area = curve.rectangles(TP, PRECISION)
+    return SecretFraction(area, Denominator.POSITIVES, shift=precision_bits(curve.size))
 
 
 def _trapezoids(y_true: Any, y_score: Any) -> float:
@@ -31,7 +32,7 @@ METRICS = (
         definition="`auc(recall, precision)` of `precision_recall_curve(y_true, y_score)`",
         reference=_trapezoids,
         fraction=aupr,
-        at_ends=(TP, PRECISION),
+        needs=(PRECISION,),
     ),
     Metric(
         "ap",
@@ -39,6 +40,6 @@ METRICS = (
         definition="`average_precision_score(y_true, y_score)`",
         reference=scikit_learn("average_precision_score"),
         fraction=ap,
-        at_ends=(TP,),
+        needs=(PRECISION,),
     ),
 )

@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ppaurora.algorithms.curve import PRECISION_BITS, Curve
+from ppaurora.algorithms.curve import Curve
 from ppaurora.errors import ProtocolError, UndefinedResultError, UnsortedListError
 from ppaurora.metrics import METRICS
+from ppaurora.metrics.base import Denominator
 from ppaurora.sharing.shares import RingShare, Words, concat, stack
 from ppaurora.suites.base import Records, Suite
 
@@ -30,33 +31,48 @@ def areas(
     lists, of which `ascents` counts the places out of order, were not all sorted.
     """
     chosen = [METRICS[name] for name in metrics]
+    samples = len(records)
     with suite.step("curve"):
-        # Each quantity once, in the order in which it is first needed.
-        curve = Curve(suite, records, list(dict.fromkeys(q for metric in chosen for q in metric.at_ends)))
-        fractions = [metric.fraction(curve) for metric in chosen]
+        labels, ends = records.labels.copy(), None
+        if any(metric.uses_ends for metric in chosen):
+            with suite.step("ties"):
+                ends = suite.ends_of_groups(records.keys)
+        del records  # nobody needs the keys any more
+        curve = Curve(suite, labels, ends, [quantity for metric in chosen for quantity in metric.needs])
+        # What is begun is finished in the same order, all numerators of a kind in one round.
+        fractions = {metric.name: metric.fraction(curve) for metric in chosen if not metric.at_ends}
+        numerators = {name: fraction.numerator() for name, fraction in fractions.items()}
+        if any(metric.at_ends for metric in chosen):
+            curve.keep_ends()
+        begun = suite.begin_mul(curve.positives, samples - curve.positives)
+        fractions |= {metric.name: metric.fraction(curve) for metric in chosen if metric.at_ends}
+        class_product = begun()
+        for name in [name for name in fractions if name not in numerators]:
+            numerators[name] = fractions[name].numerator()
+        denominators = {
+            Denominator.POSITIVES: curve.positives,
+            Denominator.CLASS_PRODUCT: class_product,
+        }
+        del curve
         if ascents is None:
-            defined = suite.is_positive(curve.class_product)
+            defined = suite.is_positive(class_product)
         else:
-            positive = suite.is_positive(concat([curve.class_product, ascents.sum(), ascents]))
+            positive = suite.is_positive(concat([class_product, ascents.sum(), ascents]))
             defined = suite.mul(positive[:1], 1 - positive[1:2])
             in_order = 1 - positive[2:]
     with suite.step("division"):
-        quotients = suite.rounded_quotient(
-            concat([fraction.numerator for fraction in fractions]),
-            concat([fraction.denominator for fraction in fractions]),
-            _denominator_bound(len(records)),
-            leading_zeros=2 * len(records).bit_length(),
+        quotients = suite.rounded_quotients(
+            concat([numerators[name] for name in metrics]),
+            concat([denominators[fractions[name].denominator] for name in metrics]),
+            [fractions[name].shift for name in metrics],
+            bound=max(samples * samples // 4, samples),
+            leading_zeros=2 * samples.bit_length(),
         )
         first_column = stack([suite.constant(1), suite.constant(0)])
         released = suite.mul(defined, concat([first_column, quotients]))
         if ascents is not None:
             released = concat([released, stack([in_order, in_order * 0])])
         return released
-
-
-def _denominator_bound(samples: int) -> int:
-    """No metric's denominator is larger: 2·P·N <= n^2 / 2, and 2·P·2^33."""
-    return max(samples * samples // 2, samples * (2 << PRECISION_BITS), 1)
 
 
 def column_count(metrics: Sequence[str], checked: int) -> int:

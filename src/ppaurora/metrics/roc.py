@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ppaurora.algorithms.curve import FP, TP, Curve
 from ppaurora.errors import InputError
-from ppaurora.metrics.base import Metric, SecretFraction, scikit_learn
+from ppaurora.metrics.base import Denominator, Metric, SecretFraction, scikit_learn
 from ppaurora.sharing.shares import RingShare, concat
 from ppaurora.suites.base import Suite
 
 
 def auroc(curve: Curve) -> SecretFraction:
     """Algorithm 2: trapezoids of TP over FP, over 2·P·N."""
-    return SecretFraction(curve.trapezoids(FP, TP), curve.class_product * 2)
+    return SecretFraction(curve.trapezoids(FP, TP), Denominator.CLASS_PRODUCT, shift=1)
 
 
 def auroc_no_ties(curve: Curve) -> SecretFraction:
     """Algorithm 1: the sum of TP[j]·(FP[j] - FP[j-1]), over P·N."""
-    return SecretFraction(curve.suite.dot(curve.tp, 1 - curve.labels), curve.class_product)
+    return SecretFraction(curve.rectangles(FP, TP), Denominator.CLASS_PRODUCT)
 
 
 def youden_j(curve: Curve) -> SecretFraction:
@@ -27,8 +29,10 @@ def youden_j(curve: Curve) -> SecretFraction:
     At the last end it is zero, so the largest is not negative; positions that are no ends count as zero.
     """
     suite = curve.suite
-    height = curve.tp * curve.size - curve.positives * curve.positions
-    return SecretFraction(_largest(suite, suite.mul(curve.ends, height)), curve.class_product)
+    positions = np.arange(1, curve.size + 1, dtype=np.uint64)
+    height = curve[TP][1:] * curve.size - curve.positives * positions
+    largest = _largest(suite, suite.mul(suite.to_ring(curve.ends), height))
+    return SecretFraction(lambda: largest, Denominator.CLASS_PRODUCT)
 
 
 def _largest(suite: Suite, values: RingShare) -> RingShare:
@@ -59,7 +63,7 @@ METRICS = (
         definition="`roc_auc_score(y_true, y_score)`",
         reference=scikit_learn("roc_auc_score"),
         fraction=auroc,
-        at_ends=(TP, FP),
+        needs=(FP,),
     ),
     Metric(
         "auroc_no_ties",
@@ -67,6 +71,9 @@ METRICS = (
         definition="`roc_auc_score(y_true, y_score)`, if no scores are equal",
         reference=_untied_auroc,
         fraction=auroc_no_ties,
+        needs=(FP,),
+        at_ends=False,
+        uses_ends=False,
     ),
     Metric(
         "youden_j",
@@ -74,5 +81,6 @@ METRICS = (
         definition="`max(tpr - fpr)` of `roc_curve(y_true, y_score)`",
         reference=_largest_gap,
         fraction=youden_j,
+        at_ends=False,
     ),
 )

@@ -17,9 +17,10 @@ from ppaurora.messages.process import AnyEvent, Event, Failed, Links
 from ppaurora.models import StrictModel, from_json, to_json
 from ppaurora.servers import Server
 
-# Arrays of a few hundred kilobytes come and go by the million; keep glibc from giving their pages
-# back to the kernel each time. Elsewhere these variables mean nothing.
-_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 26)}
+# Arrays of a chunk, up to a few megabytes, come and go by the million; keep glibc from giving their pages
+# back to the kernel each time. Whole lists are larger: their pages are given back. Elsewhere these variables
+# mean nothing.
+_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 26), "MALLOC_MMAP_THRESHOLD_": str(1 << 23)}
 _SECONDS_TO_END = 2.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class RunOutcome:
 def take_part(
     transport: Transport,
     job: Job,
-    inputs: Sequence[InputShare],
+    inputs: list[InputShare],
     progress: Progress = no_progress,
     network: Network | None = None,
     *,
@@ -42,7 +42,8 @@ def take_part(
     """Open a session and run the job in it, over a slower network if one is given.
 
     The session's keys are bound to the job, to the attempt, and to the `study` that both belong to.
-    `announce` hears the session's public name, which no other session has.
+    `announce` hears the session's public name, which no other session has. Takes the inputs: the
+    list is empty afterwards.
     """
     if network is not None:
         transport = ShapedTransport(transport, network)

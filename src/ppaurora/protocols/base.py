@@ -147,17 +147,21 @@ class Protocol(ABC):
         context: Context,
         metrics: Sequence[str],
         sizes: Sequence[int],
-        inputs: Sequence[InputShare],
+        inputs: list[InputShare],
         recipients: int,
     ) -> tuple[ResultShare, ...]:
-        """One server's part of the computation; a part of the result for every recipient, if it gets any."""
+        """One server's part of the computation; a part of the result for every recipient, if it gets any.
+
+        Takes the inputs: the list is empty afterwards.
+        """
         suite = self.suite(context)
         with context.step("input"):
             lists = suite.inputs(inputs, sizes)
+        inputs.clear()
         ascents = count_ascents(suite, lists) if self.checks_order else None
         with context.step("merge"):
-            merged = merge_all(suite, lists, self.merge_two())
-        return suite.result(areas(suite, merged, metrics, ascents), recipients)
+            merged = [merge_all(suite, lists, self.merge_two())]
+        return suite.result(areas(suite, merged.pop(), metrics, ascents), recipients)
 
     # For people
 

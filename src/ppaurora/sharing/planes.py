@@ -47,6 +47,10 @@ class Planes:
     def __repr__(self) -> str:
         return f"<Planes of {self.holder.value}, {self.data.shape[1]} planes of {self.count} lanes>"
 
+    def copy(self) -> Planes:
+        """Of its own, so that what it was a part of can go."""
+        return Planes(self.holder, self.data.copy(), self.count)
+
     def planes(self, which: slice) -> Planes:
         return Planes(self.holder, self.data[:, which], self.count)
 

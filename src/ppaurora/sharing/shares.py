@@ -105,6 +105,13 @@ class Share:
         values[..., positions] = other.values
         return type(self)(self.holder, values)
 
+    def copy(self) -> Self:
+        return type(self)(self.holder, self.values.copy())
+
+    def write(self, positions: slice, other: Self) -> None:
+        """In place."""
+        self.values[..., positions] = other.values
+
     def row(self, index: int) -> Self:
         """One column of a stack."""
         return type(self)(self.holder, self.values[(slice(None),) * self.hidden_axes + (index,)])
@@ -165,6 +172,9 @@ class RingShare(Share):
 
     def cumsum(self) -> Self:
         return self._with(np.cumsum(self.values, axis=-1, dtype=np.uint64))
+
+    def cumsum_in_place(self) -> None:
+        np.cumsum(self.values, axis=-1, dtype=np.uint64, out=self.values)
 
     def sum(self) -> Self:
         """The sum along the list, as a list of one."""

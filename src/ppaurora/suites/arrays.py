@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat
+from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat, stack
+from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.network import comparators, half_for, strides
 
@@ -45,15 +47,68 @@ class ArraySuite(Suite):
         ones = self.to_ring(flags)
         return concat([ones[place].sum() for place in places])
 
-    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
+    def compare_neighbours(self, lists: Sequence[RingShare]) -> RingShare:
+        descends: RingShare = self.compare(
+            concat([keys[:-1] for keys in lists]), concat([keys[1:] for keys in lists])
+        )
+        return descends
+
+    def ends_of_groups(self, keys: RingShare) -> RingShare:
+        if len(keys) <= 1:
+            return self.constant(1, len(keys))
+        return concat([self.to_ring(self.differ(keys[:-1], keys[1:])), self.constant(1)])
+
+    def div_public(
+        self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
+    ) -> RingShare:
         """As the paper does it: the divisors are public, and yet divided by in secret."""
-        return self.div(x, self.constant(divisors), bits, int(divisors.max(initial=1)))
+        denominators = self.constant(np.array(divisors, dtype=np.uint64))
+        return _written(self.div(x, denominators, bits, max(divisors, default=1)), into)
+
+    def to_ring(self, flags: RingShare | BitShare, into: RingShare | None = None) -> RingShare:
+        return _written(self.lift(flags), into)
+
+    @abstractmethod
+    def lift(self, flags: RingShare | BitShare) -> RingShare:
+        """The same bits as elements of the ring."""
+
+    def blank(self, rows: int, length: int) -> RingShare:
+        return RingShare(self.holder, np.zeros((rows, length), dtype=np.uint64))
+
+    def flags_from_start(self, flags: RingShare | BitShare) -> RingShare:
+        return concat([self.constant(1), self.to_ring(flags)])
+
+    def carry(self, flags: RingShare, values: RingShare, source: slice, target: slice, *, join: bool) -> None:
+        """f or f' = f + f' - f·f', and the values by MUX, with one multiplication by the target's flags."""
+        gaps = (values[target] - values[source]).rows()
+        products = self.mul(flags[target], stack([flags[source], *gaps]) if join else stack(gaps)).rows()
+        if join:
+            joined = flags[source] + flags[target] - products.pop(0)
+        values.write(target, values[source] + stack(products))
+        if join:
+            flags.write(target, joined)
+
+    def exchange_layer(self, layer: Sequence[tuple[ArrayWires, int]]) -> None:
+        pairs = [wires.pairs(stride) for wires, stride in layer]
+        high, low = self.exchange(
+            ArrayRecords.concat([left for left, _ in pairs]),
+            ArrayRecords.concat([right for _, right in pairs]),
+        )
+        for (wires, stride), place in zip(layer, spans(len(left) for left, _ in pairs), strict=True):
+            wires.put(stride, high[place], low[place])
 
     def constant(self, value: Public, length: int = 1) -> RingShare:
         return RingShare.zeros(self.holder, (length,)) + value
 
     def no_records(self) -> ArrayRecords:
         return ArrayRecords.empty(self.holder)
+
+
+def _written(result: RingShare, into: RingShare | None) -> RingShare:
+    if into is None:
+        return result
+    into.write(slice(None), result)
+    return into
 
 
 class ArrayWires:

@@ -7,7 +7,7 @@ realisation of these serves. An algorithm sees this interface and the share type
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self, TypeVar
 
@@ -52,13 +52,8 @@ class Wires(Protocol):
     def strides(self) -> Iterator[int]:
         """The layers that have comparators, first to last."""
 
-    def pairs(self, stride: int) -> tuple[Records, Records]:
-        """The wires that meet in this layer."""
-
-    def put(self, stride: int, high: Any, low: Any) -> None:
-        """Back to the wires they came from."""
-
-    def merged(self) -> Records: ...
+    def merged(self) -> Records:
+        """In the end; the wires are of no further use."""
 
 
 R = TypeVar("R", bound=Records)
@@ -89,9 +84,18 @@ class Suite(ABC):
     def mul(self, x: RingShare, y: RingShare) -> RingShare:
         """x·y, elementwise; shapes broadcast, and an operand that broadcasts is masked only once."""
 
+    def begin_mul(self, x: RingShare, y: RingShare) -> Callable[[], RingShare]:
+        """Begun now, finished when it is called, so that several products share a round."""
+        product = self.mul(x, y)
+        return lambda: product
+
+    def begin_dot(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], RingShare]:
+        """The sum of x·y over all elements of all pairs, as a list of one; finished when it is called."""
+        total = sum((self.mul(x, y).sum() for x, y in pairs), self.constant(0))
+        return lambda: total
+
     def dot(self, x: RingShare, y: RingShare) -> RingShare:
-        """The sum of x·y, as a list of one."""
-        return self.mul(x, y).sum()
+        return self.begin_dot([(x, y)])()
 
     def mux(self, x: RingShare, y: RingShare, select: RingShare) -> RingShare:
         """x - b(x - y): select = 1 chooses y."""
@@ -106,16 +110,39 @@ class Suite(ABC):
         """1 where x != y, else 0."""
 
     @abstractmethod
+    def compare_neighbours(self, lists: Sequence[Keys]) -> Flags:
+        """In every list, 1 where a key is not smaller than the next one; list after list."""
+
+    @abstractmethod
+    def ends_of_groups(self, keys: Keys) -> Flags:
+        """1 where a key differs from the next one, and at the last."""
+
+    @abstractmethod
     def exchange(self, left: Any, right: Any) -> tuple[Any, Any]:
         """Per pair, the record with the larger key to the left. Records of equal keys may trade places."""
+
+    @abstractmethod
+    def exchange_layer(self, layer: Sequence[tuple[Any, int]]) -> None:
+        """Exchange where wires meet at a stride, in place, for several merges in the same rounds."""
+
+    @abstractmethod
+    def flags_from_start(self, flags: Flags) -> Any:
+        """The flags one by one, after a first one that is set."""
+
+    @abstractmethod
+    def carry(self, flags: Any, values: RingShare, source: slice, target: slice, *, join: bool) -> None:
+        """Values go from source to target positions where the target has no flag; in place, for all rows.
+
+        With `join`, a target then has a flag if it or its source had.
+        """
 
     @abstractmethod
     def count_ones(self, flags: Flags, places: Sequence[slice]) -> RingShare:
         """How many flags are 1, for every stretch of them."""
 
     @abstractmethod
-    def to_ring(self, flags: Flags | Labels) -> RingShare:
-        """The same bits as elements of the ring."""
+    def to_ring(self, flags: Flags | Labels, into: RingShare | None = None) -> RingShare:
+        """The same bits as elements of the ring, written to `into` if that is given."""
 
     @abstractmethod
     def is_positive(self, x: RingShare) -> RingShare:
@@ -126,18 +153,27 @@ class Suite(ABC):
         """floor(2^bits·n / d) for 0 <= n <= d <= bound < 2^61; all ones where d = 0."""
 
     @abstractmethod
-    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> RingShare:
+    def div_public(
+        self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
+    ) -> RingShare:
         """2^bits·x / divisor, at most one off, for public divisors and 0 <= x <= divisor."""
 
-    def rounded_quotient(
-        self, numerator: RingShare, denominator: RingShare, bound: int, leading_zeros: int
+    def rounded_quotients(
+        self,
+        numerator: RingShare,
+        denominator: RingShare,
+        shifts: Sequence[int],
+        bound: int,
+        leading_zeros: int,
     ) -> RingShare:
-        """Rows (mantissa, exponent) of n / d = mantissa / 2^exponent, for 0 <= n <= d <= bound.
+        """Rows (mantissa, exponent) of n / (d·2^shift) = mantissa / 2^exponent.
 
-        By default a fixed point, rounded down. A suite may give the nearest float64 of quotients
-        that have at most `leading_zeros` zeros in front.
+        For 0 <= n <= d·2^shift < 2^62 and d <= bound. By default a fixed point, rounded down. A suite
+        may give the nearest float64 of quotients that have at most `leading_zeros` zeros in front.
         """
-        quotient = self.div(numerator, denominator, FIXED_POINT_BITS, bound)
+        scales = np.array([1 << shift for shift in shifts], dtype=np.uint64)
+        most = bound << max(shifts)
+        quotient = self.div(numerator, denominator * scales, FIXED_POINT_BITS, most)
         return stack([quotient, self.constant(FIXED_POINT_BITS, len(quotient))])
 
     def open_comparison(self, x: Keys, y: Keys, name: str) -> NDArray[np.bool_]:
@@ -157,6 +193,10 @@ class Suite(ABC):
     @abstractmethod
     def constant(self, value: Public, length: int = 1) -> RingShare:
         """A public value, or array of values, as a share."""
+
+    @abstractmethod
+    def blank(self, rows: int, length: int) -> RingShare:
+        """Rows of zeros, to be written to."""
 
     @abstractmethod
     def no_records(self) -> Records:

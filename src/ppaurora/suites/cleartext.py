@@ -59,7 +59,7 @@ class CleartextSuite(ArraySuite):
         quotients = [(n << bits) // d if d else (2 << bits) - 1 for n, d in pairs]
         return self._share(np.array(quotients, dtype=np.uint64))
 
-    def to_ring(self, flags: RingShare | BitShare) -> RingShare:
+    def lift(self, flags: RingShare | BitShare) -> RingShare:
         return self._share(flags.values.astype(np.uint64))
 
     def open_comparison(self, x: RingShare, y: RingShare, name: str) -> NDArray[np.bool_]:

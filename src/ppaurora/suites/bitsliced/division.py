@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,27 +30,37 @@ def fixed_point(
     suite: BitslicedSuite, numerator: RingShare, denominator: RingShare, bits: int, bound: int
 ) -> MaskedShare:
     """floor(2^bits·n / d) for n <= d, as a ring element; bits < 63."""
-    quotient = _quotient_bits(suite, numerator, denominator, bits + 1, bound)
+    quotient = _quotient_bits(suite, numerator, denominator, [0] * len(numerator), bits + 1, bound)
     return _weighted_sum(suite, quotient, [1 << (bits - place) for place in range(bits + 1)])
 
 
 def _quotient_bits(
-    suite: BitslicedSuite, numerator: RingShare, denominator: RingShare, count: int, bound: int
+    suite: BitslicedSuite,
+    numerator: RingShare,
+    denominator: RingShare,
+    shifts: Sequence[int],
+    count: int,
+    bound: int,
 ) -> Bytes:
-    """The first `count` bits of n / d for n <= d, the integer bit first: (component, bit, element).
+    """The first `count` bits of n / (d·2^shift) for n <= d·2^shift, the integer bit first.
 
-    Long division by 2d, which is larger than n. A step of b bits compares the remainder, times 2^b,
-    with all multiples c·2d for 0 < c < 2^b at once. The digit is the number of multiples that fit;
-    its bit j is the parity of those that fit among the multiples of 2^j, which is local.
+    They are (component, bit, element). Long division by 2·d·2^shift, which is larger than n. A step of
+    b bits compares with all multiples c·2^-b of the divisor, 0 < c < 2^b, at once: the divisor is halved
+    b times as long as there is a shift to use up, then the remainder is doubled. The digit is the number
+    of multiples that fit; its bit j is the parity of those that fit among the multiples of 2^j, which is
+    local.
     """
-    divisor = denominator * 2
     remainder = numerator
+    left = np.array(shifts, dtype=np.uint64) + np.uint64(1)  # how often the divisor can be halved
     digits: list[Bytes] = []
     found = 0
     while found < count:
         bits = min(bits_per_step(bound), count - found)
+        halved = np.minimum(left, np.uint64(bits))
+        left = left - halved
+        remainder = remainder * (np.uint64(1) << (np.uint64(bits) - halved))
+        divisor = denominator * (np.uint64(1) << left)
         multiples = np.arange(1, 1 << bits, dtype=np.uint64)
-        remainder = remainder * (1 << bits)
         gaps = stack([remainder]) - stack([divisor]) * multiples[:, np.newaxis]
         fits = ~suite.negative(gaps)
         by_multiple = unpack_lanes(fits.data[:, 0], len(fits)).reshape(-1, len(multiples), len(remainder))
@@ -59,28 +70,30 @@ def _quotient_bits(
         ]
         found += bits
         if found < count:
-            flags = suite.to_ring(fits).values.reshape(-1, len(multiples), len(remainder))
-            digit = MaskedShare(suite.holder, flags.sum(axis=1, dtype=np.uint64))
-            remainder = remainder - suite.mul(digit, divisor)
+            remainder = remainder - suite.sum_of_bit_products(by_multiple, divisor)
     return np.concatenate(digits, axis=1)
 
 
-def nearest_float(
-    suite: BitslicedSuite, numerator: RingShare, denominator: RingShare, bound: int, leading_zeros: int
+def nearest_floats(
+    suite: BitslicedSuite,
+    numerator: RingShare,
+    denominator: RingShare,
+    shifts: Sequence[int],
+    bound: int,
+    leading_zeros: int,
 ) -> MaskedShare:
-    """Rows (mantissa, exponent) of the float64 nearest to n / d = mantissa / 2^exponent.
+    """Rows (mantissa, exponent) of the float64 nearest to n / (d·2^shift) = mantissa / 2^exponent.
 
     1. quotient bits q_0 . q_1 q_2 ..., enough for 54 behind the first one
     2. c_k = 1 while all bits up to k are zero; l_p = c_(p-1) xor c_p marks the first one
     3. behind it, by one AND for each p and j: mantissa bit j is the xor of l_p·q_(p+j)
-    4. the 54th bit rounds: up if it is 1. A quotient is never halfway between two floats, nor
-       rounded up to a power of two, while d < 2^53, as it is for AUROC. Larger denominators
-       belong to AUPR and AP, whose last bits are approximate anyway.
+    4. the 54th bit rounds: up if it is 1. A quotient is never halfway between two floats while its
+       denominator is below 2^53; a larger one that is halfway is rounded up.
 
-    Only these two numbers are released: more bits of n / d would tell its denominator.
+    Only these two numbers are released: more bits of the quotient would tell its denominator.
     """
     count = leading_zeros + SIGNIFICAND_BITS + 1
-    quotient = _quotient_bits(suite, numerator, denominator, count, bound)
+    quotient = _quotient_bits(suite, numerator, denominator, shifts, count, bound)
     elements = quotient.shape[-1]
     q = _to_planes(suite, quotient)
     none_yet = suite.prefix_and(~q)
@@ -93,17 +106,16 @@ def nearest_float(
     padded[:, :count] = q.data
     windows = np.lib.stride_tricks.sliding_window_view(padded, SIGNIFICAND_BITS + 1, axis=1)
     behind_first = suite.select(first.data[:, :, np.newaxis], np.moveaxis(windows, -1, 2))
-    mantissa_bits = Planes(suite.holder, behind_first, elements)
-
-    mantissa = _weighted_sum(
-        suite,
-        _from_planes(mantissa_bits),
-        [*(1 << (SIGNIFICAND_BITS - 1 - place) for place in range(SIGNIFICAND_BITS)), 1],
-    )
-    exponent = _weighted_sum(
-        suite, _from_planes(first), [place + SIGNIFICAND_BITS - 1 for place in range(count)]
-    )
-    return stack([mantissa, exponent])
+    mantissa_weights = [*(1 << (SIGNIFICAND_BITS - 1 - place) for place in range(SIGNIFICAND_BITS)), 1]
+    exponent_weights = [place + SIGNIFICAND_BITS - 1 for place in range(count)]
+    # Both sums in one round.
+    bits = np.concatenate([unpack_lanes(behind_first, elements), unpack_lanes(first.data, elements)], axis=1)
+    weights = np.zeros((2, bits.shape[1]), dtype=np.uint64)
+    weights[0, : len(mantissa_weights)] = mantissa_weights
+    weights[1, len(mantissa_weights) :] = exponent_weights
+    ring = _ring_bits(suite, bits)
+    summed = (ring[:, np.newaxis] * weights[:, :, np.newaxis]).sum(axis=2, dtype=np.uint64)
+    return MaskedShare(suite.holder, summed)
 
 
 def _to_planes(suite: BitslicedSuite, bits: Bytes) -> Planes:
@@ -114,13 +126,13 @@ def _to_planes(suite: BitslicedSuite, bits: Bytes) -> Planes:
     return Planes(suite.holder, pack_lanes(padded), elements)
 
 
-def _from_planes(planes: Planes) -> Bytes:
-    return unpack_lanes(planes.data, len(planes))
+def _ring_bits(suite: BitslicedSuite, bits: Bytes) -> Words:
+    """(component, bit, element) in the ring."""
+    lanes = _to_planes(suite, bits.reshape(bits.shape[0], 1, -1))
+    return suite.to_ring(lanes).values.reshape(bits.shape)
 
 
 def _weighted_sum(suite: BitslicedSuite, bits: Bytes, weights: list[int]) -> MaskedShare:
     """The sum of weight·bit over the middle axis, in the ring."""
-    lanes = _to_planes(suite, bits.reshape(bits.shape[0], 1, -1))
-    ring = suite.to_ring(lanes).values.reshape(bits.shape)
-    weighted: Words = ring * np.array(weights, dtype=np.uint64)[:, np.newaxis]
+    weighted: Words = _ring_bits(suite, bits) * np.array(weights, dtype=np.uint64)[:, np.newaxis]
     return MaskedShare(suite.holder, weighted.sum(axis=1, dtype=np.uint64))

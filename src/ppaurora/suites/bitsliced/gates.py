@@ -1,4 +1,4 @@
-"""The two gates that need a message: AND on bit planes, product in the ring.
+"""The gates that need a message: products of bits, of ring values, and of a bit and ring values.
 
 A secret is x = m xor r, or x = m - r in the ring. Both proxies know m and hold parts of r, the
 helper knows r. For z = xy, in the notation of the ring:
@@ -9,28 +9,31 @@ helper knows r. For z = xy, in the notation of the ring:
     4. mz = t_0 + t_1 = xy + rz
 
 One round. Three bits for an AND, 24 bytes for a product; and 24 bytes for a dot product of any
-length, because both sides sum before they send. A gate is begun and finished in two steps, so that
-many can be under way; several gates share a frame. The helper waits for nobody.
+length, because both sides sum before they send. In the same way any sum of products is opened at
+once: every monomial of secrets is expanded into monomials of m's times monomials of r's, and the helper
+deals each product of two or more r's that occurs.
+
+A gate is begun and finished in two steps, so that many can be under way; several gates share a
+frame. The helper waits for nobody.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from ppaurora.channel.meter import Meter
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.shares import Words
 from ppaurora.sharing.spans import spans
+from ppaurora.suites.bitsliced.sums import SumsOfProducts
 from ppaurora.suites.role import Role
 
-T = TypeVar("T")
-Operands = Sequence[tuple[Words, Words]]
 Finish = Callable[[], list[Words]]
-Steps = Generator[None, None, T]
 
 
 class Gates:
@@ -48,6 +51,10 @@ class Gates:
     @property
     def components(self) -> int:
         return 1 if self.role.is_helper else 2
+
+    @property
+    def meter(self) -> Meter:
+        return self._channel.meter
 
     def fresh_mask(self, out: Words) -> None:
         """Fill `out` with a part of a new mask, or at the helper with the mask."""
@@ -77,55 +84,107 @@ class Gates:
         self._send(Role.PROXY_1, hide(value, pad))
         return value
 
-    def begin_and(self, operands: Operands) -> Finish:
-        """AND of every pair; shapes behind the component axis broadcast."""
-        shapes = [np.broadcast_shapes(x.shape[1:], y.shape[1:]) for x, y in operands]
-        places = spans(math.prod(shape) for shape in shapes)
-        total = places[-1].stop
-        out = np.empty((self.components, total), dtype=np.uint64)
+    def begin_and(self, x: Words, y: Words) -> Callable[[], Words]:
+        """AND; shapes behind the component axis broadcast."""
+        shape = np.broadcast_shapes(x.shape[1:], y.shape[1:])
+        out = np.empty((self.components, *shape), dtype=np.uint64)
+        self.fresh_mask(out[-1])
+        g = self.deal_bits(shape, lambda: x[0] & y[0])
+        if self.role.is_helper:
+            return lambda: out
+        t = g ^ out[1]
+        # [i = 1]·mx·my - mx·ry_i is mx·(my - ry_i) at proxy 1.
+        t ^= x[0] & ((y[0] ^ y[1]) if self.role is Role.PROXY_1 else y[1])
+        t ^= x[1] & y[0]
+        return self._begin_masked_bits(t, out)
+
+    def begin_sums(self, groups: Sequence[SumsOfProducts]) -> Callable[[], list[list[Words]]]:
+        """Any sums of products of bits; for every group its outputs, all in one round."""
+        lanes = groups[0].inputs[0].shape[2:]
+        dealt_places = spans(group.dealt for group in groups)
+        shown_places = spans(group.shown for group in groups)
+        out = np.empty((self.components, shown_places[-1].stop, *lanes), dtype=np.uint64)
         self.fresh_mask(out[-1])
 
         def helper_products() -> Words:
-            g = np.empty(total, dtype=np.uint64)
-            for (x, y), shape, place in zip(operands, shapes, places, strict=True):
-                np.bitwise_and(x[0], y[0], out=g[place].reshape(shape))
+            g = np.empty((dealt_places[-1].stop, *lanes), dtype=np.uint64)
+            for group, place in zip(groups, dealt_places, strict=True):
+                group.multiply_masks(g[place])
             return g
 
-        g = self.deal_bits((total,), helper_products)
+        def outputs(whole: Words) -> list[list[Words]]:
+            return [
+                group.outputs_of(whole[:, place]) for group, place in zip(groups, shown_places, strict=True)
+            ]
+
+        g = self.deal_bits((dealt_places[-1].stop, *lanes), helper_products)
         if self.role.is_helper:
-            return lambda: _split(out, shapes, places)
-        t = g ^ out[1]
-        for (x, y), shape, place in zip(operands, shapes, places, strict=True):
-            part = t[place].reshape(shape)
-            # [i = 1]·mx·my - mx·ry_i is mx·(my - ry_i) at proxy 1.
-            term = (y[0] ^ y[1]) if self.role is Role.PROXY_1 else y[1]
-            part ^= x[0] & term
-            part ^= x[1] & y[0]
+            return lambda: outputs(out)
+        t = out[1].copy()
+        for group, dealt, shown in zip(groups, dealt_places, shown_places, strict=True):
+            group.add_parts(t[shown], g[dealt], unit=self.role is Role.PROXY_1)
+        finish = self._begin_masked_bits(t, out)
+        return lambda: outputs(finish())
+
+    def _begin_masked_bits(self, t: Words, out: Words) -> Callable[[], Words]:
+        """The end of a gate on bits: the proxies show t, whose sum is the output's m."""
         self._send(self.role.other_proxy, t)
 
-        def finish() -> list[Words]:
-            np.bitwise_xor(t, self._receive(self.role.other_proxy, (total,)), out=out[0])
-            return _split(out, shapes, places)
+        def finish() -> Words:
+            np.bitwise_xor(t, self._receive(self.role.other_proxy, t.shape), out=out[0])
+            return out
 
         return finish
 
-    def begin_product(self, x: Words, y: Words, sum_last_axis: bool = False) -> Finish:
-        """The product of two ring values, or their dot product along the last axis."""
+    def begin_product(self, x: Words, y: Words) -> Finish:
+        """The product of two ring values."""
         shape: tuple[int, ...] = np.broadcast_shapes(x.shape[1:], y.shape[1:])
-
-        def collect(terms: Words) -> Words:
-            return terms.sum(axis=-1, keepdims=True, dtype=np.uint64) if sum_last_axis else terms
-
-        if sum_last_axis:
-            shape = (*shape[:-1], 1)
         out = np.empty((self.components, *shape), dtype=np.uint64)
         self.fresh_ring_mask(out[-1])
-        g = self.deal_ring(shape, lambda: collect(x[0] * y[0]))
+        g = self.deal_ring(shape, lambda: x[0] * y[0])
         if self.role.is_helper:
             return lambda: [out]
+        return self._begin_masked(self._cross_terms(x, y) + g + out[1], out)
+
+    def begin_dot(self, pairs: Iterable[tuple[Words, Words]]) -> Finish:
+        """The sum of all products of the pairs, elements along the last axis; (component, 1) in the end."""
+        out = np.empty((self.components, 1), dtype=np.uint64)
+        self.fresh_ring_mask(out[-1])
+        total = np.zeros(1, dtype=np.uint64)
+        for x, y in pairs:
+            products = x[0] * y[0] if self.role.is_helper else self._cross_terms(x, y)
+            total += products.sum(dtype=np.uint64)
+        g = self.deal_ring((1,), lambda: total)
+        if self.role.is_helper:
+            return lambda: [out]
+        return self._begin_masked(total + g + out[1], out)
+
+    def _cross_terms(self, x: Words, y: Words) -> Words:
+        """[i = 1]·mx·my - mx·ry_i - my·rx_i."""
         term = (y[0] - y[1]) if self.role is Role.PROXY_1 else np.uint64(0) - y[1]
-        t = collect(x[0] * term - x[1] * y[0]) + g + out[1]
-        return self._begin_masked(t, out)
+        terms: Words = x[0] * term - x[1] * y[0]
+        return terms
+
+    def begin_bit_product(self, bits: Words, values: Words, *, sum_first_axis: bool = False) -> Finish:
+        """b·x for bits, as numbers 0 and 1, and ring values; or the sum of all b·x along the first axis.
+
+        With b = m xor r = m + (1 - 2m)r and x = mx - rx:
+        b·x = m·mx - m·rx + (1 - 2m)(r·mx - r·rx). The helper deals <r> and <r·rx>.
+        """
+        shape: tuple[int, ...] = np.broadcast_shapes(bits.shape[1:], values.shape[1:])
+        shown = shape[1:] if sum_first_axis else shape
+        out = np.empty((self.components, *shown), dtype=np.uint64)
+        self.fresh_ring_mask(out[-1])
+        r = self.deal_ring(bits.shape[1:], lambda: bits[0])
+        r_times_mask = self.deal_ring(shape, lambda: bits[0] * values[0])
+        if self.role.is_helper:
+            return lambda: [out]
+        m, (mx, rx) = bits[0], values
+        term = (mx - rx) if self.role is Role.PROXY_1 else np.uint64(0) - rx
+        t = m * term + (np.uint64(1) - m - m) * (r * mx - r_times_mask)
+        if sum_first_axis:
+            t = t.sum(axis=0, dtype=np.uint64)
+        return self._begin_masked(t + out[1], out)
 
     def begin_remask(self, part: Words) -> Finish:
         """From additive parts, zero at the helper, to masked form: the proxies show x + r."""
@@ -144,35 +203,14 @@ class Gates:
 
         return finish
 
-    def swap_masked_bits(self, part: Words) -> Words:
-        """Both proxies' parts of bits under a mask, put together. Not for the helper."""
-        self._send(self.role.other_proxy, part)
-        combined: Words = part ^ self._receive(self.role.other_proxy, part.shape)
-        return combined
+    def begin_input(self, share: Words | None, out: Words) -> Callable[[], Words]:
+        """Bits that the proxies hold parts of, under the mask in `out`; the helper has no part."""
+        if share is None:
+            return lambda: out
+        return self._begin_masked_bits(share ^ out[1], out)
 
     def _send(self, to: Role, words: Words) -> None:
         self._channel.send(to, RING.to_wire(words))
 
     def _receive(self, sender: Role, shape: tuple[int, ...]) -> Words:
         return RING.from_wire(self._channel.receive(sender, RING.wire_bytes(math.prod(shape))), shape)
-
-
-def _split(out: Words, shapes: Sequence[tuple[int, ...]], places: Sequence[slice]) -> list[Words]:
-    return [out[:, place].reshape(len(out), *shape) for shape, place in zip(shapes, places, strict=True)]
-
-
-def run_together(steps: Sequence[Steps[T]]) -> list[T]:
-    """Run computations that pause between begin and finish side by side, in the same rounds.
-
-    While one waits for its peer's message, the next computes and sends.
-    """
-    results: dict[int, T] = {}
-    running = dict(enumerate(steps))
-    while running:
-        for number, generator in list(running.items()):
-            try:
-                next(generator)
-            except StopIteration as stop:
-                results[number] = stop.value
-                del running[number]
-    return [results[number] for number in range(len(steps))]

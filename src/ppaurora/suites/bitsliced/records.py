@@ -3,20 +3,22 @@
 Wires are lanes. A layer whose stride is 64 or more pairs whole words. In a layer of a smaller
 stride the odd-numbered blocks of lanes meet the blocks after them: the right-hand records are
 shifted into line with the left-hand ones, which fill half of the lanes, and every two words are
-packed into one, so that no lane of a comparison is wasted.
+packed into one, so that no lane of a comparison is wasted. An exchange changes both sides by the same
+difference, so it is applied in place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ppaurora.sharing.planes import LANES, Planes, concat_planes, shift_down, shift_up, word_count
 from ppaurora.sharing.shares import Holder, Words
-from ppaurora.suites.network import comparators, half_for, strides
+from ppaurora.suites.bitsliced import trees
+from ppaurora.suites.network import half_for, strides
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,18 @@ class PlaneRecords:
         return PlaneWires(self, other)
 
 
+class Place(Protocol):
+    """A part of a layer: some left wires and the right wires that they meet."""
+
+    words: int  # of a plane
+
+    def load(self) -> tuple[Words, Words]:
+        """Left xor right of whole records, and the keys on the right."""
+
+    def apply(self, move: Words) -> None:
+        """Change both sides by this."""
+
+
 class PlaneWires:
     """The first list ends and the second begins at a word boundary, at wire `half`."""
 
@@ -57,9 +71,10 @@ class PlaneWires:
         self._start = self._half_words - before
         self._pad = before * LANES - len(first)
         holder = first.bits.holder
-        shape = (*first.bits.data.shape[:2], before + after)
-        self._data = np.zeros(shape, dtype=np.uint64)
-        self._data[..., :before] = shift_up(first.bits.data, self._pad)[..., :before]
+        components, planes = first.bits.data.shape[:2]
+        self._data = np.empty((components, planes, before + after), dtype=np.uint64)
+        for row, source in zip(_rows(self._data), _rows(first.bits.data), strict=True):
+            row[:before] = shift_up(source, self._pad)[:before]
         self._data[..., before:] = second.bits.data
         if self._pad and holder is not Holder.HELPER:
             # Lanes before the first record are wires that hold +infinity; those after the last hold 0.
@@ -70,38 +85,104 @@ class PlaneWires:
         half = self._half_words * LANES
         return strides(half, half - self._sizes[0], half + self._sizes[1])
 
-    def _word_pairs(self, stride: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        words = stride // LANES
-        upper = comparators(self._half_words, words, self._start, self._start + self._data.shape[-1])
-        return upper - self._start, upper - self._start + words
+    def places(self, stride: int) -> Iterator[Place]:
+        """All of a layer's comparators, in parts of a chunk at most."""
+        return self._word_places(stride // LANES) if stride >= LANES else self._lane_places(stride)
 
-    def pairs(self, stride: int) -> tuple[PlaneRecords, PlaneRecords]:
-        if stride >= LANES:
-            upper, lower = self._word_pairs(stride)
-            return self._records(self._data[..., upper]), self._records(self._data[..., lower])
-        left, right = self._data, shift_down(self._data, stride)
-        return self._records(_pack(left, stride)), self._records(_pack(right, stride))
-
-    def put(self, stride: int, high: PlaneRecords, low: PlaneRecords) -> None:
-        words = self._data.shape[-1]
-        if stride >= LANES:
-            upper, lower = self._word_pairs(stride)
-            self._data[..., upper] = high.bits.data
-            self._data[..., lower] = low.bits.data
+    def _word_places(self, stride: int) -> Iterator[Place]:
+        """The first layer pairs everything; the others the odd-numbered blocks with the next ones."""
+        end = self._data.shape[-1] - stride  # of the left wires
+        if stride == self._half_words:
+            yield from self._slices(0, end, stride)
             return
-        mask = left_lanes(stride)
-        upper_lanes = _unpack(high.bits.data, stride, words)
-        lower_lanes = shift_up(_unpack(low.bits.data, stride, words), stride)[..., :words]
-        self._data = (
-            self._data & ~(mask | _shifted_everywhere(mask, stride, words)) | upper_lanes | lower_lanes
-        )
+        first = (self._start // stride | 1) * stride - self._start  # an odd block, perhaps begun before
+        if first < 0:
+            yield from self._slices(0, min(first + stride, end), stride)
+            first += 2 * stride
+        whole = max((end - first + stride) // (2 * stride), 0)
+        last = first + 2 * stride * whole
+        if stride >= trees.CHUNK_WORDS:
+            for block in range(whole):
+                at = first + 2 * stride * block
+                yield from self._slices(at, at + stride, stride)
+        else:
+            together = trees.CHUNK_WORDS // stride
+            for block in range(0, whole, together):
+                at = first + 2 * stride * block
+                blocks = min(together, whole - block)
+                halves = self._data[..., at : at + 2 * stride * blocks]
+                halves = halves.reshape(*halves.shape[:2], blocks, 2, stride)
+                yield _WordPlace(halves[:, :, :, 0], halves[:, :, :, 1])
+        yield from self._slices(last, end, stride)
 
-    def _records(self, data: Words) -> PlaneRecords:
-        return PlaneRecords(Planes(self._holder, data, data.shape[-1] * LANES))
+    def _slices(self, start: int, stop: int, stride: int) -> Iterator[Place]:
+        for at in range(start, stop, trees.CHUNK_WORDS):
+            to = min(at + trees.CHUNK_WORDS, stop)
+            yield _WordPlace(self._data[..., at:to], self._data[..., at + stride : to + stride])
+
+    def _lane_places(self, stride: int) -> Iterator[Place]:
+        words = self._data.shape[-1]
+        for at in range(0, words, 2 * trees.CHUNK_WORDS):
+            yield _LanePlace(self._data, at, min(at + 2 * trees.CHUNK_WORDS, words), stride)
 
     def merged(self) -> PlaneRecords:
-        whole = self._records(self._data)
-        return whole[self._pad : self._pad + sum(self._sizes)]
+        """Takes the wires; they are of no further use."""
+        size = sum(self._sizes)
+        words = word_count(size)
+        for row in _rows(self._data):
+            row[:words] = shift_down(row, self._pad)[:words]
+            excess = size % LANES
+            if excess:
+                row[words - 1] &= np.uint64((1 << excess) - 1)
+        return PlaneRecords(Planes(self._holder, self._data[..., :words], size))
+
+
+def _rows(data: Words) -> Iterator[Words]:
+    """Plane after plane, so that little is copied at a time."""
+    return (plane for component in data for plane in component)
+
+
+class _WordPlace:
+    """Views of whole words; more than one axis where many blocks are taken together."""
+
+    def __init__(self, left: Words, right: Words) -> None:
+        self._left, self._right = left, right
+        self.words = int(np.prod(left.shape[2:]))
+
+    def load(self) -> tuple[Words, Words]:
+        shape = (*self._left.shape[:2], self.words)
+        unlike = (self._left ^ self._right).reshape(shape)
+        keys = self._right[:, :-1].reshape(shape[0], shape[1] - 1, self.words)
+        return unlike, keys
+
+    def apply(self, move: Words) -> None:
+        move = move.reshape(self._left.shape)
+        self._left ^= move
+        self._right ^= move
+
+
+class _LanePlace:
+    """Words whose lanes meet within a word or in the next one."""
+
+    def __init__(self, data: Words, start: int, stop: int, stride: int) -> None:
+        self._data = data
+        self._start, self._stop, self._stride = start, stop, stride
+        self.words = -(-(stop - start) // 2)  # every two are packed into one
+
+    def load(self) -> tuple[Words, Words]:
+        words = self._stop - self._start
+        here = self._data[..., self._start : self._stop + 1]
+        left = _pack(here[..., :words], self._stride)
+        right = _pack(shift_down(here, self._stride)[..., :words], self._stride)
+        left ^= right
+        return left, right[:, :-1]
+
+    def apply(self, move: Words) -> None:
+        upper = _unpack(move, self._stride, self._stop - self._start)
+        self._data[..., self._start : self._stop] ^= upper
+        lower = shift_up(upper, self._stride)
+        here = self._data[..., self._start : self._stop + 1]
+        here ^= lower[..., : here.shape[-1]]
 
 
 def left_lanes(stride: int) -> np.uint64:
@@ -124,8 +205,3 @@ def _unpack(packed: Words, stride: int, words: int) -> Words:
     data[..., 0::2] = packed & mask
     data[..., 1::2] = (packed[..., : words // 2] << np.uint64(stride)) & mask
     return data
-
-
-def _shifted_everywhere(mask: np.uint64, stride: int, words: int) -> Words:
-    """The lanes that follow the left lanes, over word boundaries."""
-    return shift_up(np.full(words, mask, dtype=np.uint64), stride)[:words]

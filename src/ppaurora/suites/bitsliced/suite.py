@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ppaurora.session import Context
 from ppaurora.sharing.planes import (
     LANES,
     Planes,
+    concat_planes,
     keep_lanes,
+    pack_lanes,
+    shift_down,
     slice_numbers,
     unpack_lanes,
     word_count,
 )
-from ppaurora.sharing.shares import Holder, MaskedShare, Public, RingShare, Words
+from ppaurora.sharing.shares import Bytes, Holder, MaskedShare, Public, RingShare, Words
 from ppaurora.sharing.spans import spans
 from ppaurora.sharing.stages import PlanesShare, ResultShare
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import division, trees
-from ppaurora.suites.bitsliced.gates import Gates, Steps
-from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.bitsliced.gates import Gates
+from ppaurora.suites.bitsliced.records import Place, PlaneRecords, PlaneWires
+from ppaurora.suites.bitsliced.trees import Steps, run_window
 from ppaurora.suites.release import fresh_parts
 
 _ONE = np.uint64(1)
 _63 = np.uint64(63)
 _RECIPROCAL_BITS = 62
+
+
+class MaskedBits:
+    """Secret bits one by one, each in a byte: (component, position)."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Bytes) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        return int(self.data.shape[-1])
+
+    def __repr__(self) -> str:
+        return f"<MaskedBits, {len(self)} of them>"
 
 
 class BitslicedSuite(Suite):
@@ -52,39 +70,59 @@ class BitslicedSuite(Suite):
     def constant(self, value: Public, length: int = 1) -> MaskedShare:
         return MaskedShare.zeros(self.holder, (length,)) + value
 
+    def blank(self, rows: int, length: int) -> MaskedShare:
+        shape = (*MaskedShare.components(self.holder), rows, length)
+        return MaskedShare(self.holder, np.zeros(shape, dtype=np.uint64))
+
     def no_records(self) -> PlaneRecords:
         return PlaneRecords(Planes.zeros(self.holder, self.key_bits + 1, 0))
 
     def inputs(self, shares: Sequence[PlanesShare], sizes: Sequence[int]) -> list[PlaneRecords]:
         """Owners' xor-shared planes in masked form: proxy i shows s_i xor r_i to the other."""
-        places = spans(word_count(size) for size in sizes)
-        mask = np.empty((self.key_bits + 1, places[-1].stop), dtype=np.uint64)
-        self._gates.fresh_mask(mask)
+
+        def steps(number: int, size: int) -> Steps[PlaneRecords]:
+            shape = (self.key_bits + 1, word_count(size))
+            data = np.empty((self._gates.components, *shape), dtype=np.uint64)
+            self._gates.fresh_mask(data[-1])
+            finish = self._gates.begin_input(shares[number].planes if shares else None, data)
+            yield
+            data = finish()
+            return PlaneRecords(Planes(self.holder, keep_lanes(data, size), size))
+
+        return run_window(self._gates.meter, (steps(*one) for one in enumerate(sizes)))
+
+    def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
+        """A proxy's additive part of x = m - r is m - r_1 or - r_0."""
         if self._is_helper:
-            data = mask[np.newaxis]
-        else:
-            planes: Words = np.concatenate([share.planes for share in shares], axis=1)
-            data = np.stack([self._gates.swap_masked_bits(planes ^ mask), mask])
-        return [
-            PlaneRecords(Planes(self.holder, keep_lanes(data[..., place], size), size))
-            for place, size in zip(places, sizes, strict=True)
-        ]
+            return ()
+        return fresh_parts(self._context, self._unit * x.values[0] - x.values[1], recipients)
 
     def mask(self, x: RingShare) -> MaskedShare:
         """From additive parts to masked form."""
         return self._remask(x.values)
 
-    def mul(self, x: RingShare, y: RingShare) -> MaskedShare:
-        (product,) = self._gates.begin_product(*_aligned(x, y))()
-        return MaskedShare(self.holder, product)
+    def begin_mul(self, x: RingShare, y: RingShare) -> Callable[[], MaskedShare]:
+        finish = self._gates.begin_product(*_aligned(x, y))
+        return lambda: MaskedShare(self.holder, finish()[0])
 
-    def dot(self, x: RingShare, y: RingShare) -> MaskedShare:
-        (product,) = self._gates.begin_product(*_aligned(x, y), sum_last_axis=True)()
-        return MaskedShare(self.holder, product)
+    def mul(self, x: RingShare, y: RingShare) -> MaskedShare:
+        return self.begin_mul(x, y)()
+
+    def begin_dot(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], MaskedShare]:
+        finish = self._gates.begin_dot((x.values, y.values) for x, y in pairs)
+        return lambda: MaskedShare(self.holder, finish()[0])
 
     def compare(self, x: Planes, y: Planes) -> Planes:
         """not (y > x)."""
-        return ~self._one_plane(partial(trees.greater_steps, self._gates, exact=True), y, x)
+        return ~self._one_plane(self._greater_steps, y, x)
+
+    def _greater_steps(self, a: Words, b: Words) -> Steps[Words]:
+        """A last bit, 0 for a and 1 for b, keeps them from being equal."""
+        return (yield from trees.greater_steps(self._gates, *self._never_equal(a, b)))
+
+    def _never_equal(self, a: Words, b: Words) -> tuple[Words, Words]:
+        last = Planes.zeros(self.holder, 1, a.shape[-1] * LANES)
+        return np.concatenate([a, last.data], axis=1), np.concatenate([b, (~last).data], axis=1)
 
     def differ(self, x: Planes, y: Planes) -> Planes:
         return ~self._one_plane(partial(trees.equal_steps, self._gates), x, y)
@@ -92,46 +130,121 @@ class BitslicedSuite(Suite):
     def _one_plane(self, steps: Callable[[Words, Words], Steps[Words]], x: Planes, y: Planes) -> Planes:
         if not len(x):
             return Planes.zeros(self.holder, 1, 0)
-        result = np.concatenate(trees.run_in_chunks(steps, x.data, y.data), axis=-1)
+        result = trees.run_in_chunks(self._gates, steps, x.data, y.data)
         return Planes(self.holder, keep_lanes(result, len(x)), len(x))
 
+    def compare_neighbours(self, lists: Sequence[Planes]) -> Planes:
+        def steps(keys: Planes, chunk: slice) -> Steps[Words]:
+            here, following = _neighbours(keys, chunk)
+            return (yield from self._greater_steps(following, here))
+
+        counts = [max(len(keys) - 1, 0) for keys in lists]
+        chunks = [trees.in_chunks(word_count(count)) for count in counts]
+        greater = iter(
+            run_window(
+                self._gates.meter,
+                (steps(keys, chunk) for keys, places in zip(lists, chunks, strict=True) for chunk in places),
+            )
+        )
+        flags = []
+        for count, places in zip(counts, chunks, strict=True):
+            parts = [next(greater) for _ in places]
+            if parts:
+                data = np.concatenate(parts, axis=-1)
+                flags.append(~Planes(self.holder, keep_lanes(data, count), count))
+        return concat_planes(flags) if flags else Planes.zeros(self.holder, 1, 0)
+
+    def ends_of_groups(self, keys: Planes) -> Planes:
+        def steps(chunk: slice) -> Steps[Words]:
+            return (yield from trees.equal_steps(self._gates, *_neighbours(keys, chunk)))
+
+        count = len(keys)
+        if not count:
+            return Planes.zeros(self.holder, 1, 0)
+        parts = run_window(self._gates.meter, map(steps, trees.in_chunks(word_count(count))))
+        data = np.concatenate(parts, axis=-1)
+        # The last one has no neighbour: not equal, whatever came out.
+        last = np.uint64(1 << (count - 1) % LANES)
+        data[:, 0, -1] &= ~last
+        return ~Planes(self.holder, keep_lanes(data, count), count)
+
+    def exchange_layer(self, layer: Sequence[tuple[PlaneWires, int]]) -> None:
+        """One AND per bit of a record, in place."""
+        places = (place for wires, stride in layer for place in wires.places(stride))
+        run_window(self._gates.meter, (self._exchange_steps(batch) for batch in _batches(places)))
+
+    def _exchange_steps(self, places: Sequence[Place]) -> Steps[None]:
+        loaded = [place.load() for place in places]
+        unlike, right = (
+            parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+            for parts in zip(*loaded, strict=True)
+        )
+        del loaded
+        move = yield from trees.exchange_steps(self._gates, unlike, right)
+        for place, lanes in zip(places, spans(place.words for place in places), strict=True):
+            place.apply(move[..., lanes])
+
     def exchange(self, left: PlaneRecords, right: PlaneRecords) -> tuple[PlaneRecords, PlaneRecords]:
-        """One AND per bit of a record, both outputs from one product."""
-        steps = partial(trees.exchange_steps, self._gates, key_bits=self.key_bits)
-        results = trees.run_in_chunks(steps, left.bits.data, right.bits.data)
+        """Out of place, for lists that are no wires."""
+
+        def steps(a: Words, b: Words) -> Steps[Words]:
+            return (yield from trees.exchange_steps(self._gates, a ^ b, b[:, :-1]))
+
+        move = trees.run_in_chunks(self._gates, steps, left.bits.data, right.bits.data)
         count = len(left)
         high, low = (
-            PlaneRecords(Planes(self.holder, keep_lanes(np.concatenate(parts, axis=-1), count), count))
-            for parts in zip(*results, strict=True)
+            PlaneRecords(Planes(self.holder, keep_lanes(side.bits.data ^ move, count), count))
+            for side in (left, right)
         )
         return high, low
 
-    def to_ring(self, flags: Planes) -> MaskedShare:
-        return self._remask(self._ring_part(flags))
+    def to_ring(self, flags: Planes, into: RingShare | None = None) -> RingShare:
+        ring = self.blank(1, len(flags)).row(0) if into is None else into
+        out = ring.values
+
+        def steps(chunk: slice) -> Steps[None]:
+            finish = self._gates.begin_remask(self._ring_part(flags.data[:, 0], chunk))
+            yield
+            (out[:, chunk],) = finish()
+
+        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(flags))))
+        return ring
 
     def count_ones(self, flags: Planes, places: Sequence[slice]) -> MaskedShare:
         """As `to_ring`, but summed up before anything is sent."""
-        part = self._ring_part(flags)
-        return self._remask(np.array([part[place].sum(dtype=np.uint64) for place in places]))
+        ends = np.array([0, *(place.stop for place in places)])
+        sums = np.zeros(len(ends), dtype=np.uint64)
+        running = np.uint64(0)
+        for chunk in trees.in_chunks_of_numbers(len(flags)):
+            upto = running + np.cumsum(self._ring_part(flags.data[:, 0], chunk), dtype=np.uint64)
+            here = (ends > chunk.start) & (ends <= chunk.stop)
+            sums[here] = upto[ends[here] - chunk.start - 1]
+            running = upto[-1]
+        # An empty stretch ends where the one before it does.
+        for number in range(1, len(ends)):
+            if ends[number] == ends[number - 1]:
+                sums[number] = sums[number - 1]
+        return self._remask(np.diff(sums))
 
-    def _ring_part(self, flags: Planes) -> Words:
-        """From masked bits to additive parts in the ring.
+    def _ring_part(self, planes: Words, lanes: slice) -> Words:
+        """From masked bits, of one plane, to additive parts in the ring.
 
         1. the helper deals <r> in the ring
         2. x = m xor r = m + (1 - 2m)<r>
         """
-        bits = unpack_lanes(flags.data[:, 0], len(flags)).astype(np.uint64)
-        mask = self._gates.deal_ring((len(flags),), lambda: bits[0])
+        bits = _lanes_of(planes, lanes).astype(np.uint64)
+        mask = self._gates.deal_ring(bits.shape[1:], lambda: bits[0])
         return mask if self._is_helper else self._unit * bits[0] + (_ONE - bits[0] - bits[0]) * mask
 
     def negative(self, x: RingShare) -> Planes:
-        """The sign bit of x = m - r, one plane over all elements of x.
+        """The sign bit of x = m - r, one plane over all elements of x; for few elements.
 
         With ' for the low 63 bits, MSB(x) = m_63 xor r_63 xor [r' > m'].
         """
         count = x.values[0].size
         r, m = self._mask_and_public_bits(x.values.reshape(-1, count), LANES)
-        borrow = self._borrow(r[:, 1:], m[:, 1:])
+        steps = partial(trees.greater_steps, self._gates, children=trees.CHILDREN_OF_FEW)
+        borrow = trees.run_in_chunks(self._gates, steps, *self._never_equal(r[:, 1:], m[:, 1:]))
         return Planes(self.holder, keep_lanes(borrow ^ r[:, :1] ^ m[:, :1], count), count)
 
     def _mask_and_public_bits(self, x: Words, width: int) -> tuple[Words, Words]:
@@ -146,41 +259,46 @@ class BitslicedSuite(Suite):
             return dealt[np.newaxis], nothing[np.newaxis]
         return np.stack([nothing, dealt]), np.stack([slice_numbers(x[0], width), nothing])
 
-    def _borrow(self, r: Words, m: Words) -> Words:
-        """[r > m], as one plane. A last bit, 0 for r and 1 for m, keeps them from being equal."""
-        last = Planes.zeros(self.holder, 1, r.shape[-1] * LANES)
-        r, m = np.concatenate([r, last.data], axis=1), np.concatenate([m, (~last).data], axis=1)
-        steps = partial(trees.greater_steps, self._gates, exact=False)
-        return np.concatenate(trees.run_in_chunks(steps, r, m), axis=-1)
-
-    def is_positive(self, x: RingShare) -> MaskedShare:
+    def is_positive(self, x: RingShare) -> RingShare:
         return self.to_ring(self.negative(0 - x))
 
     def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> MaskedShare:
         return division.fixed_point(self, numerator, denominator, bits, bound)
 
-    def rounded_quotient(
-        self, numerator: RingShare, denominator: RingShare, bound: int, leading_zeros: int
+    def rounded_quotients(
+        self,
+        numerator: RingShare,
+        denominator: RingShare,
+        shifts: Sequence[int],
+        bound: int,
+        leading_zeros: int,
     ) -> MaskedShare:
-        return division.nearest_float(self, numerator, denominator, bound, leading_zeros)
+        return division.nearest_floats(self, numerator, denominator, shifts, bound, leading_zeros)
+
+    def sum_of_bit_products(self, bits: Bytes, x: RingShare) -> MaskedShare:
+        """The sum over the first axis of bits·x; bits are (component, bit, element)."""
+        values = x.values[:, np.newaxis]
+        (total,) = self._gates.begin_bit_product(bits.astype(np.uint64), values, sum_first_axis=True)()
+        return MaskedShare(self.holder, total)
 
     def prefix_and(self, bits: Planes) -> Planes:
         """Plane k becomes the AND of planes 0..k, in log2 rounds."""
         data = bits.data
         reach = 1
         while reach < data.shape[1]:
-            (further,) = self._gates.begin_and([(data[:, reach:], data[:, :-reach])])()
+            further = self._gates.begin_and(data[:, reach:], data[:, :-reach])()
             data = np.concatenate([data[:, :reach], further], axis=1)
             reach *= 2
         return Planes(self.holder, keep_lanes(data, len(bits)), len(bits))
 
     def select(self, which: Words, planes: Words) -> Words:
         """The xor over the first plane axis of which·planes."""
-        (products,) = self._gates.begin_and([(which, planes)])()
-        selected: Words = np.bitwise_xor.reduce(products, axis=1)
+        selected: Words = np.bitwise_xor.reduce(self._gates.begin_and(which, planes)(), axis=1)
         return selected
 
-    def div_public(self, x: RingShare, divisors: NDArray[np.uint64], bits: int) -> MaskedShare:
+    def div_public(
+        self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
+    ) -> RingShare:
         """x times floor(2^62 / divisor), a local product y <= 2^62, without its last k = 62 - bits bits.
 
         They are rounded off: 2^(k-1) is added first. For y = m - r < 2^63, y >> k is
@@ -188,30 +306,111 @@ class BitslicedSuite(Suite):
         The third term undoes the wrap of the mask, the last is the borrow out of what is dropped.
         The helper deals <r >> k> and <r_63>.
         """
+        quotient = self.blank(1, len(x)).row(0) if into is None else into
+        out = quotient.values
+
+        def steps(chunk: slice) -> Steps[None]:
+            part = yield from self._div_public_steps(x[chunk], divisors[chunk], bits)
+            finish = self._gates.begin_remask(part)
+            yield
+            (out[:, chunk],) = finish()
+
+        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(x))))
+        return quotient
+
+    def _div_public_steps(self, x: RingShare, divisors: range, bits: int) -> Steps[Words]:
+        """Additive parts."""
         k = _RECIPROCAL_BITS - bits
-        y = (x * (np.uint64(1 << _RECIPROCAL_BITS) // divisors) + (1 << (k - 1))).values
-        borrow = self.to_ring(
-            Planes(self.holder, keep_lanes(self._borrow(*self._mask_and_public_bits(y, k)), len(x)), len(x))
+        reciprocals = np.uint64(1 << _RECIPROCAL_BITS) // np.arange(
+            divisors.start, divisors.stop, divisors.step, dtype=np.uint64
         )
+        y = (x * reciprocals + (1 << (k - 1))).values
+        r, m = self._never_equal(*self._mask_and_public_bits(y, k))
+        borrow = yield from trees.greater_steps(self._gates, r, m)
+        borrow_part = self._ring_part(borrow[:, 0], slice(0, len(x)))
         drop = np.uint64(k)
         dealt = self._gates.deal_ring((2, len(x)), lambda: np.stack([y[0] >> drop, y[0] >> _63]))
+        part: Words = dealt[0]
         if self._is_helper:
-            part = dealt[0]
-        else:
-            m = y[0]
-            part = self._unit * (m >> drop) - dealt[0]
-            part += (dealt[1] * (_ONE - (m >> _63))) << np.uint64(64 - k)
-        return self._remask(part) - borrow
+            return part
+        part = self._unit * (y[0] >> drop) - dealt[0]
+        part += (dealt[1] * (_ONE - (y[0] >> _63))) << np.uint64(64 - k)
+        part -= borrow_part
+        return part
 
     def _remask(self, part: Words) -> MaskedShare:
         (masked,) = self._gates.begin_remask(part)()
         return MaskedShare(self.holder, masked)
 
-    def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
-        """A proxy's additive part of x = m - r is m - r_1 or - r_0."""
-        if self._is_helper:
-            return ()
-        return fresh_parts(self._context, self._unit * x.values[0] - x.values[1], recipients)
+    def flags_from_start(self, flags: Planes) -> MaskedBits:
+        data = np.empty((self._gates.components, len(flags) + 1), dtype=np.uint8)
+        data[:, 0] = self.holder.masked_units
+        data[:, 1:] = unpack_lanes(flags.data[:, 0], len(flags))
+        return MaskedBits(data)
+
+    def carry(
+        self, flags: MaskedBits, values: RingShare, source: slice, target: slice, *, join: bool
+    ) -> None:
+        """With f the flag at a target, its value changes by (1 - f)·(source - target)."""
+        sources, targets = range(len(flags))[source], range(len(flags))[target]
+
+        def steps(chunk: slice) -> Steps[None]:
+            from_, to = _as_slice(sources[chunk]), _as_slice(targets[chunk])
+            unflagged = self._inverted(flags.data[:, to])
+            gaps = values.values[..., from_] - values.values[..., to]
+            finish = self._gates.begin_bit_product(unflagged.astype(np.uint64), gaps)
+            if join:
+                before = self._inverted(flags.data[:, from_])
+                both = self._gates.begin_and(_packed(unflagged), _packed(before))
+            yield
+            values.values[..., to] += finish()[0]
+            if join:
+                flags.data[:, to] = self._inverted(unpack_lanes(both()[:, 0], unflagged.shape[-1]))
+
+        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(targets))))
+
+    def _inverted(self, bits: Bytes) -> Bytes:
+        units = np.array(self.holder.masked_units, dtype=np.uint8)
+        return bits ^ units[:, np.newaxis]
+
+
+def _neighbours(keys: Planes, chunk: slice) -> tuple[Words, Words]:
+    """Some words of the keys, and the keys that follow each of them."""
+    here = keys.data[..., chunk.start : chunk.stop + 1]
+    words = min(chunk.stop, keys.data.shape[-1]) - chunk.start
+    return here[..., :words], shift_down(here, 1)[..., :words]
+
+
+def _lanes_of(planes: Words, lanes: slice) -> Bytes:
+    """Some lanes of one plane, one to a byte; they begin at a word."""
+    words = planes[:, lanes.start // LANES : word_count(lanes.stop)]
+    return unpack_lanes(words, lanes.stop - lanes.start)
+
+
+def _packed(bits: Bytes) -> Words:
+    """(component, lane), one to a byte, as a plane."""
+    count = bits.shape[-1]
+    padded = np.zeros((len(bits), 1, word_count(count) * LANES), dtype=np.uint8)
+    padded[:, 0, :count] = bits
+    return pack_lanes(padded)
+
+
+def _as_slice(positions: range) -> slice:
+    return slice(positions.start, positions.stop, positions.step)
+
+
+def _batches(places: Iterable[Place]) -> Iterator[list[Place]]:
+    """Small places together, up to a chunk."""
+    batch: list[Place] = []
+    words = 0
+    for place in places:
+        if batch and words + place.words > trees.CHUNK_WORDS:
+            yield batch
+            batch, words = [], 0
+        batch.append(place)
+        words += place.words
+    if batch:
+        yield batch
 
 
 def _aligned(x: RingShare, y: RingShare) -> tuple[Words, Words]:

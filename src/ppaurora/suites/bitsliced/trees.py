@@ -2,78 +2,144 @@
 
 Reading keys from the most significant bit, all that matters of a stretch of bits is whether both
 numbers agree there (e), and if not, which bit the first number has where they first differ (v).
-A single bit has e = not(a xor b) and v = a, at no cost, and two neighbouring stretches combine to
+A single bit has e = not(a xor b) and v = a, at no cost, and three neighbouring stretches combine to
 
-    e = e_high·e_low          v = v_high xor e_high·(v_high xor v_low)
+    e = e1·e2·e3          v = v1 xor e1·(v1 xor v2) xor e1·e2·(v2 xor v3)
 
-So a comparison of K-bit keys, K a power of two, takes 2(K - 1) - log2 K ANDs in log2 K rounds: no gate
-on single bits, and e of the least significant stretch is never needed. If the keys are equal, v is
-the last bit of a.
+in one round; more than three, and two, in the same way. No gate on single bits is needed, nor the e of
+the least significant stretch. If the keys are equal, v is the last bit of a.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
+from ppaurora.channel.meter import Meter
 from ppaurora.sharing.shares import Words
-from ppaurora.suites.bitsliced.gates import Gates, Steps, T, run_together
+from ppaurora.suites.bitsliced.gates import Gates
+from ppaurora.suites.bitsliced.sums import Monomial, SumsOfProducts
 
-CHUNK_WORDS = 2048
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+
+CHUNK_WORDS = 2048  # of a plane: about what a core's cache holds of a record's planes
+CHUNK_NUMBERS = 1 << 14  # ring values that are worked on at a time
+WINDOW = 4  # chunks under way at a time
+CHILDREN = 3  # of a node: more children mean fewer rounds, and more bits from the helper
+CHILDREN_OF_FEW = 4  # where there is so little to compare that only rounds count
 
 
-def greater_steps(gates: Gates, a: Words, b: Words, *, exact: bool) -> Steps[Words]:
-    """One plane: 1 where a > b, for (component, bit, word) arrays. If not `exact`, anything where a = b."""
-    equal = invert(gates, a ^ b)
-    value = a
-    while value.shape[1] > 1:
-        bits = value.shape[1]
-        pairs = bits // 2
-        e_high, e_low = equal[:, 0 : 2 * pairs : 2], equal[:, 1 : 2 * pairs : 2]
-        v_high, v_low = value[:, 0 : 2 * pairs : 2], value[:, 1 : 2 * pairs : 2]
-        # The e of the last stretch only tells equality of the whole.
-        wanted = pairs if exact or bits % 2 else pairs - 1
-        operands = [(e_high, v_high ^ v_low)]
-        if wanted:
-            operands.append((e_high[:, :wanted], e_low[:, :wanted]))
-        finish = gates.begin_and(operands)
+@dataclass(frozen=True)
+class Level:
+    """How so many stretches are grouped: full nodes, and before them the few that are left, if any."""
+
+    stretches: int
+    children: int
+
+    @property
+    def nodes(self) -> int:
+        return self.stretches // self.children
+
+    @property
+    def rest(self) -> int:
+        """One goes on as it is; two or more make a node of their own."""
+        return self.stretches % self.children
+
+    @property
+    def next_stretches(self) -> int:
+        return self.nodes + bool(self.rest)
+
+
+def _choice(children: int) -> tuple[Monomial, ...]:
+    """v xor v1, of inputs e1, e2, ..., then d1, d2, ...: the sum of e1···ek·dk."""
+    return tuple((*range(k), children + k - 1) for k in range(1, children))
+
+
+def _node(equal: Words, value: Words, children: int, nodes: int, equalities: int) -> SumsOfProducts:
+    """Nodes side by side; e is wanted of the first `equalities`."""
+    e = [equal[:, child::children][:, :nodes] for child in range(children)]
+    v = [value[:, child::children][:, :nodes] for child in range(children)]
+    d = [v[child] ^ v[child + 1] for child in range(children - 1)]
+    choice = _choice(children), nodes
+    equality = (tuple(range(children)),), equalities
+    return SumsOfProducts([*e, *d], (choice, equality) if equalities else (choice,))
+
+
+def greater_steps(gates: Gates, a: Words, b: Words, children: int = CHILDREN) -> Steps[Words]:
+    """One plane: 1 where a > b, for (component, bit, word) arrays; where a = b, the last bit of a."""
+    return (yield from first_difference_steps(gates, invert(gates, a ^ b), a, children))
+
+
+def first_difference_steps(gates: Gates, equal: Words, value: Words, children: int) -> Steps[Words]:
+    """v of all stretches together, from their e and v."""
+    while (stretches := value.shape[1]) > 1:
+        level = Level(stretches, children)
+        # The last e would tell equality of the whole.
+        groups = [
+            _node(equal[:, level.rest :], value[:, level.rest :], children, level.nodes, level.nodes - 1)
+        ]
+        tops = slice(0, level.rest)
+        if not level.nodes:
+            groups = [_node(equal, value, stretches, 1, 0)]
+        elif level.rest > 1:
+            groups.append(_node(equal[:, tops], value[:, tops], level.rest, 1, 1))
+        finish = gates.begin_sums(groups)
         yield
-        chosen, *both_equal = finish()
-        chosen ^= v_high
-        rest = slice(2 * pairs, bits)
-        value = np.concatenate([chosen, value[:, rest]], axis=1)
-        next_equal = both_equal[0] if both_equal else equal[:, :0]
-        if bits % 2:
-            next_equal = np.concatenate([next_equal, equal[:, rest]], axis=1)
-        equal = next_equal
-    if not exact:
-        return value
-    finish = gates.begin_and([(invert(gates, equal), value)])
-    yield
-    return finish()[0]
+        outputs = finish()
+        firsts = value[:, level.rest :: children][:, : level.nodes] if level.nodes else value[:, :1]
+        outputs[0][0] ^= firsts
+        next_value, next_equal = [outputs[0][0]], outputs[0][1:]
+        if level.nodes and level.rest == 1:
+            next_value, next_equal = [value[:, tops], *next_value], [equal[:, tops], *next_equal]
+        elif level.nodes and level.rest:
+            outputs[1][0] ^= value[:, :1]
+            next_value, next_equal = [outputs[1][0], *next_value], [outputs[1][1], *next_equal]
+        value = np.concatenate(next_value, axis=1) if len(next_value) > 1 else next_value[0]
+        equal = np.concatenate(next_equal, axis=1) if next_equal else equal[:, :0]
+    return value
 
 
 def equal_steps(gates: Gates, a: Words, b: Words) -> Steps[Words]:
-    """One plane: 1 where a = b. A tree of K - 1 ANDs."""
+    """One plane: 1 where a = b."""
     equal = invert(gates, a ^ b)
-    while equal.shape[1] > 1:
-        pairs = equal.shape[1] // 2
-        finish = gates.begin_and([(equal[:, 0 : 2 * pairs : 2], equal[:, 1 : 2 * pairs : 2])])
+    while (stretches := equal.shape[1]) > 1:
+        level = Level(stretches, CHILDREN)
+        parts = [(equal[:, level.rest :], CHILDREN, level.nodes)] if level.nodes else []
+        if level.rest > 1:
+            parts.insert(0, (equal[:, : level.rest], level.rest, 1))
+        finish = gates.begin_sums(
+            [
+                SumsOfProducts(
+                    [part[:, child::children][:, :nodes] for child in range(children)],
+                    (((tuple(range(children)),), nodes),),
+                )
+                for part, children, nodes in parts
+            ]
+        )
         yield
-        (both,) = finish()
-        equal = np.concatenate([both, equal[:, 2 * pairs :]], axis=1) if equal.shape[1] % 2 else both
+        outputs = [output for (output,) in finish()]
+        if level.rest == 1:
+            outputs.insert(0, equal[:, :1])
+        equal = np.concatenate(outputs, axis=1) if len(outputs) > 1 else outputs[0]
     return equal
 
 
-def exchange_steps(gates: Gates, left: Words, right: Words, key_bits: int) -> Steps[tuple[Words, Words]]:
-    """Records with the larger key to the left: one AND per bit moves both."""
-    unlike = left ^ right
-    right_larger = yield from greater_steps(gates, right[:, :key_bits], left[:, :key_bits], exact=False)
-    finish = gates.begin_and([(right_larger, unlike)])
+def exchange_steps(gates: Gates, unlike: Words, right: Words) -> Steps[Words]:
+    """By what left and right records must change so that the larger key is left: one AND per bit moves both.
+
+    `unlike` is left xor right, of whole records; `right` has keys only.
+    """
+    key_bits = right.shape[1]
+    equal = invert(gates, unlike[:, :key_bits].copy())
+    right_larger = yield from first_difference_steps(gates, equal, right, CHILDREN)
+    finish = gates.begin_and(right_larger, unlike)
     yield
-    (move,) = finish()
-    return left ^ move, right ^ move
+    return finish()
 
 
 def invert(gates: Gates, planes: Words) -> Words:
@@ -85,9 +151,43 @@ def invert(gates: Gates, planes: Words) -> Words:
 
 def in_chunks(words: int) -> list[slice]:
     """Stretches of words, so that one can compute while another waits for the peer."""
-    return [slice(start, start + CHUNK_WORDS) for start in range(0, words, CHUNK_WORDS)]
+    return [slice(start, min(start + CHUNK_WORDS, words)) for start in range(0, words, CHUNK_WORDS)]
 
 
-def run_in_chunks(steps: Callable[[Words, Words], Steps[T]], a: Words, b: Words) -> list[T]:
-    """The steps on every chunk of both operands, side by side; the results in order."""
-    return run_together([steps(a[..., chunk], b[..., chunk]) for chunk in in_chunks(a.shape[-1])])
+def in_chunks_of_numbers(count: int) -> list[slice]:
+    """The same for ring values, or for bits that become ring values; a chunk begins at a word."""
+    return [slice(start, min(start + CHUNK_NUMBERS, count)) for start in range(0, count, CHUNK_NUMBERS)]
+
+
+def run_window(meter: Meter, steps: Iterable[Steps[T]]) -> list[T]:
+    """Run computations that pause between begin and finish side by side; the results in order.
+
+    A few are under way at a time: while one waits for its peer's message, the next computes and sends.
+    They do not depend on each other, so the depth of messages is counted for each by itself.
+    """
+    start = deepest = meter.depth
+    waiting = enumerate(steps)
+    running: deque[tuple[int, Steps[T], int]] = deque()
+    results: dict[int, T] = {}
+    while True:
+        while len(running) < WINDOW and (new := next(waiting, None)) is not None:
+            running.append((*new, start))
+        if not running:
+            break
+        number, generator, meter.depth = running.popleft()
+        try:
+            next(generator)
+        except StopIteration as stop:
+            results[number] = stop.value
+            deepest = max(deepest, meter.depth)
+        else:
+            running.append((number, generator, meter.depth))
+    meter.depth = deepest
+    return [results[number] for number in range(len(results))]
+
+
+def run_in_chunks(gates: Gates, steps: Callable[[Words, Words], Steps[Words]], a: Words, b: Words) -> Words:
+    """The steps on every chunk of both operands; the results side by side."""
+    chunks = in_chunks(a.shape[-1])
+    results = run_window(gates.meter, (steps(a[..., chunk], b[..., chunk]) for chunk in chunks))
+    return results[0] if len(results) == 1 else np.concatenate(results, axis=-1)

@@ -100,7 +100,7 @@ class CeciliaSuite(ArraySuite):
         e, f = sums()
         return self._fresh(e * f * self._unit + e * b + f * a + c)
 
-    def to_ring(self, flags: RingShare | BitShare) -> RingShare:
+    def lift(self, flags: RingShare | BitShare) -> RingShare:
         """From parts modulo 2 to parts modulo 2^64; flags are there already.
 
         1. a mask of bits a; the helper deals <a> in the ring
