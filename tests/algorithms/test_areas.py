@@ -95,9 +95,10 @@ def test_one_class_only_gives_the_same_words_whichever_class_it_is() -> None:
 
 def test_sizes_beyond_the_ring_are_refused() -> None:
     terms = Terms(metrics=("auroc",), limits=Limits(samples_per_owner=MOST_SAMPLES))
-    for sizes in ((10**7,), (2**25 - 1,), (2**24, 2**24 - 1)):
+    for sizes in ((10**8,), (2**30,), (2**29, 2**29), (2**29, 2**29 - 1)):
         assert terms.problem_with(sizes) == ""
-    for sizes in ((2**25,), (2**24, 2**24), (1, 2**25 - 1)):
+    for sizes in ((2**30 + 1,), (2**29, 2**29 + 1), (1, 2**30)):
         assert "too many" in terms.problem_with(sizes)
+    assert Job(terms=terms, sizes=(2**29, 2**29))
     with pytest.raises(InputError, match="too many"):
-        Job(terms=terms, sizes=(2**24, 2**24))
+        Job(terms=terms, sizes=(2**29, 2**29 + 1))

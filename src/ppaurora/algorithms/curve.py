@@ -16,7 +16,7 @@ from ppaurora.algorithms.scan import last_flagged
 from ppaurora.sharing.shares import RingShare
 from ppaurora.suites.base import Flags, Labels, Suite
 
-MOST_SAMPLES = 1 << 30  # 2·P·N and 2·P·2^precision_bits stay below 2^63
+MOST_SAMPLES = 1 << 30  # 2·P·N and 2·P·2^precision_bits stay below 2^62, as the division needs it
 _MOST_PRECISION_BITS = 33
 _BLOCK = 1 << 16
 
@@ -24,8 +24,8 @@ Finish = Callable[[], RingShare]
 
 
 def precision_bits(samples: int) -> int:
-    """Fractional bits of a precision: at most 33, and so many that 2·n·2^bits stays below 2^63."""
-    return min(_MOST_PRECISION_BITS, 62 - samples.bit_length())
+    """Fractional bits of a precision: at most 33, and so many that 2·n·2^bits is at most 2^62."""
+    return min(_MOST_PRECISION_BITS, 61 - max(samples - 1, 0).bit_length())
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppaurora.channel.meter import Cost
+from ppaurora.sharing import Holder, MaskedShare, stack
+from ppaurora.sharing.planes import unpack_lanes
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite
-from ppaurora.suites.bitsliced.division import bits_per_step
 from ppaurora.suites.bitsliced.records import PlaneRecords
-from ppaurora.testing.world import WorldRun
+from ppaurora.suites.role import Role
+from ppaurora.testing import World
 from tests.support.bitsliced import cost_of, masked, unsorted_planes, word_array, words
+from tests.support.cases import xor_shared
 
 
 @settings(max_examples=20, deadline=None)
@@ -81,71 +83,124 @@ def test_exchange_moves_labels_with_keys_at_every_width(key_bits: int) -> None:
         assert planes[-1].tolist() == [key & 1 for key in keys]
 
 
+@pytest.mark.usefixtures("chunks")
 def test_count_ones() -> None:
     flags = [1] * 200 + [1] * 63 + [0, 0, 1] + [1] * 64 + [0] + [1] * 300
-    lengths = [200, 64, 1, 1, 0, 365]
+    lengths = [0, 200, 64, 1, 1, 0, 365, 0]
 
     def algorithm(suite: BitslicedSuite, lists: Sequence[PlaneRecords]) -> Any:
         return suite.count_ones(lists[0].keys, spans(lengths))
 
-    assert unsorted_planes(algorithm, flags, key_bits=1).value.tolist() == [200, 63, 0, 1, 0, 364]
+    counted = unsorted_planes(algorithm, flags, key_bits=1).value.tolist()
+    assert counted == [0, 200, 63, 0, 1, 0, 364, 0]
+    assert unsorted_planes(
+        lambda suite, lists: suite.count_ones(lists[0].keys, spans([0, 0])), [], key_bits=1
+    ).value.tolist() == [0, 0]
 
 
-quotients = st.integers(1, 2**40).flatmap(lambda d: st.tuples(st.integers(0, d), st.just(d)))
+@pytest.mark.usefixtures("chunks")
+def test_compare_neighbours_list_by_list() -> None:
+    random = np.random.default_rng(5)
+    sizes = [130, 0, 1, 2, 64, 65, 300]
+    lists = [random.integers(0, 4, size).tolist() for size in sizes]
+    run = unsorted_planes(
+        lambda s, records: s.compare_neighbours([one.keys for one in records]), *lists, key_bits=5
+    )
+    expected = [int(a >= b) for keys in lists for a, b in pairwise(keys)]
+    assert run.value[0].tolist() == expected
+    nothing = unsorted_planes(
+        lambda s, records: s.compare_neighbours([one.keys for one in records]), [], [3], key_bits=5
+    )
+    assert nothing.value.shape == (1, 0)
 
 
-@settings(max_examples=8, deadline=None)
-@given(
-    pairs=st.lists(quotients, min_size=1, max_size=6),
-    bits=st.sampled_from([1, 13, 50]),
-    spare=st.integers(0, 19),
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("size", [0, 1, 2, 63, 64, 65, 128, 129, 450])
+def test_ends_of_groups(size: int) -> None:
+    """The last one is an end, whatever its key is: also if it equals the zeros behind it."""
+    random = np.random.default_rng(size)
+    for keys in (sorted(random.integers(0, 9, size).tolist(), reverse=True), [0] * size):
+        run = unsorted_planes(lambda s, records: s.ends_of_groups(records[0].keys), keys, key_bits=5)
+        expected = [int(j + 1 == size or keys[j] != keys[j + 1]) for j in range(size)]
+        assert run.value[0].tolist() == expected
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("join", [True, False])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (slice(0, 1), slice(1, 2)),
+        (slice(0, 350), slice(350, 700)),
+        (slice(1, 699, 4), slice(3, None, 4)),
+        (slice(0, 700, 2), slice(1, None, 2)),
+    ],
 )
-def test_div(pairs: list[tuple[int, int]], bits: int, spare: int) -> None:
-    n, d = (word_array(list(column)) for column in zip(*pairs, strict=True))
-    bound = 2**40 << spare
-    result = masked(lambda s, a, b: s.div(a, b, bits, bound), n, d)
-    assert result.value.tolist() == [(a << bits) // b for a, b in pairs]
+def test_values_are_carried_to_where_there_is_no_flag(source: slice, target: slice, join: bool) -> None:
+    random = np.random.default_rng(source.stop)
+    flags = random.integers(0, 2, 700).tolist()
+    values = random.integers(0, 1 << 64, (2, 701), dtype=np.uint64)
+
+    def algorithm(suite: BitslicedSuite) -> list[Any]:
+        (records,) = suite.inputs(
+            [] if suite.holder is Holder.HELPER else [shared[suite.holder is Holder.PROXY_1]], [700]
+        )
+        positions = suite.flags_from_start(records.labels)
+        rows = suite.constant(values[0], 701), suite.constant(values[1], 701)
+        carried = stack(rows)
+        suite.carry(positions, carried, source, target, join=join)
+        return [carried, MaskedShare(suite.holder, positions.data.astype(np.uint64))]
+
+    shared = xor_shared(word_array(flags), np.array(flags, dtype=bool), 1)
+    run = World(lambda context: BitslicedSuite(context, 1)).run(algorithm)
+    carried = run.value[0]
+    (m, first), (_, second) = (run.results[role][1].values for role in (Role.PROXY_0, Role.PROXY_1))
+    expected_flags = np.array([1, *flags])
+    expected = values.copy()
+    without = expected_flags[target] == 0
+    expected[:, target] = np.where(without, values[:, source], values[:, target])
+    if join:
+        expected_flags[target] |= expected_flags[source]
+    assert (carried == expected).all()
+    assert ((m ^ first ^ second) == expected_flags).all()
 
 
-def test_div_edges() -> None:
-    bound = 2**59
-    n, d = word_array([0, 0, bound, 1, bound - 1]), word_array([0, 5, bound, bound, bound])
-    expected = [2**31 - 1, 0, 2**30, (1 << 30) // bound, ((bound - 1) << 30) // bound]
-    assert masked(lambda s, a, b: s.div(a, b, 30, bound), n, d).value.tolist() == expected
+@pytest.mark.usefixtures("chunks")
+def test_flags_are_written_to_a_part_of_a_row() -> None:
+    flags = np.random.default_rng(1).integers(0, 2, 400).tolist()
+
+    def algorithm(suite: BitslicedSuite, lists: Sequence[PlaneRecords]) -> Any:
+        rows = suite.blank(2, 403)
+        written = suite.to_ring(lists[0].keys, into=rows.row(1)[2:402])
+        assert np.shares_memory(written.values, rows.values)
+        return rows
+
+    value = unsorted_planes(algorithm, flags, key_bits=1).value
+    assert value.tolist() == [[0] * 403, [0, 0, *flags, 0]]
 
 
-def test_a_step_never_overflows() -> None:
-    for exponent in range(1, 61):
-        bound = 2**exponent
-        assert (2 * bound) << bits_per_step(bound) <= 2**63
+@pytest.mark.parametrize("lengths", [[1], [5, 0, 7], [0], []])
+def test_a_dot_product_over_pairs(lengths: list[int]) -> None:
+    x = np.random.default_rng(3).integers(0, 1 << 64, 40, dtype=np.uint64)
+    y = x[::-1].copy()
+
+    def pairs(a: Any, b: Any) -> list[tuple[Any, Any]]:
+        return [(a[place], b[place]) for place in spans(lengths)]
+
+    run = masked(lambda s, a, b: s.begin_dot(pairs(a, b))(), x, y)
+    total = sum(int(a) * int(b) for a, b in zip(x[: sum(lengths)], y[: sum(lengths)], strict=True))
+    assert run.value.tolist() == [total % 2**64]
 
 
-def rounded(run: WorldRun) -> list[float]:
-    return [math.ldexp(int(m), -int(e)) for m, e in zip(*run.value, strict=True)]
+def test_sums_of_bits_times_numbers() -> None:
+    """Bits as `negative` gives them, one to a byte."""
+    random = np.random.default_rng(4)
+    signs = random.integers(0, 1 << 64, 5 * 7, dtype=np.uint64)
+    x = random.integers(0, 1 << 64, 7, dtype=np.uint64)
 
+    def algorithm(suite: BitslicedSuite, a: Any, b: Any) -> Any:
+        planes = suite.negative(a)
+        return suite.sum_of_bit_products(unpack_lanes(planes.data[:, 0], 35).reshape(-1, 5, 7), b)
 
-@settings(max_examples=6, deadline=None)
-@given(pairs=st.lists(quotients, min_size=1, max_size=40))
-def test_the_quotient_is_rounded_like_a_float64(pairs: list[tuple[int, int]]) -> None:
-    pairs += [(0, 7), (7, 7), (1, 2**40), (2**40 - 1, 2**40), (1, 3), (2**39, 2**40)]
-    n, d = (word_array(list(column)) for column in zip(*pairs, strict=True))
-    run = masked(lambda s, a, b: s.rounded_quotient(a, b, 2**40, 41), n, d)
-    assert rounded(run) == [float(Fraction(a, b)) for a, b in pairs]
-
-
-def test_no_more_than_a_float64_is_released() -> None:
-    """The mantissa has 53 bits, so the denominator of a large study cannot be read off the result."""
-    n, d = word_array([123_456_789_012, 1]), word_array([1_000_000_007_003, 2**40])
-    mantissa, exponent = masked(lambda s, a, b: s.rounded_quotient(a, b, 2**40, 41), n, d).value
-    assert [int(m).bit_length() for m in mantissa] == [53, 53]
-    assert exponent.tolist() == [56, 92]
-
-
-def test_division_by_public_numbers_is_rounded_and_never_above_one() -> None:
-    divisors = np.arange(1, 400, dtype=np.uint64)
-    random = np.random.default_rng(3)
-    for x in (divisors, divisors * 0, (divisors * random.random(len(divisors))).astype(np.uint64)):
-        run = masked(lambda s, a: s.div_public(a, divisors, 33), x)
-        exact = [Fraction(int(a) << 33, int(d)) for a, d in zip(x, divisors, strict=True)]
-        assert all(abs(int(v) - e) <= Fraction(501, 1000) for v, e in zip(run.value, exact, strict=True))
-        assert int(run.value.max()) <= 2**33
+    bits = (signs >> np.uint64(63)).reshape(5, 7)
+    assert (masked(algorithm, signs, x).value == (bits * x).sum(axis=0)).all()
