@@ -15,9 +15,9 @@ from typing import Any
 import click
 
 from benchmarks.options import numbers, out_option
-from benchmarks.progress import progress_bar
 from benchmarks.saving import Results
 from benchmarks.tables import Table, show
+from ppaurora.cli.progress import progress_bar
 from ppaurora.errors import InputError, PpauroraError
 
 SEED = 2023
