@@ -13,6 +13,7 @@ Everything that is raised on purpose is a `PpauroraError`.
 '`average_precision_score(y_true, y_score)`'
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.errors import (
@@ -26,14 +27,13 @@ from ppaurora.errors import (
     UndefinedResultError,
     UnsortedListError,
 )
-from ppaurora.evaluation import evaluate
-from ppaurora.metrics import METRICS
-from ppaurora.report import Report, RunCost
 from ppaurora.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ppaurora.evaluation import evaluate
+    from ppaurora.metrics import METRICS
     from ppaurora.owner.study import Study, StudyReport
-
+    from ppaurora.report import Report, RunCost
 
 __all__ = [
     "METRICS",
@@ -58,10 +58,18 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    """An owner's study is loaded when it is asked for: a server process starts without it."""
-    if name in ("Study", "StudyReport"):
-        from ppaurora.owner import study
+_HOMES = {
+    "METRICS": "ppaurora.metrics",
+    "Report": "ppaurora.report",
+    "RunCost": "ppaurora.report",
+    "Study": "ppaurora.owner.study",
+    "StudyReport": "ppaurora.owner.study",
+    "evaluate": "ppaurora.evaluation",
+}
 
-        return getattr(study, name)
+
+def __getattr__(name: str) -> Any:
+    """Loaded when it is asked for: a server process and a command start with what they need."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'ppaurora' has no attribute '{name}'")

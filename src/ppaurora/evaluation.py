@@ -14,6 +14,7 @@ from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.metrics import DEFAULT_METRICS
+from ppaurora.party.starting import Spares
 from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 from ppaurora.report import Report, RunCost
 from ppaurora.session import Progress, no_progress
@@ -106,8 +107,9 @@ def evaluate_samples(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
+    spares: Spares | None = None,
 ) -> Report:
-    """`evaluate` for samples that are checked already."""
+    """`evaluate` for samples that are checked already. Spare processes that fit are used."""
     if transport not in TRANSPORTS:
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
     names = _metric_names(metrics)
@@ -117,8 +119,10 @@ def evaluate_samples(
     job = Job(terms=terms, sizes=tuple(len(samples) for samples in owners))
     shares = [chosen.split(chosen.prepare(samples)) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
-    run = run_in_processes if transport == "tls" else run_in_threads
-    outcomes = run(job, inputs, progress, timeout, network)
+    if transport == "tls":
+        outcomes = run_in_processes(job, inputs, progress, timeout, network, spares)
+    else:
+        outcomes = run_in_threads(job, inputs, progress, timeout, network)
     parts = [outcomes[server].parts[0] for server in chosen.result_servers]
     return Report(
         metrics=chosen.combine(parts, names, [samples.source for samples in owners]),

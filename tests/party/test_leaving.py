@@ -143,7 +143,7 @@ def test_ctrl_c_ends_everything_quietly(
     driver = start("-c", COMMAND_LINE, "evaluate", "--protocol", "paper", *files)
     assert wait_until(lambda: len(servers_of(driver.pid)) == 3)
     servers = servers_of(driver.pid)
-    assert wait_until(lambda: open_sockets(servers["helper"]) >= 2)  # it has met a peer: they are at work
+    assert wait_until(lambda: open_sockets(servers["helper"]) >= 3)  # it has met a peer: they are at work
     send(driver.pid, signal.SIGINT)
     output, errors = driver.communicate(timeout=A_FEW_SECONDS)
     assert driver.returncode == 130

@@ -8,7 +8,7 @@ the same time, and answers all their requests of a kind with one call of the sui
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,13 +83,12 @@ def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
     return merges
 
 
-def merge_all(suite: Suite, lists: list[Any], merge_two: MergeTwo) -> Any:
-    """One sorted list of all records. Takes the lists: `lists` is empty afterwards."""
-    if not lists:
-        return suite.no_records()
+def merge_all(suite: Suite, lists: Iterable[Records], merge_two: MergeTwo) -> Records:
+    """One sorted list of all records. A list is forgotten as soon as it is merged."""
     ready = dict(enumerate(lists))
-    waiting = plan([len(records) for records in lists])
-    lists.clear()
+    if not ready:
+        return suite.no_records()
+    waiting = plan([len(records) for records in ready.values()])
     running: dict[int, Merge] = {}
     answers: dict[int, Any] = {}
     total = sum(merge.size for merge in waiting)

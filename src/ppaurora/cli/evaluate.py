@@ -12,6 +12,7 @@ from ppaurora.cli.tables import print_metrics
 from ppaurora.data import read_table
 from ppaurora.evaluation import TRANSPORTS, evaluate_samples
 from ppaurora.metrics import DEFAULT_METRICS, described_metrics
+from ppaurora.party.starting import Spares
 from ppaurora.protocols import find_protocol
 from ppaurora.report import Report
 
@@ -37,7 +38,10 @@ from ppaurora.report import Report
     "--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for a silent server."
 )
 @format_option
+@click.pass_obj
 def evaluate_command(
+    spares: Spares | None,
+    /,
     files: tuple[Path, ...],
     score: str,
     label: str,
@@ -63,6 +67,7 @@ def evaluate_command(
             transport=transport,
             progress=progress,
             timeout=timeout,
+            spares=spares,
         )
     if output == "json":
         click.echo(report.to_json())

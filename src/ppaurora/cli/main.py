@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -10,7 +11,9 @@ from typing import NoReturn
 
 import click
 
+from ppaurora.cli.early import start_early
 from ppaurora.errors import MisuseError, PpauroraError
+from ppaurora.party.starting import ONE_THREAD, Spares
 from ppaurora.version import __version__
 
 EXIT_INTERRUPTED = 130
@@ -36,6 +39,15 @@ class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Servers that the command will need load their modules while it loads its own."""
+        ctx.obj = ctx.with_resource(contextlib.closing(Spares()))
+        if args[0] == "evaluate":
+            start_early(args[1:], ctx.obj)
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
@@ -55,6 +67,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    os.environ.update(ONE_THREAD | os.environ)  # before NumPy is loaded
     run(cli, "ppaurora", arguments)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ppaurora.channel.shaped import Network
-from ppaurora.channel.tls import listen
+from ppaurora.channel.tls import Identity, listen
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
@@ -23,6 +23,7 @@ from ppaurora.messages.process import AnyEvent, Event, Failed, Finished, Links, 
 from ppaurora.models import StrictModel
 from ppaurora.party.driver import ServerProcess, links_for
 from ppaurora.party.run import RunOutcome
+from ppaurora.party.starting import Spares
 from ppaurora.servers import Server
 from ppaurora.session import Progress
 from ppaurora.sharing.stages import InputShare
@@ -38,10 +39,11 @@ def run_in_processes(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
+    spares: Spares | None = None,
 ) -> dict[Server, RunOutcome]:
-    """Every server's outcome, or the error that stopped the run."""
+    """Every server's outcome, or the error that stopped the run. Spare processes that fit are used."""
     protocol = job.terms.protocol
-    processes = LocalProcesses(protocol.servers, protocol.process, timeout)
+    processes = LocalProcesses(protocol.servers, protocol.process, timeout, spares=spares)
     try:
         processes.start()
         for server in protocol.servers:
@@ -70,26 +72,36 @@ def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> 
 class LocalProcesses:
     """A process for every server, and what they say."""
 
-    def __init__(self, servers: type[Server], module: str, timeout: float, events: Any = AnyEvent) -> None:
+    def __init__(
+        self,
+        servers: type[Server],
+        module: str,
+        timeout: float,
+        events: Any = AnyEvent,
+        spares: Spares | None = None,
+    ) -> None:
         self.servers = servers
         self._module = module
         self._timeout = timeout
         self._kinds = events
+        self._spares = spares
         self._processes: dict[Server, ServerProcess] = {}
         self._events: queue.Queue[tuple[Server, Event | None]] = queue.Queue()
         self._last_heard: dict[Server, float] = {}
         self._patience = dict.fromkeys(servers, max(timeout, _SECONDS_TO_START))
         self._folder = tempfile.TemporaryDirectory(prefix="ppaurora-")
-        self._identities = make_identities(Path(self._folder.name), servers)
+        self._identities: dict[Server, Identity] = {}
         self._listeners = {server: listen() for server in servers}
 
     def start(self) -> None:
+        """Certificates are made while the processes load."""
         for server, listener in self._listeners.items():
             hear = functools.partial(self._hear, server)
             self._processes[server] = ServerProcess(
-                self._module, server.title, hear, listener.fileno(), self._kinds
+                self._module, server.title, hear, listener.fileno(), self._kinds, self._spares
             )
             self._last_heard[server] = time.monotonic()
+        self._identities = make_identities(Path(self._folder.name), self.servers)
 
     def _hear(self, server: Server, event: Event | None) -> None:
         self._events.put((server, event))
@@ -99,8 +111,7 @@ class LocalProcesses:
         addresses = {
             peer: ("127.0.0.1", int(listener.getsockname()[1])) for peer, listener in self._listeners.items()
         }
-        entrance = self._listeners[server].fileno()
-        return links_for(self._identities[server], addresses, self._timeout, entrance, passed=False)
+        return links_for(self._identities[server], addresses, self._timeout, passed=False)
 
     def send(self, server: Server, message: StrictModel, *raw: bytes) -> None:
         self._processes[server].send(message, *raw)

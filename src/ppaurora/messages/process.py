@@ -1,7 +1,8 @@
 """Between a server process and the process that started it: a task in, events out, a line of JSON each.
 
-The task comes on the server's standard input, followed by the input shares as raw bytes unless they
-are in files. Events leave on its standard output.
+The task comes on the server's standard input, after one byte that carries the descriptor of the server's
+entrance, and followed by the input shares as raw bytes unless they are in files. Events leave on its
+standard output.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ class Links(StrictModel):
     addresses: dict[str, tuple[str, int]]
     timeout: float
     server_name: str
-    entrance: int  # descriptor of a listening socket, or of one through which connections are passed
-    passed: bool
+    passed: bool  # whether connections are passed through the entrance, or arrive there
 
 
 class Task(StrictModel):

@@ -16,6 +16,7 @@ from ppaurora.messages.process import Event, Failed, Finished, Opened, Progresse
 from ppaurora.models import canonical_json
 from ppaurora.node.gate import Gate, job_name
 from ppaurora.party.driver import ServerProcess, links_for
+from ppaurora.party.starting import Spares
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
@@ -46,9 +47,9 @@ class AttemptPlan:
 
 
 class Attempt:
-    """Runs from its creation; `results` waits for the end."""
+    """Runs from its creation; `results` waits for the end. If one of the spare processes fits, it is used."""
 
-    def __init__(self, kit: NodeKit, gate: Gate, plan: AttemptPlan) -> None:
+    def __init__(self, kit: NodeKit, gate: Gate, plan: AttemptPlan, spares: Spares | None = None) -> None:
         self.number = plan.number
         self.progress = ""
         self._about = {"study": plan.manifest.study, "attempt": plan.number}
@@ -58,9 +59,9 @@ class Attempt:
         with contextlib.ExitStack() as resources:
             entrance = resources.enter_context(gate.expecting(plan.token)).fileno()
             module, title = plan.manifest.protocol.process, kit.server(plan.manifest).title
-            self._process = ServerProcess(module, title, self._events.put, entrance)
+            self._process = ServerProcess(module, title, self._events.put, entrance, spares=spares)
             resources.callback(self._process.close)
-            self._process.send(_task(kit, plan, entrance))
+            self._process.send(_task(kit, plan))
             self._resources = resources.pop_all()
 
     def results(self) -> tuple[ResultShare, ...]:
@@ -91,7 +92,7 @@ class Attempt:
         self._process.kill()
 
 
-def _task(kit: NodeKit, plan: AttemptPlan, entrance: int) -> Task:
+def _task(kit: NodeKit, plan: AttemptPlan) -> Task:
     manifest = plan.manifest
     return Task(
         job=manifest.job([submitted.samples for submitted in plan.agreed]),
@@ -100,7 +101,6 @@ def _task(kit: NodeKit, plan: AttemptPlan, entrance: int) -> Task:
             kit.identity(manifest),
             manifest.addresses(),
             kit.settings.silence_seconds,
-            entrance,
             passed=True,
             server_name=job_name(plan.token),
         ),

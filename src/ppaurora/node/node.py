@@ -23,6 +23,7 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.store import Store
 from ppaurora.node.watching import Watcher
+from ppaurora.party.starting import Spares
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
 
@@ -44,11 +45,13 @@ class Node:
         self.activity = Activity()
         self.authorities = Authorities(kit)
         self.gate = _gate(kit, self.authorities)
-        runner = AttemptRunner(kit, self.store, self.gate, self.activity, metrics)
+        self._spares = Spares()
+        runner = AttemptRunner(kit, self.store, self.gate, self.activity, metrics, self._spares)
         self._leader = Leader(kit, self.store, self.activity, runner)
         self.watcher = Watcher(self.store, self.activity, self.authorities, runner, self._leader, metrics)
         self.gate.open(Follower(kit, self.store, self.activity, runner).answer)
         self.watcher.start()
+        runner.keep_spare()
 
     def close(self) -> None:
         """Stop what runs; a study goes on when the node is back."""
@@ -57,6 +60,7 @@ class Node:
         self.watcher.join()
         self._leader.close()
         self.activity.wait_until_idle()
+        self._spares.close()
         self.store.close()
         self._only_one.close()
 

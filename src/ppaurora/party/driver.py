@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import IO, Any
@@ -15,30 +13,17 @@ from ppaurora.channel.tls import Identity
 from ppaurora.errors import PartyFailedError, PpauroraError
 from ppaurora.messages.process import AnyEvent, Event, Failed, Links
 from ppaurora.models import StrictModel, from_json, to_json
+from ppaurora.party.starting import Spares, discard, pass_entrance
+from ppaurora.party.starting import start_process as start_process
 from ppaurora.servers import Server
 
-# Arrays of a chunk, up to a few megabytes, come and go by the million; keep glibc from giving their pages
-# back to the kernel each time. Whole lists are larger: their pages are given back. Elsewhere these variables
-# mean nothing.
-_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 26), "MALLOC_MMAP_THRESHOLD_": str(1 << 23)}
 _SECONDS_TO_END = 2.0
-
-
-def start_process(module: str, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    """A process that sees the packages that this one sees; it complains only to who debugs."""
-    return subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
-        [sys.executable, "-P", "-m", module, *arguments],
-        stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
-        env={**_ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        **options,
-    )
 
 
 def links_for(
     identity: Identity,
     addresses: dict[Server, tuple[str, int]],
     timeout: float,
-    entrance: int,
     *,
     passed: bool,
     server_name: str = "ppaurora",
@@ -51,7 +36,6 @@ def links_for(
         addresses={server.file_name: address for server, address in addresses.items()},
         timeout=timeout,
         server_name=server_name,
-        entrance=entrance,
         passed=passed,
     )
 
@@ -62,22 +46,32 @@ Hear = Callable[[Event | None], None]  # None: nothing more will be heard
 class ServerProcess:
     """A server in a process of its own. `hear` is called with its events, in a thread of their own.
 
-    `events` are the kinds of message that it may tell, for a module that tells others.
+    The others find it at its `entrance`: the descriptor of a listening socket, or of one through which
+    connections are passed. `events` are the kinds of message that it may tell, for a module that tells
+    others. If one of the `spares` has been waiting for this, it is taken.
     """
 
-    def __init__(self, module: str, title: str, hear: Hear, entrance: int, events: Any = AnyEvent) -> None:
+    def __init__(
+        self,
+        module: str,
+        title: str,
+        hear: Hear,
+        entrance: int,
+        events: Any = AnyEvent,
+        spares: Spares | None = None,
+    ) -> None:
         self.title = title
         self._hear = hear
         self._kinds = events
-        self._process = start_process(
-            module, title, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[entrance]
-        )
+        spare = None if spares is None else spares.take(module, title)
+        self._process = spare or start_process(module, title)
         self._writer: threading.Thread | None = None
         try:
+            with contextlib.suppress(ConnectionError):  # that it has gone is heard on its other pipe
+                pass_entrance(self._process, entrance)
             threading.Thread(target=self._listen, daemon=True).start()
-        except RuntimeError:  # the machine has no more threads
-            self.close()
-            self._process.stdout.close()  # type: ignore[union-attr]
+        except Exception:  # the machine may have no more threads
+            discard(self._process)
             raise
 
     def _listen(self) -> None:
@@ -134,7 +128,7 @@ class ServerProcess:
             self._writer.join()
         self._process.wait()
         if self._process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(ConnectionError):
                 self._process.stdin.close()
 
 
@@ -142,7 +136,7 @@ def _write(commands: IO[bytes], content: Sequence[bytes], before: threading.Thre
     if before is not None:
         before.join()
     # That a server has gone is heard on its other pipe.
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(ConnectionError):
         for part in content:
             commands.write(part)
         commands.flush()

@@ -64,6 +64,12 @@ class Starter:
         self._commands = sys.stdin.buffer
         self._speaking = threading.Lock()
 
+    def entrance(self) -> socket.socket | None:
+        """Where the other servers will connect; it comes before the first message. None if it never does."""
+        with socket.socket(fileno=os.dup(self._commands.fileno())) as commands:
+            _, descriptors, _, _ = socket.recv_fds(commands, 1, 1)
+        return socket.socket(fileno=descriptors[0]) if descriptors else None
+
     def hear(self, kind: type[M]) -> M | None:
         """The next message, or None if there will be none."""
         line = self._commands.readline()
@@ -96,14 +102,14 @@ class Starter:
 
 
 def _serve(starter: Starter) -> None:
-    task = starter.hear(Task)
-    if task is None:
+    entrance, task = starter.entrance(), starter.hear(Task)
+    if entrance is None or task is None:
         return
     protocol = task.job.terms.protocol
     server = protocol.server_named(task.server)
     inputs = _read_inputs(task, server, starter)
     starter.stay_in_touch(task.links.timeout / 4)
-    transport = connect(server, task.links)
+    transport = connect(server, task.links, entrance)
     try:
         outcome = take_part(
             transport,
@@ -141,11 +147,11 @@ def _read_inputs(task: Task, server: Server, starter: Starter) -> list[InputShar
     return [protocol.read_input(Path(path).read_bytes(), size) for path, size in files]
 
 
-def connect(server: Server, links: Links) -> TlsTransport:
-    """To all peers."""
+def connect(server: Server, links: Links, entrance: socket.socket) -> TlsTransport:
+    """To all peers; the entrance is closed behind the last."""
     pins = {peer: links.pins[peer.file_name] for peer in server.peers}
     addresses = {peer: links.addresses[peer.file_name] for peer in server.peers}
     identity = Identity(Path(links.certificate), Path(links.key), links.authorities, pins)
-    with socket.socket(fileno=links.entrance) as entrance:
+    with entrance:
         listener = PassedSockets(entrance) if links.passed else entrance
         return connect_parties(server, identity, listener, addresses, links.timeout, links.server_name)

@@ -160,7 +160,8 @@ class Protocol(ABC):
         inputs.clear()
         ascents = count_ascents(suite, lists) if self.checks_order else None
         with context.step("merge"):
-            merged = [merge_all(suite, lists, self.merge_two())]
+            taken = (lists.pop(0) for _ in range(len(lists)))  # so that nobody else holds them
+            merged = [merge_all(suite, taken, self.merge_two())]
         return suite.result(areas(suite, merged.pop(), metrics, ascents), recipients)
 
     # For people

@@ -1,0 +1,104 @@
+"""Starting server processes, if need be before it is known what their task will be.
+
+This loads next to nothing: a process that is started before its starter has loaded its own modules
+loads its modules meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+# Arrays of a chunk, up to a few megabytes, come and go by the million; keep glibc from giving their pages
+# back to the kernel each time. Whole lists are larger: their pages are given back. Elsewhere these variables
+# mean nothing.
+_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 26), "MALLOC_MMAP_THRESHOLD_": str(1 << 23)}
+# Nothing here is linear algebra, so NumPy's libraries for it need no threads.
+ONE_THREAD = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+
+
+def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
+    """A process that sees the packages that this one sees; it complains only to who debugs.
+
+    It waits for its task on a local socket, which can also carry the descriptor that comes first.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
+            [sys.executable, "-P", "-m", module, title],
+            stdin=theirs.fileno(),
+            stdout=subprocess.PIPE,
+            stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
+            env={
+                **_ALLOCATOR,
+                **ONE_THREAD,
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
+        )
+        process.stdin = ours.makefile("wb")
+    return process
+
+
+def pass_entrance(process: subprocess.Popen[bytes], entrance: int) -> None:
+    """The first that a server process gets: the socket at which the others will find it."""
+    assert process.stdin is not None  # noqa: S101
+    with socket.socket(fileno=os.dup(process.stdin.fileno())) as commands:
+        socket.send_fds(commands, [b"."], [entrance])
+
+
+class Spares:
+    """Processes that have no task yet, at most one of each kind; from any thread.
+
+    Each is taken once, for one task, and ends with it, as one does that was started for that task.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[str, str], subprocess.Popen[bytes]] = {}
+        self._closed = False
+
+    def keep(self, module: str, title: str) -> None:
+        """Start one, unless one waits already. If the machine cannot, there will be none to take."""
+        with self._lock, contextlib.suppress(OSError):
+            process = self._waiting.get((module, title))
+            if self._closed or (process is not None and process.poll() is None):
+                return
+            if process is not None:
+                discard(process)
+            self._waiting[module, title] = start_process(module, title)
+
+    def take(self, module: str, title: str) -> subprocess.Popen[bytes] | None:
+        """One that waits, if there is one; from now on it is the caller's."""
+        with self._lock:
+            process = self._waiting.pop((module, title), None)
+        if process is not None and process.poll() is not None:
+            discard(process)
+            return None
+        return process
+
+    def close(self) -> None:
+        """No process is left behind, and none is started any more."""
+        with self._lock:
+            self._closed = True
+            waiting = list(self._waiting.values())
+            self._waiting.clear()
+        for process in waiting:
+            process.kill()
+        for process in waiting:
+            discard(process)
+
+
+def discard(process: subprocess.Popen[bytes]) -> None:
+    """End it, whatever it does, and whatever nobody has heard of it."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
