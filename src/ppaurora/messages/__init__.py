@@ -8,6 +8,6 @@ The codec is `ppaurora.models`: JSON with the fields in the order of the types, 
 `test_vectors/` fixes the bytes: a change there is a change of the wire format, and needs another VERSION.
 """
 
-VERSION = 2
+from ppaurora.version import WIRE_VERSION as VERSION
 
 __all__ = ["VERSION"]

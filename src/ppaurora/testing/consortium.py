@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import signal
 import socket
 import subprocess
@@ -24,14 +26,19 @@ PROTOCOL = find_protocol(DEFAULT_PROTOCOL)
 NODES = tuple(server.file_name for server in PROTOCOL.servers)
 # Those that owners talk to.
 _FOR_OWNERS = {server.file_name for server in (*PROTOCOL.input_servers, *PROTOCOL.result_servers)}
+# Below those from which systems take ports for outgoing connections, which would come in between.
+_PORTS = range(20_000, 32_000)
 
 
 def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [sock.getsockname()[1] for sock in sockets]
-    for sock in sockets:
-        sock.close()
-    return ports
+    """At which nobody listens now; drawn at random, so that others who do the same find other ones."""
+    ports: list[int] = []
+    for port in random.sample(_PORTS, len(_PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise PartyFailedError(f"there are no {count} free ports on this machine")
 
 
 class Consortium:

@@ -7,7 +7,7 @@ import json
 from ppaurora import messages
 from tests.messages.vectors.file import VectorFile
 
-CHANGED = "the wire format changed: raise VERSION and regenerate, see CONTRIBUTING.md"
+CHANGED = "the wire format changed: raise WIRE_VERSION and regenerate, see CONTRIBUTING.md"
 STALE = "the vectors are not those that the code makes: run python -m tests.messages.make_vectors"
 
 
