@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -77,9 +78,9 @@ def test_a_primitive_costs_what_it_declares(parties: Parties, case: Case) -> Non
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda cost: replace(cost, bytes=cost.bytes - 1),
-        lambda cost: replace(cost, rounds=cost.rounds + 1),
-        lambda cost: replace(cost, messages=cost.messages + 1),
+        lambda cost: msgspec.structs.replace(cost, bytes=cost.bytes - 1),
+        lambda cost: msgspec.structs.replace(cost, rounds=cost.rounds + 1),
+        lambda cost: msgspec.structs.replace(cost, messages=cost.messages + 1),
     ],
     ids=["bytes", "rounds", "messages"],
 )

@@ -198,12 +198,12 @@ def test_in_the_whole_ring_a_mask_shifts_what_it_hides_and_nothing_else(name: st
         return random.integers(0, 2, count, dtype=np.uint64)
 
     pads = sum(gate.dealt)
-    secrets = [[bits() for _ in range(gate.bits)] for _ in range(3)]
-    numbers = [[words() for _ in range(gate.values)] for _ in range(3)]
+    b, b_m, b_own = ([bits() for _ in range(gate.bits)] for _ in range(3))
+    x, x_m, x_own = ([words() for _ in range(gate.values)] for _ in range(3))
     hidden = [words() for _ in range(1 + pads)]
 
     def view(hiding: list[Words]) -> list[Words]:
-        return Cases(proxy, *secrets, *numbers, hiding[1:], hiding[0]).shown(gate)
+        return Cases(proxy, b, b_m, b_own, x, x_m, x_own, hiding[1:], hiding[0]).shown(gate)
 
     base = view(hidden)
     for place in range(1 + pads):
