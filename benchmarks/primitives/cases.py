@@ -17,6 +17,7 @@ from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import FIXED_POINT_BITS, Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced import costs as bitsliced
+from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.cecilia import CeciliaSuite
 from ppaurora.suites.cecilia import costs as cecilia
 
@@ -32,21 +33,28 @@ SUITES: Mapping[str, Callable[[Context], Suite]] = {
 }
 
 # Methods of a suite that send nothing, and methods that are calls of another one that is measured.
-_ALWAYS_FREE = frozenset({"constant", "no_records", "result", "step", "progress"})
+_ALWAYS_FREE = frozenset({"blank", "constant", "no_records", "result", "step", "progress"})
 FREE: Mapping[str, frozenset[str]] = {
     "cecilia": _ALWAYS_FREE | {"inputs"},
-    "bitsliced": _ALWAYS_FREE,
+    "bitsliced": _ALWAYS_FREE | {"flags_from_start"},
 }
 MADE_OF: Mapping[str, Mapping[str, str]] = {
     "cecilia": {
+        "begin_mul": "mul",
+        "begin_dot": "mul",
         "dot": "mul",
         "mux": "mul",
+        "carry": "mul",
         "count_ones": "to_ring",
+        "flags_from_start": "to_ring",
+        "compare_neighbours": "compare",
+        "ends_of_groups": "differ",
+        "exchange_layer": "exchange",
         "is_positive": "compare",
         "div_public": "div",
-        "rounded_quotient": "div",
+        "rounded_quotients": "div",
     },
-    "bitsliced": {"mux": "mul"},
+    "bitsliced": {"begin_mul": "mul", "mux": "mul", "begin_dot": "dot"},
 }
 # Methods that a suite refuses: `bitsliced` has no comparisons that are opened.
 REFUSED: Mapping[str, frozenset[str]] = {
@@ -151,8 +159,21 @@ def _one_number(data: MadeUpData) -> tuple[RingShare]:
 
 def _quotients(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
     """Like the precision of the j-th record: something at most j, over a public j."""
-    divisors = np.arange(1, data.count + 1, dtype=np.uint64)
-    return suite.mask(data.shared(divisors // (data.numbers(7) + np.uint64(1)))), divisors
+    divisors = range(1, data.count + 1)
+    numerators = np.array(divisors, dtype=np.uint64) // (data.numbers(7) + np.uint64(1))
+    return suite.mask(data.shared(numerators)), divisors
+
+
+def _neighbouring_wires(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
+    """The last layer of a merge, in which wires meet that are next to each other."""
+    first, second = _two_lists(suite, data)
+    return ([(first.wires(second), 1)],)
+
+
+def _every_other(suite: BitslicedSuite, data: MadeUpData) -> tuple[Any, ...]:
+    """Flags and values at 0..2n, and where values go from and to."""
+    flags = suite.flags_from_start(PlaneRecords.concat(_two_lists(suite, data)).labels)
+    return flags, suite.blank(1, len(flags)), slice(0, 2 * data.count, 2), slice(1, None, 2)
 
 
 _CECILIA = [
@@ -245,6 +266,37 @@ _BITSLICED = [
     ),
     Case(
         "bitsliced",
+        "compare_neighbours",
+        _two_keys,
+        lambda s, x, _: s.compare_neighbours([x]),
+        lambda n: bitsliced.compare_neighbours(KEY_BITS, [n]),
+        "one list",
+    ),
+    Case(
+        "bitsliced",
+        "ends_of_groups",
+        _two_keys,
+        lambda s, x, _: s.ends_of_groups(x),
+        lambda n: bitsliced.ends_of_groups(KEY_BITS, n),
+    ),
+    Case(
+        "bitsliced",
+        "exchange_layer",
+        _neighbouring_wires,
+        lambda s, layer: s.exchange_layer(layer),
+        lambda n: bitsliced.exchange(KEY_BITS, word_count(n)),
+        "neighbouring wires",
+    ),
+    Case(
+        "bitsliced",
+        "carry",
+        _every_other,
+        lambda s, flags, values, source, target: s.carry(flags, values, source, target, join=True),
+        lambda n: bitsliced.carry(1, n, join=True),
+        "one row, and flags",
+    ),
+    Case(
+        "bitsliced",
         "exchange",
         _two_lists,
         lambda s, x, y: s.exchange(x, y),
@@ -254,7 +306,7 @@ _BITSLICED = [
         "bitsliced",
         "count_ones",
         _flags,
-        lambda s, x: s.count_ones(x, [slice(None)]),
+        lambda s, x: s.count_ones(x, [slice(0, len(x))]),
         lambda n: bitsliced.count_ones(n, 1),
         "one sum",
     ),
@@ -313,10 +365,10 @@ _BITSLICED = [
     ),
     Case(
         "bitsliced",
-        "rounded_quotient",
+        "rounded_quotients",
         _masked(MadeUpData.fraction),
-        lambda s, x, y: s.rounded_quotient(x, y, BOUND, LEADING_ZEROS),
-        lambda n: bitsliced.rounded_quotient(n, BOUND, LEADING_ZEROS),
+        lambda s, x, y: s.rounded_quotients(x, y, [1] * len(x), BOUND, LEADING_ZEROS),
+        lambda n: bitsliced.rounded_quotients(n, BOUND, LEADING_ZEROS),
         "float64",
         divide=1024,
     ),

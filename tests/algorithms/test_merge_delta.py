@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ class _Requests:
         self.shufflings: list[int] = []
         self.openings_after: list[int] = []
 
-        def algorithm(suite: Suite, lists: Sequence[Records]) -> Records:
+        def algorithm(suite: Suite, lists: list[Records]) -> Any:
             exchange, open_comparison = suite.exchange, suite.open_comparison
 
             def noted_exchange(left: Records, right: Records) -> tuple[Records, Records]:
@@ -88,7 +88,7 @@ def test_plan_takes_the_smallest_first_and_lets_equals_run_together() -> None:
 def test_independent_merges_share_their_rounds() -> None:
     pair = [descending(6), descending(6, 0.01)]
 
-    def merge(suite: Suite, lists: Sequence[Records]) -> list[object]:
+    def merge(suite: Suite, lists: list[Records]) -> list[object]:
         merged = merge_all(suite, lists, merge_delta(1))
         return [merged.keys, merged.labels]
 
@@ -97,3 +97,14 @@ def test_independent_merges_share_their_rounds() -> None:
     # Two merges of 6 + 6 at once, then one of 12 + 12: three rounds for each record but the last.
     assert one.cost.rounds == 11 * 3
     assert four.cost.rounds == 11 * 3 + 23 * 3
+
+
+def test_merging_takes_the_lists_so_that_their_memory_can_go() -> None:
+    for lists in ([descending(6), descending(4)], [descending(3)], [descending(2), descending(3), []]):
+
+        def merge(suite: Suite, records: list[Records]) -> int:
+            merged = merge_all(suite, records, merge_delta(1))
+            assert records == []
+            return len(merged)
+
+        assert in_the_clear(merge, lists) == sum(map(len, lists))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from tests.support.cases import Owner, by_three_parties, encoded, in_the_clear, 
 
 
 def merged_under(suite: str, merge_two: MergeTwo, lists: list[Owner]) -> list[tuple[int, int]]:
-    def algorithm(party: Suite, records: Sequence[Records]) -> list[Any]:
+    def algorithm(party: Suite, records: list[Records]) -> list[Any]:
         merged = merge_all(party, records, merge_two)
         return [merged.keys, merged.labels]
 

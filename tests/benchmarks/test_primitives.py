@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,7 @@ def test_the_parts_of_made_up_data_fit_together() -> None:
     assert helper.planes() == []
 
 
-def fast(suite: BitslicedSuite, lists: Sequence[PlaneRecords]) -> RingShare:
+def fast(suite: BitslicedSuite, lists: list[PlaneRecords]) -> RingShare:
     """All that the servers do in a run of `fast`, but for the session."""
     ascents = count_ascents(suite, lists)
     return areas(suite, merge_all(suite, lists, merge_network), ("auroc", "aupr", "ap"), ascents)

@@ -20,15 +20,14 @@ from ppaurora.sharing.stages import PlanesShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import Records, Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
-from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.testing import World
 from ppaurora.testing.world import WorldRun
 from tests.support.oracles import Sample
 
 Owner = list[Sample]
-Algorithm = Callable[[Suite, Sequence[ArrayRecords]], Any]
-PlanesAlgorithm = Callable[[BitslicedSuite, Sequence[PlaneRecords]], Any]
+Algorithm = Callable[[Suite, list[Any]], Any]  # given ArrayRecords
+PlanesAlgorithm = Callable[[BitslicedSuite, list[Any]], Any]  # given PlaneRecords
 
 METRICS = ("auroc", "aupr", "ap")
 
@@ -68,13 +67,13 @@ def pooled(lists: Sequence[Owner]) -> Owner:
 def paper(delta: int, metrics: Sequence[str] = METRICS) -> Algorithm:
     """What the servers compute under `paper`."""
 
-    def algorithm(suite: Suite, lists: Sequence[Records]) -> RingShare:
+    def algorithm(suite: Suite, lists: list[Records]) -> RingShare:
         return areas(suite, merge_all(suite, lists, merge_delta(delta)), metrics)
 
     return algorithm
 
 
-def fast(suite: Suite, lists: Sequence[Records]) -> RingShare:
+def fast(suite: Suite, lists: list[Records]) -> RingShare:
     """What the servers compute under `fast`."""
     ascents = count_ascents(suite, lists)
     return areas(suite, merge_all(suite, lists, merge_network), METRICS, ascents)
