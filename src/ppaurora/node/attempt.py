@@ -47,7 +47,10 @@ class AttemptPlan:
 
 
 class Attempt:
-    """Runs from its creation; `results` waits for the end. If one of the spare processes fits, it is used."""
+    """Runs from its creation; `results` waits for the end.
+
+    With `spares`, it takes a process that has loaded everything already, and leaves another one behind.
+    """
 
     def __init__(self, kit: NodeKit, gate: Gate, plan: AttemptPlan, spares: Spares | None = None) -> None:
         self.number = plan.number
@@ -57,8 +60,10 @@ class Attempt:
         self._events: queue.Queue[Event | None] = queue.Queue()
         self._aborted = ""
         with contextlib.ExitStack() as resources:
-            entrance = resources.enter_context(gate.expecting(plan.token)).fileno()
             module, title = plan.manifest.protocol.process, kit.server(plan.manifest).title
+            if spares is not None:
+                resources.callback(spares.keep, module, title)
+            entrance = resources.enter_context(gate.expecting(plan.token)).fileno()
             self._process = ServerProcess(module, title, self._events.put, entrance, spares=spares)
             resources.callback(self._process.close)
             self._process.send(_task(kit, plan))

@@ -24,6 +24,7 @@ from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.store import Store
 from ppaurora.node.watching import Watcher
 from ppaurora.party.starting import Spares
+from ppaurora.protocols import Protocol
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
 
@@ -51,16 +52,16 @@ class Node:
         self.watcher = Watcher(self.store, self.activity, self.authorities, runner, self._leader, metrics)
         self.gate.open(Follower(kit, self.store, self.activity, runner).answer)
         self.watcher.start()
-        runner.keep_spare()
+        self._spares.keep(Protocol.process, kit.title)
 
     def close(self) -> None:
         """Stop what runs; a study goes on when the node is back."""
+        self._spares.close()
         self.gate.close()
         self.activity.stop()
         self.watcher.join()
         self._leader.close()
         self.activity.wait_until_idle()
-        self._spares.close()
         self.store.close()
         self._only_one.close()
 

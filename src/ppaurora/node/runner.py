@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ppaurora.errors import PpauroraError
 from ppaurora.messages.owners import StudyState, Submitted
@@ -17,7 +17,6 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.states import StateError
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.party.starting import Spares
-from ppaurora.protocols import Protocol
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 
@@ -37,7 +36,7 @@ class AttemptRunner:
     gate: Gate
     activity: Activity
     metrics: Metrics
-    spares: Spares = field(default_factory=Spares)
+    spares: Spares | None = None
 
     def plan(self, study: StudyRecord, number: int, token: str, agreed: Sequence[Submitted]) -> AttemptPlan:
         """With the shares that this node has, if it takes any."""
@@ -75,13 +74,8 @@ class AttemptRunner:
             self.activity.remove(study.hash, attempt)
             self.metrics.running.dec()
             self.metrics.attempt_seconds.observe(time.monotonic() - start)
-            self.keep_spare()
         self.activity.forget_pause(study.hash)
         log.info("attempt computed", extra={**about(study), "attempt": attempt.number})
-
-    def keep_spare(self) -> None:
-        """A process that has loaded everything, so that the next attempt need not wait for that."""
-        self.spares.keep(Protocol.process, self.kit.title)
 
     def _by_owner(self, study: StudyRecord, parts: Sequence[ResultShare]) -> dict[str, ResultShare]:
         gets_parts = self.kit.server(study.manifest) in study.manifest.protocol.result_servers

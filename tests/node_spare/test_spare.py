@@ -1,0 +1,237 @@
+"""A process that waits for its order: at most one, for one order, and nothing is left of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ppaurora.data import check_samples
+from ppaurora.errors import PartyFailedError
+from ppaurora.evaluation import evaluate_samples
+from ppaurora.messages.owners import Submitted
+from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
+from ppaurora.node.authorities import Authorities
+from ppaurora.node.gate import Gate
+from ppaurora.node.metrics import Metrics
+from ppaurora.node.node import Node
+from ppaurora.party import driver, starting
+from ppaurora.party.starting import Spares, discard, pass_entrance, start_process
+from ppaurora.protocols import Fast, Protocol
+from ppaurora.session import no_progress
+from ppaurora.study.kit import NodeKit
+from ppaurora.suites.role import Role
+from ppaurora.testing.consortium import NODES, Consortium
+from tests.support.server_processes import A_FEW_SECONDS, children_of, servers_of
+
+PAIR = ("north", "harbour")
+MUTE = "tests.support.mute"
+AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)) for name in PAIR)
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_process() -> Iterator[None]:
+    before = children_of(os.getpid())
+    yield
+    assert children_of(os.getpid()) <= before
+
+
+@pytest.fixture
+def spares() -> Iterator[Spares]:
+    with contextlib.closing(Spares()) as spares:
+        yield spares
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that are started, as spares or for an order."""
+    found: list[subprocess.Popen[bytes]] = []
+
+    def start(module: str, title: str) -> subprocess.Popen[bytes]:
+        found.append(start_process(module, title))
+        return found[-1]
+
+    for module in (starting, driver):
+        monkeypatch.setattr(module, "start_process", start)
+    return found
+
+
+@pytest.fixture(scope="module")
+def consortium(tmp_path_factory: pytest.TempPathFactory) -> Consortium:
+    """Its nodes do not run."""
+    return Consortium(tmp_path_factory.mktemp("spare"), PAIR)
+
+
+@pytest.fixture
+def kit(consortium: Consortium) -> NodeKit:
+    return NodeKit.read(consortium.kit(NODES[-1]))
+
+
+@pytest.fixture
+def gate(kit: NodeKit) -> Iterator[Gate]:
+    gate = Gate(("127.0.0.1", 0), Authorities(kit).server_context())
+    yield gate
+    gate.close()
+
+
+def test_one_of_a_kind_waits_and_is_taken_once(
+    spares: Spares, started: list[subprocess.Popen[bytes]]
+) -> None:
+    assert spares.take(MUTE, "first") is None
+    for title in ("first", "first", "second"):
+        spares.keep(MUTE, title)
+    assert len(started) == 2
+    assert spares.take(MUTE, "third") is None
+    taken = spares.take(MUTE, "first")
+    assert taken is started[0]
+    assert spares.take(MUTE, "first") is None
+    discard(taken)
+
+
+def test_one_that_has_ended_is_replaced_and_never_taken(
+    spares: Spares, started: list[subprocess.Popen[bytes]]
+) -> None:
+    spares.keep(MUTE, "first")
+    started[0].kill()
+    started[0].wait()
+    spares.keep(MUTE, "first")
+    assert len(started) == 2
+    started[1].kill()
+    started[1].wait()
+    assert spares.take(MUTE, "first") is None
+
+
+def test_whoever_is_closed_starts_nothing_more(
+    spares: Spares, started: list[subprocess.Popen[bytes]]
+) -> None:
+    spares.keep(MUTE, "first")
+    spares.close()
+    assert started[0].returncode == -9
+    spares.keep(MUTE, "first")
+    assert spares.take(MUTE, "first") is None
+    assert len(started) == 1
+
+
+def test_a_machine_that_cannot_start_one_goes_on_without(
+    spares: Spares, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(module: str, title: str) -> subprocess.Popen[bytes]:
+        raise BlockingIOError(11, "no more processes")
+
+    monkeypatch.setattr(starting, "start_process", fail)
+    spares.keep(MUTE, "first")
+    assert spares.take(MUTE, "first") is None
+
+
+def test_a_spare_serves_one_order_only() -> None:
+    """It ends with the first, here one that it cannot understand; what comes behind it is not heard."""
+    process = start_process(Protocol.process, "proxy 0")
+    try:
+        with contextlib.closing(socket.socket()) as entrance:
+            pass_entrance(process, entrance.fileno())
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"{}\n{}\n")
+        process.stdin.flush()
+        alive, failed, *more = process.stdout.readlines()
+        assert alive == b'{"event":"alive"}\n'
+        assert failed.startswith(b'{"event":"failed"')
+        assert more == []
+        assert process.wait(A_FEW_SECONDS) == 70
+    finally:
+        discard(process)
+
+
+def test_a_spare_that_is_never_wanted_leaves_when_its_starter_does() -> None:
+    process = start_process(Protocol.process, "proxy 0")
+    try:
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(A_FEW_SECONDS) == 0
+    finally:
+        discard(process)
+
+
+def test_a_run_takes_spares_and_every_run_has_its_own(
+    spares: Spares, started: list[subprocess.Popen[bytes]]
+) -> None:
+    owners = [check_samples("owner", np.arange(8) % 2, np.arange(8) / 8) for _ in range(2)]
+    for role in Role:
+        spares.keep(Fast.process, role.title)
+    for starts in (3, 6):  # the second run finds none
+        report = evaluate_samples(
+            owners,
+            metrics=["auroc"],
+            protocol="fast",
+            parameters={},
+            transport="tls",
+            progress=no_progress,
+            timeout=60.0,
+            spares=spares,
+        )
+        assert report.metrics["auroc"] == 0.625
+        assert len(started) == starts
+        assert all(process.returncode is not None for process in started)
+
+
+def test_an_attempt_takes_the_spare_and_leaves_another(
+    consortium: Consortium,
+    kit: NodeKit,
+    gate: Gate,
+    spares: Spares,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One is not enough for two at once: the second has a process started for it."""
+    monkeypatch.setattr(Fast, "process", MUTE)
+    spares.keep(MUTE, kit.title)
+    attempts = []
+    for number in (1, 2):
+        plan = AttemptPlan(consortium.manifest, number, fresh_token(), AGREED)
+        attempts.append(Attempt(kit, gate, plan, spares))
+        assert len(started) == number
+    for attempt in attempts:
+        attempt.abort("enough")
+        with pytest.raises(PartyFailedError, match=r"^enough$"):
+            attempt.results()
+    assert [process.returncode for process in started] == [-9, -9, None]
+    assert spares.take(MUTE, kit.title) is started[2]
+    discard(started[2])
+
+
+def test_an_attempt_whose_spare_has_died_starts_its_own(
+    consortium: Consortium,
+    kit: NodeKit,
+    gate: Gate,
+    spares: Spares,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Fast, "process", MUTE)
+    spares.keep(MUTE, kit.title)
+    started[0].kill()
+    started[0].wait()
+    attempt = Attempt(kit, gate, AttemptPlan(consortium.manifest, 1, fresh_token(), AGREED), spares)
+    assert len(started) == 2
+    attempt.abort("enough")
+    with pytest.raises(PartyFailedError, match=r"^enough$"):
+        attempt.results()
+
+
+def test_a_node_has_one_spare_from_its_start_to_its_end(kit: NodeKit) -> None:
+    before = children_of(os.getpid())
+    node = Node(kit, Metrics())
+    try:
+        assert len(children_of(os.getpid()) - before) == 1
+        assert list(servers_of(os.getpid())) == [kit.title]
+        assert node.activity.attempts_of_others("") == 0
+        spare = servers_of(os.getpid())[kit.title]
+    finally:
+        node.close()
+    assert not Path(f"/proc/{spare}").exists()
