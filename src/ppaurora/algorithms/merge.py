@@ -22,7 +22,7 @@ class Exchange:
 
     left: Records
     right: Records
-    progress: int  # how many records are merged so far, about
+    progress: int  # how much of the merge's work is done when this is answered
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class TellHelper:
 
 Request = Exchange | ExchangeLayer | OpenCompare | TellHelper
 Merge = Generator[Request, Any, Records]
-MergeTwo = Callable[[Records, Records], Merge]
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,9 @@ class PlannedMerge:
     right: int
     result: int
     size: int
+
+
+Plan = Callable[[Sequence[int]], list[PlannedMerge]]  # from the lists' sizes, and nothing else
 
 
 def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
@@ -83,33 +85,82 @@ def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
     return merges
 
 
+@dataclass(frozen=True)
+class MergeTwo:
+    """How two sorted lists become one, how much work that is, and which two lists of many come next."""
+
+    merge: Callable[[Records, Records], Merge]
+    work: Callable[[int, int], int]  # for two sizes, in any unit
+    plan: Plan = plan
+
+    def __call__(self, one: Records, other: Records) -> Merge:
+        return self.merge(one, other)
+
+    def works(self, sizes: Sequence[int]) -> dict[int, int]:
+        """Of every merge of many lists, by its result's number."""
+        merges = self.plan(sizes)
+        size_of = dict(enumerate(sizes)) | {merge.result: merge.size for merge in merges}
+        return {merge.result: self.work(size_of[merge.left], size_of[merge.right]) for merge in merges}
+
+
 def merge_all(suite: Suite, lists: list[Any], merge_two: MergeTwo) -> Any:
     """One sorted list of all records. Takes the lists: `lists` is empty afterwards."""
     if not lists:
         return suite.no_records()
-    ready = dict(enumerate(lists))
-    waiting = plan([len(records) for records in lists])
+    merges = _Merges(lists, merge_two)
     lists.clear()
-    running: dict[int, Merge] = {}
     answers: dict[int, Any] = {}
-    total = sum(merge.size for merge in waiting)
-    finished = 0
-    while waiting or running:
-        for merge in [merge for merge in waiting if merge.left in ready and merge.right in ready]:
-            waiting.remove(merge)
-            running[merge.result] = merge_two(ready.pop(merge.left), ready.pop(merge.right))
-        requests: dict[int, Request] = {}
-        for number, generator in list(running.items()):
-            try:
-                requests[number] = generator.send(answers.get(number))
-            except StopIteration as stop:
-                ready[number] = stop.value
-                finished += len(stop.value)
-                del running[number]
+    while requests := merges.go_on(answers):
         answers = _answer(suite, requests)
-        suite.progress("merge", finished + sum(request.progress for request in requests.values()), total)
-    (merged,) = ready.values()
-    return merged
+        suite.progress("merge", merges.work_done(requests), merges.work)
+    return merges.merged()
+
+
+class _Merges:
+    """The lists that are there, the merges that run, and those that wait for lists."""
+
+    def __init__(self, lists: Sequence[Any], merge_two: MergeTwo) -> None:
+        sizes = [len(records) for records in lists]
+        self._merge_two = merge_two
+        self._ready = dict(enumerate(lists))
+        self._running: dict[int, Merge] = {}
+        self._waiting = merge_two.plan(sizes)
+        self._works = merge_two.works(sizes)
+        self._ended = 0
+        self.work = sum(self._works.values())
+
+    def go_on(self, answers: Mapping[int, Any]) -> dict[int, Request]:
+        """What all merges ask next that can run; none is left if nothing is asked.
+
+        One that ends may let another begin, which then asks in the same rounds.
+        """
+        requests: dict[int, Request] = {}
+        for number in list(self._running):
+            self._send(number, answers.get(number), requests)
+        while begin := [merge for merge in self._waiting if {merge.left, merge.right} <= self._ready.keys()]:
+            for merge in begin:
+                self._waiting.remove(merge)
+                left, right = self._ready.pop(merge.left), self._ready.pop(merge.right)
+                self._running[merge.result] = self._merge_two(left, right)
+                del left, right  # a merge frees its lists
+                self._send(merge.result, None, requests)
+        return requests
+
+    def _send(self, number: int, answer: Any, requests: dict[int, Request]) -> None:
+        try:
+            requests[number] = self._running[number].send(answer)
+        except StopIteration as stop:
+            self._ready[number] = stop.value
+            self._ended += self._works[number]
+            del self._running[number]
+
+    def work_done(self, requests: Mapping[int, Request]) -> int:
+        """Once these requests are answered."""
+        return self._ended + sum(request.progress for request in requests.values())
+
+    def merged(self) -> Any:
+        (merged,) = self._ready.values()
+        return merged
 
 
 def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:

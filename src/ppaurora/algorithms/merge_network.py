@@ -10,17 +10,26 @@ Source: K. E. Batcher, Sorting networks and their applications (1968).
 
 from __future__ import annotations
 
-from ppaurora.algorithms.merge import ExchangeLayer, Merge
+from itertools import accumulate
+
+from ppaurora.algorithms.merge import ExchangeLayer, Merge, MergeTwo
+from ppaurora.algorithms.merge_plan import layer_words, merge_cost, plan_network
 from ppaurora.suites.base import Records
 
 
-def merge_network(one: Records, other: Records) -> Merge:
+def _merge(one: Records, other: Records) -> Merge:
     if not len(one) or not len(other):
         return one if len(one) else other
     wires = one.wires(other)
-    strides = list(wires.strides())
-    size = len(one) + len(other)
+    words = accumulate(layer_words(len(one), len(other)))
     del one, other  # the wires have their own copy
-    for layer, stride in enumerate(strides):
-        yield ExchangeLayer(wires, stride, progress=size * layer // len(strides))
+    for stride, done in zip(wires.strides(), words, strict=True):
+        yield ExchangeLayer(wires, stride, progress=done)
     return wires.merged()
+
+
+def _words(first: int, second: int) -> int:
+    return merge_cost(first, second).words
+
+
+merge_network = MergeTwo(_merge, _words, plan_network)
