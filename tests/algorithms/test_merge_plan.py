@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import cast
 
@@ -168,7 +169,7 @@ def test_a_merge_that_ends_lets_the_next_begin_in_the_same_rounds() -> None:
     ]
     assert plan_cost(sizes, merges).layers == 7 + merge_cost(128, 4).layers
     suite = Counting()
-    planned = type(merge_network)(merge_network.merge, merge_network.work, lambda _: list(merges))
+    planned = replace(merge_network, plan=lambda _: list(merges))
     merge_all(cast(Suite, suite), [blank(size) for size in sizes], planned)
     assert suite.layers == plan_cost(sizes, merges).layers
 

@@ -92,6 +92,7 @@ class MergeTwo:
     merge: Callable[[Records, Records], Merge]
     work: Callable[[int, int], int]  # for two sizes, in any unit
     plan: Plan = plan
+    at_once: bool = False  # whether a merge begins in the rounds in which another ends, or in the next ones
 
     def __call__(self, one: Records, other: Records) -> Merge:
         return self.merge(one, other)
@@ -130,21 +131,23 @@ class _Merges:
         self.work = sum(self._works.values())
 
     def go_on(self, answers: Mapping[int, Any]) -> dict[int, Request]:
-        """What all merges ask next that can run; none is left if nothing is asked.
-
-        One that ends may let another begin, which then asks in the same rounds.
-        """
+        """What all merges ask next that can run; none is left if nothing is asked."""
         requests: dict[int, Request] = {}
-        for number in list(self._running):
-            self._send(number, answers.get(number), requests)
-        while begin := [merge for merge in self._waiting if {merge.left, merge.right} <= self._ready.keys()]:
-            for merge in begin:
-                self._waiting.remove(merge)
-                left, right = self._ready.pop(merge.left), self._ready.pop(merge.right)
-                self._running[merge.result] = self._merge_two(left, right)
-                del left, right  # a merge frees its lists
-                self._send(merge.result, None, requests)
+        to_ask = [*self._running, *self._begin()]
+        while to_ask:
+            for number in to_ask:
+                self._send(number, answers.get(number), requests)
+            to_ask = self._begin() if self._merge_two.at_once or not requests else []
         return requests
+
+    def _begin(self) -> list[int]:
+        """Begin the merges whose lists are there."""
+        possible = [merge for merge in self._waiting if {merge.left, merge.right} <= self._ready.keys()]
+        for merge in possible:
+            self._waiting.remove(merge)
+            left, right = self._ready.pop(merge.left), self._ready.pop(merge.right)
+            self._running[merge.result] = self._merge_two(left, right)
+        return [merge.result for merge in possible]
 
     def _send(self, number: int, answer: Any, requests: dict[int, Request]) -> None:
         try:

@@ -32,4 +32,4 @@ def _words(first: int, second: int) -> int:
     return merge_cost(first, second).words
 
 
-merge_network = MergeTwo(_merge, _words, plan_network)
+merge_network = MergeTwo(_merge, _words, plan_network, at_once=True)
