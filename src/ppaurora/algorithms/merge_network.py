@@ -11,13 +11,14 @@ Source: K. E. Batcher, Sorting networks and their applications (1968).
 from __future__ import annotations
 
 from ppaurora.algorithms.merge import ExchangeLayer, Merge, MergeTwo
-from ppaurora.algorithms.merge_plan import Layer, layers_of, plan_network
+from ppaurora.algorithms.merge_plan import Layer, layers_of, merge_cost, plan_network
 from ppaurora.sharing.planes import LANES
 from ppaurora.suites.base import Records
 
 _WORK_PER_WORD = 2  # of comparators
 _WORK_WITHIN_WORDS = 3  # of a word whose records are gathered from two words, and put back
 _WORK_PER_MERGE = 500  # to lay out the wires, and to take the records from them
+_WORK_PER_LAYER = 150  # for its rounds
 
 
 def _merge(one: Records, other: Records) -> Merge:
@@ -41,4 +42,8 @@ def _work(first: int, second: int) -> int:
     return _WORK_PER_MERGE + sum(map(_work_of, layers_of(first, second)))
 
 
-merge_network = MergeTwo(_merge, _work, plan_network, at_once=True)
+def _layers(first: int, second: int) -> int:
+    return merge_cost(first, second).layers
+
+
+merge_network = MergeTwo(_merge, _work, _layers, _WORK_PER_LAYER, plan_network, at_once=True)

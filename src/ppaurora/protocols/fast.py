@@ -29,6 +29,7 @@ from ppaurora.suites.role import Role
 
 KEY_WIDTHS = (32, 64)
 _EXPECTED = "key_bits: keys have 32 or 64 bits"
+_BYTES_PER_ROUND = 1 << 16  # that are sent in the time that a round takes by itself
 
 
 class FastParameters(StrictModel):
@@ -129,7 +130,7 @@ class Fast(Protocol):
         if any(metric.at_ends for metric in chosen):
             up, down = (costs.carry(len(quantities), samples, join=join) for join in (True, False))
             steps["curve"] += up + down + Cost(rounds=2 * samples.bit_length())
-        return {step: weight(cost) for step, cost in steps.items()}
+        return {step: weight(cost, _BYTES_PER_ROUND) for step, cost in steps.items()}
 
     def described(self) -> str:
         return f"{self.key_bits}-bit keys"

@@ -14,12 +14,11 @@ from ppaurora.channel.meter import Cost
 
 Progress = Callable[[str, int, int], None]  # step, done, total
 _SECONDS_BETWEEN_REPORTS = 0.1
-_BYTES_PER_ROUND = 1 << 16
 
 
-def weight(cost: Cost) -> int:
+def weight(cost: Cost, bytes_per_round: int) -> int:
     """Of a step, from what it declares to cost: time follows the bytes, and a round takes some by itself."""
-    return cost.bytes + _BYTES_PER_ROUND * cost.rounds
+    return cost.bytes + bytes_per_round * cost.rounds
 
 
 def no_progress(step: str, done: int, total: int) -> None:
