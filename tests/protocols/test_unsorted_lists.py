@@ -44,7 +44,7 @@ def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[Resul
 
     def party(role: Server) -> RunOutcome:
         return take_part(
-            transports[role], job, () if role is Role.HELPER else [pair[role] for pair in shares]
+            transports[role], job, [] if role is Role.HELPER else [pair[role] for pair in shares]
         )
 
     outcomes = run_parties(party, transports)

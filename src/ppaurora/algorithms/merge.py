@@ -22,7 +22,7 @@ class Exchange:
 
     left: Records
     right: Records
-    progress: int  # how many records are merged so far, about
+    progress: int  # how much of the merge's work is done when this is answered
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class TellHelper:
 
 Request = Exchange | ExchangeLayer | OpenCompare | TellHelper
 Merge = Generator[Request, Any, Records]
-MergeTwo = Callable[[Records, Records], Merge]
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,9 @@ class PlannedMerge:
     right: int
     result: int
     size: int
+
+
+Plan = Callable[[Sequence[int]], list[PlannedMerge]]  # from the lists' sizes, and nothing else
 
 
 def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
@@ -83,32 +85,108 @@ def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
     return merges
 
 
+Count = Callable[[int, int], int]  # for a merge of two lists of these sizes
+
+
+@dataclass(frozen=True)
+class MergeTwo:
+    """How two sorted lists become one, how much work that is, and which two lists of many come next."""
+
+    merge: Callable[[Records, Records], Merge]
+    work: Count  # in any unit
+    requests: Count  # about how many the merge makes
+    work_per_request: int  # whether one merge asks or several at once
+    plan: Plan = plan
+    at_once: bool = False  # whether a merge begins in the rounds in which another ends, or in the next ones
+
+    def __call__(self, one: Records, other: Records) -> Merge:
+        return self.merge(one, other)
+
+    def works(self, sizes: Sequence[int]) -> dict[int, int]:
+        """Of every merge of many lists, by its result's number; without what is per request."""
+        return {number: self.work(*pair) for number, pair in self._pairs(sizes).items()}
+
+    def total_work(self, sizes: Sequence[int]) -> int:
+        """Of all merges, with every request of the longest chain."""
+        ready = dict.fromkeys(range(len(sizes)), 0)
+        pairs = self._pairs(sizes)
+        for merge in self.plan(sizes):
+            begin = max(ready[merge.left], ready[merge.right])
+            ready[merge.result] = begin + self.requests(*pairs[merge.result])
+        longest = max(ready.values(), default=0)
+        return sum(self.works(sizes).values()) + self.work_per_request * longest
+
+    def _pairs(self, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """The sizes of the two lists of every merge."""
+        merges = self.plan(sizes)
+        size_of = dict(enumerate(sizes)) | {merge.result: merge.size for merge in merges}
+        return {merge.result: (size_of[merge.left], size_of[merge.right]) for merge in merges}
+
+
 def merge_all(suite: Suite, lists: Iterable[Records], merge_two: MergeTwo) -> Records:
     """One sorted list of all records. A list is forgotten as soon as it is merged."""
-    ready = dict(enumerate(lists))
-    if not ready:
+    taken = list(lists)
+    if not taken:
         return suite.no_records()
-    waiting = plan([len(records) for records in ready.values()])
-    running: dict[int, Merge] = {}
+    merges = _Merges(taken, merge_two)
+    taken.clear()
     answers: dict[int, Any] = {}
-    total = sum(merge.size for merge in waiting)
-    finished = 0
-    while waiting or running:
-        for merge in [merge for merge in waiting if merge.left in ready and merge.right in ready]:
-            waiting.remove(merge)
-            running[merge.result] = merge_two(ready.pop(merge.left), ready.pop(merge.right))
-        requests: dict[int, Request] = {}
-        for number, generator in list(running.items()):
-            try:
-                requests[number] = generator.send(answers.get(number))
-            except StopIteration as stop:
-                ready[number] = stop.value
-                finished += len(stop.value)
-                del running[number]
+    while requests := merges.go_on(answers):
         answers = _answer(suite, requests)
-        suite.progress("merge", finished + sum(request.progress for request in requests.values()), total)
-    (merged,) = ready.values()
-    return merged
+        suite.progress("merge", merges.work_done(requests), merges.total_work)
+    return merges.merged()
+
+
+class _Merges:
+    """The lists that are there, the merges that run, and those that wait for lists."""
+
+    def __init__(self, lists: Sequence[Any], merge_two: MergeTwo) -> None:
+        sizes = [len(records) for records in lists]
+        self._merge_two = merge_two
+        self._ready: dict[int, Records] = dict(enumerate(lists))
+        self._running: dict[int, Merge] = {}
+        self._waiting = merge_two.plan(sizes)
+        self._works = merge_two.works(sizes)
+        self._done = 0
+        self.total_work = merge_two.total_work(sizes)
+
+    def go_on(self, answers: Mapping[int, Any]) -> dict[int, Request]:
+        """What all merges ask next that can run; none is left if nothing is asked."""
+        requests: dict[int, Request] = {}
+        to_ask = [*self._running, *self._begin()]
+        while to_ask:
+            for number in to_ask:
+                self._send(number, answers.get(number), requests)
+            to_ask = self._begin() if self._merge_two.at_once or not requests else []
+        self._done += self._merge_two.work_per_request
+        return requests
+
+    def _begin(self) -> list[int]:
+        """Begin the merges whose lists are there."""
+        possible = [merge for merge in self._waiting if {merge.left, merge.right} <= self._ready.keys()]
+        for merge in possible:
+            self._waiting.remove(merge)
+            left, right = self._ready.pop(merge.left), self._ready.pop(merge.right)
+            self._running[merge.result] = self._merge_two(left, right)
+        return [merge.result for merge in possible]
+
+    def _send(self, number: int, answer: Any, requests: dict[int, Request]) -> None:
+        try:
+            requests[number] = self._running[number].send(answer)
+        except StopIteration as stop:
+            self._ready[number] = stop.value
+            self._done += self._works[number]
+            del self._running[number]
+
+    def work_done(self, requests: Mapping[int, Request]) -> int:
+        """Once these requests are answered."""
+        done = self._done + sum(request.progress for request in requests.values())
+        return min(done, self.total_work)
+
+    def merged(self) -> Records:
+        """The list that is left."""
+        (merged,) = self._ready.values()
+        return merged
 
 
 def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:

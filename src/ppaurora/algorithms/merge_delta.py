@@ -16,9 +16,14 @@ the longer.
 
 from __future__ import annotations
 
+import operator
+from functools import partial
+
 from ppaurora.algorithms.merge import Exchange, Merge, MergeTwo, OpenCompare, TellHelper
 from ppaurora.errors import InputError
 from ppaurora.suites.base import Records, concat_records
+
+_PAIRS_PER_REQUEST = 300  # that are compared in the time of its rounds
 
 
 def merge_delta(delta: int) -> MergeTwo:
@@ -28,10 +33,11 @@ def merge_delta(delta: int) -> MergeTwo:
 
     def merge(one: Records, other: Records) -> Merge:
         first, second = (one, other) if len(one) >= len(other) else (other, one)
+        done = partial(_work, delta, len(first), len(second))
         merged: list[Records] = []
         while len(second):
             pairs = len(second)
-            high, low = yield Exchange(first[:pairs], second, len(merged))
+            high, low = yield Exchange(first[:pairs], second, done(len(merged) + 1))
             first = concat_records([high, first[pairs:]])
             second = low
             merged.append(first[0])
@@ -39,20 +45,36 @@ def merge_delta(delta: int) -> MergeTwo:
             moves = min(delta, _largest_odd_up_to(pairs)) - 1
             of_first = of_second = 0
             for _ in range(moves):
-                if (yield OpenCompare(first[of_first], second[of_second], len(merged))):
+                if (yield OpenCompare(first[of_first], second[of_second], done(len(merged) + 1))):
                     merged.append(first[of_first])
                     of_first += 1
                 else:
                     merged.append(second[of_second])
                     of_second += 1
             if moves:
-                of_second = yield TellHelper(of_second, moves, len(merged))
+                of_second = yield TellHelper(of_second, moves, done(len(merged)))
             first, second = first[moves - of_second :], second[of_second:]
             if len(second) > len(first):
                 first, second = second, first
         return concat_records([*merged, first])
 
-    return merge
+    def work(first: int, second: int) -> int:
+        return _work(delta, first, second, first + second)
+
+    return MergeTwo(merge, work, operator.add, _PAIRS_PER_REQUEST)
+
+
+def _work(delta: int, first: int, second: int, moved: int) -> int:
+    """When so many records are merged: about as many pairs are compared.
+
+    Which records are left does not count, only how many: the shorter list has at most half of them.
+    """
+    shorter = min(first, second)
+
+    def pairs(left: int) -> int:
+        return left * left // 4 if left <= 2 * shorter else (left - shorter) * shorter
+
+    return (pairs(first + second) - pairs(first + second - moved)) // delta
 
 
 def _largest_odd_up_to(number: int) -> int:
