@@ -85,12 +85,17 @@ def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
     return merges
 
 
+Count = Callable[[int, int], int]  # for a merge of two lists of these sizes
+
+
 @dataclass(frozen=True)
 class MergeTwo:
     """How two sorted lists become one, how much work that is, and which two lists of many come next."""
 
     merge: Callable[[Records, Records], Merge]
-    work: Callable[[int, int], int]  # for two sizes, in any unit
+    work: Count  # in any unit
+    requests: Count  # about how many the merge makes
+    work_per_request: int  # whether one merge asks or several at once
     plan: Plan = plan
     at_once: bool = False  # whether a merge begins in the rounds in which another ends, or in the next ones
 
@@ -98,10 +103,24 @@ class MergeTwo:
         return self.merge(one, other)
 
     def works(self, sizes: Sequence[int]) -> dict[int, int]:
-        """Of every merge of many lists, by its result's number."""
+        """Of every merge of many lists, by its result's number; without what is per request."""
+        return {number: self.work(*pair) for number, pair in self._pairs(sizes).items()}
+
+    def total_work(self, sizes: Sequence[int]) -> int:
+        """Of all merges, with every request of the longest chain."""
+        ready = dict.fromkeys(range(len(sizes)), 0)
+        pairs = self._pairs(sizes)
+        for merge in self.plan(sizes):
+            begin = max(ready[merge.left], ready[merge.right])
+            ready[merge.result] = begin + self.requests(*pairs[merge.result])
+        longest = max(ready.values(), default=0)
+        return sum(self.works(sizes).values()) + self.work_per_request * longest
+
+    def _pairs(self, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """The sizes of the two lists of every merge."""
         merges = self.plan(sizes)
         size_of = dict(enumerate(sizes)) | {merge.result: merge.size for merge in merges}
-        return {merge.result: self.work(size_of[merge.left], size_of[merge.right]) for merge in merges}
+        return {merge.result: (size_of[merge.left], size_of[merge.right]) for merge in merges}
 
 
 def merge_all(suite: Suite, lists: list[Any], merge_two: MergeTwo) -> Any:
@@ -113,7 +132,7 @@ def merge_all(suite: Suite, lists: list[Any], merge_two: MergeTwo) -> Any:
     answers: dict[int, Any] = {}
     while requests := merges.go_on(answers):
         answers = _answer(suite, requests)
-        suite.progress("merge", merges.work_done(requests), merges.work)
+        suite.progress("merge", merges.work_done(requests), merges.total_work)
     return merges.merged()
 
 
@@ -127,8 +146,8 @@ class _Merges:
         self._running: dict[int, Merge] = {}
         self._waiting = merge_two.plan(sizes)
         self._works = merge_two.works(sizes)
-        self._ended = 0
-        self.work = sum(self._works.values())
+        self._done = 0
+        self.total_work = merge_two.total_work(sizes)
 
     def go_on(self, answers: Mapping[int, Any]) -> dict[int, Request]:
         """What all merges ask next that can run; none is left if nothing is asked."""
@@ -138,6 +157,7 @@ class _Merges:
             for number in to_ask:
                 self._send(number, answers.get(number), requests)
             to_ask = self._begin() if self._merge_two.at_once or not requests else []
+        self._done += self._merge_two.work_per_request
         return requests
 
     def _begin(self) -> list[int]:
@@ -154,12 +174,13 @@ class _Merges:
             requests[number] = self._running[number].send(answer)
         except StopIteration as stop:
             self._ready[number] = stop.value
-            self._ended += self._works[number]
+            self._done += self._works[number]
             del self._running[number]
 
     def work_done(self, requests: Mapping[int, Request]) -> int:
         """Once these requests are answered."""
-        return self._ended + sum(request.progress for request in requests.values())
+        done = self._done + sum(request.progress for request in requests.values())
+        return min(done, self.total_work)
 
     def merged(self) -> Any:
         (merged,) = self._ready.values()

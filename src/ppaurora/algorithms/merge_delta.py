@@ -16,13 +16,14 @@ the longer.
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 
 from ppaurora.algorithms.merge import Exchange, Merge, MergeTwo, OpenCompare, TellHelper
 from ppaurora.errors import InputError
 from ppaurora.suites.base import Records, concat_records
 
-_PAIRS_PER_REQUEST = 128  # that are compared in the time of its rounds
+_PAIRS_PER_REQUEST = 300  # that are compared in the time of its rounds
 
 
 def merge_delta(delta: int) -> MergeTwo:
@@ -60,11 +61,11 @@ def merge_delta(delta: int) -> MergeTwo:
     def work(first: int, second: int) -> int:
         return _work(delta, first, second, first + second)
 
-    return MergeTwo(merge, work)
+    return MergeTwo(merge, work, operator.add, _PAIRS_PER_REQUEST)
 
 
 def _work(delta: int, first: int, second: int, moved: int) -> int:
-    """When so many records are merged: about as many pairs compared, and a share of the rounds.
+    """When so many records are merged: about as many pairs are compared.
 
     Which records are left does not count, only how many: the shorter list has at most half of them.
     """
@@ -73,7 +74,7 @@ def _work(delta: int, first: int, second: int, moved: int) -> int:
     def pairs(left: int) -> int:
         return left * left // 4 if left <= 2 * shorter else (left - shorter) * shorter
 
-    return (pairs(first + second) - pairs(first + second - moved)) // delta + _PAIRS_PER_REQUEST * moved
+    return (pairs(first + second) - pairs(first + second - moved)) // delta
 
 
 def _largest_odd_up_to(number: int) -> int:

@@ -10,26 +10,40 @@ Source: K. E. Batcher, Sorting networks and their applications (1968).
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from ppaurora.algorithms.merge import ExchangeLayer, Merge, MergeTwo
-from ppaurora.algorithms.merge_plan import layer_words, merge_cost, plan_network
+from ppaurora.algorithms.merge_plan import Layer, layers_of, merge_cost, plan_network
+from ppaurora.sharing.planes import LANES
 from ppaurora.suites.base import Records
+
+_WORK_PER_WORD = 2  # of comparators
+_WORK_WITHIN_WORDS = 3  # of a word whose records are gathered from two words, and put back
+_WORK_PER_MERGE = 500  # to lay out the wires, and to take the records from them
+_WORK_PER_LAYER = 150  # for its rounds
 
 
 def _merge(one: Records, other: Records) -> Merge:
     if not len(one) or not len(other):
         return one if len(one) else other
     wires = one.wires(other)
-    words = accumulate(layer_words(len(one), len(other)))
+    layers = layers_of(len(one), len(other))
     del one, other  # the wires have their own copy
-    for stride, done in zip(wires.strides(), words, strict=True):
+    done = _WORK_PER_MERGE
+    for stride, layer in zip(wires.strides(), layers, strict=True):
+        done += _work_of(layer)
         yield ExchangeLayer(wires, stride, progress=done)
     return wires.merged()
 
 
-def _words(first: int, second: int) -> int:
-    return merge_cost(first, second).words
+def _work_of(layer: Layer) -> int:
+    return layer.words * (_WORK_PER_WORD if layer.stride >= LANES else _WORK_WITHIN_WORDS)
 
 
-merge_network = MergeTwo(_merge, _words, plan_network, at_once=True)
+def _work(first: int, second: int) -> int:
+    return _WORK_PER_MERGE + sum(map(_work_of, layers_of(first, second)))
+
+
+def _layers(first: int, second: int) -> int:
+    return merge_cost(first, second).layers
+
+
+merge_network = MergeTwo(_merge, _work, _layers, _WORK_PER_LAYER, plan_network, at_once=True)

@@ -49,8 +49,15 @@ class _Tree(NamedTuple):
     number: int = 0  # of a given list
 
 
-def layer_words(first: int, second: int) -> Iterator[int]:
-    """Words of comparators in every layer of a merge of two lists, as bit planes have them.
+class Layer(NamedTuple):
+    """Comparators that run at once: the distance of the wires that meet, and words of comparators."""
+
+    stride: int
+    words: int
+
+
+def layers_of(first: int, second: int) -> Iterator[Layer]:
+    """All layers of a merge of two lists, as bit planes have them.
 
     Strides of a word or more pair whole words: all in the first layer, then the odd-numbered blocks with the
     blocks after them. Within words, every two are packed into one.
@@ -62,12 +69,13 @@ def layer_words(first: int, second: int) -> Iterator[int]:
     start, stop = half - before, half + after
     for stride in strides(half * LANES, half * LANES - first, half * LANES + second):
         if stride < LANES:
-            yield -(-(before + after) // 2)
+            words = -(-(before + after) // 2)
         elif stride == half * LANES:
-            yield stop - half - start
+            words = stop - half - start
         else:
             block = stride // LANES
-            yield _in_odd_blocks(stop - block, block) - _in_odd_blocks(start, block)
+            words = _in_odd_blocks(stop - block, block) - _in_odd_blocks(start, block)
+        yield Layer(stride, words)
 
 
 def _in_odd_blocks(stop: int, block: int) -> int:
@@ -79,7 +87,7 @@ def _in_odd_blocks(stop: int, block: int) -> int:
 @lru_cache(maxsize=1 << 14)
 def merge_cost(first: int, second: int) -> PlanCost:
     """Of one merge."""
-    words = list(layer_words(first, second))
+    words = [layer.words for layer in layers_of(first, second)]
     return PlanCost(len(words), sum(words))
 
 

@@ -18,7 +18,7 @@ from ppaurora.models import StrictModel, checked, to_builtins
 from ppaurora.protocols import registry
 from ppaurora.randomness.streams import Stream
 from ppaurora.servers import Server
-from ppaurora.session import Context
+from ppaurora.session import Context, Work
 from ppaurora.sharing.shares import Bytes, Words
 from ppaurora.sharing.stages import InputShare, ResultShare
 from ppaurora.suites.base import Suite
@@ -142,6 +142,10 @@ class Protocol(ABC):
     def merge_two(self) -> MergeTwo:
         """How two sorted lists become one."""
 
+    def work(self, metrics: Sequence[str], sizes: Sequence[int]) -> Mapping[str, int]:
+        """About how much of a run's time each step takes, in any unit, from what is public."""
+        return {"merge": 1}
+
     def run(
         self,
         context: Context,
@@ -154,6 +158,7 @@ class Protocol(ABC):
 
         Takes the inputs: the list is empty afterwards.
         """
+        context.progress = Work(self.work(metrics, sizes), context.progress)
         suite = self.suite(context)
         with context.step("input"):
             lists = suite.inputs(inputs, sizes)

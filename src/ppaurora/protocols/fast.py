@@ -9,22 +9,28 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from ppaurora.algorithms.curve import PRECISION, TP, precision_bits
 from ppaurora.algorithms.merge import MergeTwo
 from ppaurora.algorithms.merge_network import merge_network
+from ppaurora.algorithms.merge_plan import plan_cost
+from ppaurora.channel.meter import Cost
 from ppaurora.data.samples import Samples
+from ppaurora.metrics import METRICS
 from ppaurora.models import StrictModel
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
 from ppaurora.randomness.streams import Stream
-from ppaurora.session import Context
+from ppaurora.session import Context, weight
 from ppaurora.sharing.planes import slice_numbers
 from ppaurora.sharing.shares import Words
 from ppaurora.sharing.stages import PlanesShare
-from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.bitsliced import BitslicedSuite, costs
 from ppaurora.suites.role import Role
 
 KEY_WIDTHS = (32, 64)
 _EXPECTED = "key_bits: keys have 32 or 64 bits"
+_BYTES_PER_ROUND = 1 << 16  # that are sent in the time that a round takes by itself
+_BYTES_TO_START = 1 << 22  # ... and that the first use of everything takes
 
 
 class FastParameters(StrictModel):
@@ -100,6 +106,32 @@ class Fast(Protocol):
 
     def merge_two(self) -> MergeTwo:
         return merge_network
+
+    def work(self, metrics: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
+        """By declared costs. The scan has about as many positions up as there are samples, and down again."""
+        samples = sum(sizes)
+        chosen = [METRICS[name] for name in metrics]
+        quantities = {TP, *(quantity for metric in chosen for quantity in metric.needs)}
+        plan = plan_cost(sizes, merge_network.plan(sizes))
+        layer = costs.exchange(self.key_bits, 1)
+        steps = {
+            "input": costs.inputs(self.key_bits, sizes) + Cost(bytes=_BYTES_TO_START),
+            "order check": costs.compare_neighbours(self.key_bits, sizes) + costs.count_ones(samples, 1),
+            "merge": Cost(0, costs.exchange(self.key_bits, plan.words).bytes, layer.rounds * plan.layers),
+            "curve": costs.to_ring(samples),
+            "division": costs.rounded_quotients(
+                len(metrics), max(samples * samples // 4, samples), 2 * samples.bit_length()
+            ),
+        }
+        if any(metric.uses_ends for metric in chosen):
+            steps["ties"] = costs.ends_of_groups(self.key_bits, samples)
+        if PRECISION in quantities:
+            # Twice, for it computes more per byte than others do.
+            steps["precision"] = costs.div_public(samples, precision_bits(samples)) * 2
+        if any(metric.at_ends for metric in chosen):
+            up, down = (costs.carry(len(quantities), samples, join=join) for join in (True, False))
+            steps["curve"] += up + down + Cost(rounds=2 * samples.bit_length())
+        return {step: weight(cost, _BYTES_PER_ROUND) for step, cost in steps.items()}
 
     def described(self) -> str:
         return f"{self.key_bits}-bit keys"

@@ -6,27 +6,32 @@ Characteristic and Precision-Recall Curves (2023), arXiv:2102.08788.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
+from ppaurora.algorithms.curve import PRECISION, TP, precision_bits
 from ppaurora.algorithms.merge import MergeTwo
 from ppaurora.algorithms.merge_delta import merge_delta
+from ppaurora.channel.meter import Cost
 from ppaurora.data.samples import Samples
+from ppaurora.metrics import METRICS
 from ppaurora.models import StrictModel
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
 from ppaurora.randomness.streams import Stream
-from ppaurora.session import Context
+from ppaurora.session import Context, weight
 from ppaurora.sharing.algebra import BITS, RING
 from ppaurora.sharing.shares import Words
 from ppaurora.sharing.stages import AdditiveShare
-from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.base import FIXED_POINT_BITS
+from ppaurora.suites.cecilia import CeciliaSuite, costs
 from ppaurora.suites.role import Role
 
 _EXPECTED = "delta must be an odd number, 1 or larger"
+_BYTES_PER_ROUND = 1 << 14  # that are sent in the time that a round takes by itself
 
 
 class PaperParameters(StrictModel):
@@ -88,6 +93,27 @@ class Paper(Protocol):
 
     def merge_two(self) -> MergeTwo:
         return merge_delta(self.delta)
+
+    def work(self, metrics: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
+        """By declared costs; the merge by the pairs that it compares, about."""
+        samples = sum(sizes)
+        chosen = [METRICS[name] for name in metrics]
+        quantities = {TP, *(quantity for metric in chosen for quantity in metric.needs)}
+        steps = {
+            "merge": costs.exchange(self.merge_two().total_work(sizes)),
+            "curve": costs.to_ring(samples),
+            "division": costs.div(len(metrics), FIXED_POINT_BITS),
+        }
+        if any(metric.uses_ends for metric in chosen):
+            steps["ties"] = costs.differ(samples)
+        if PRECISION in quantities:
+            steps["precision"] = costs.div(samples, precision_bits(samples))
+        if any(metric.at_ends for metric in chosen):
+            values = (len(quantities) + 1, samples)
+            steps["curve"] += costs.mul((samples,), values, values) * 2 + Cost(
+                rounds=2 * samples.bit_length()
+            )
+        return {step: weight(cost, _BYTES_PER_ROUND) for step, cost in steps.items()}
 
     def discloses(self) -> dict[str, str]:
         opened = "nothing" if self.delta == 1 else "some comparisons of scores, chosen by the merge"

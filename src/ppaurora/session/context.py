@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ppaurora.channel.base import Channel, Transport
 from ppaurora.channel.meter import Meter
@@ -31,9 +32,13 @@ class Context:
     def meter(self) -> Meter:
         return self.channel.meter
 
-    def step(self, name: str) -> AbstractContextManager[None]:
-        """Attribute the traffic inside to `name`."""
-        return self.meter.step(name)
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Attribute the traffic inside to `name`; afterwards all of the step is done."""
+        self.progress(name, 0, 1)
+        with self.meter.step(name):
+            yield
+        self.progress(name, 1, 1)
 
     def stream(self, peer: Server, label: str) -> Stream:
         """Open the stream `label` that is shared with `peer`; once per label."""
