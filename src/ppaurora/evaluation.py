@@ -52,7 +52,8 @@ def evaluate(
     pos_label
         The label of the positive class, if labels are not 0/1 or true/false.
     progress
-        Called with (step, done, total) during long work.
+        Called with (step, done, total) during long work: the step that is under way, and how much of all
+        work is done. `total` stays the same and `done` grows evenly with time, about.
     timeout
         Seconds a server waits for a silent peer before it gives up.
     network

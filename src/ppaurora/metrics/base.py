@@ -37,7 +37,9 @@ class Metric:
     reference: Callable[[Any, Any], float]  # ... and as a function of (y_true, y_score)
     fraction: Callable[[Curve], SecretFraction]  # how it is computed on shares
     needs: tuple[Quantity, ...] = ()  # rows of the curve, besides TP
-    at_ends: bool = True  # whether it is computed once the curve has kept only ends of tie groups
+    # Whether it is computed once the curve has kept only ends of tie groups; then `fraction` must not wait
+    # for anything, only begin, so that all such metrics share a round.
+    at_ends: bool = True
     uses_ends: bool = True  # whether it needs to know where tie groups end at all
     lowest: float = 0.0
     highest: float = 1.0

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from ppaurora.algorithms.curve import Curve
 from ppaurora.errors import ProtocolError, UndefinedResultError, UnsortedListError
 from ppaurora.metrics import METRICS
-from ppaurora.metrics.base import Denominator
+from ppaurora.metrics.base import Denominator, SecretFraction
 from ppaurora.sharing.shares import RingShare, Words, concat, stack
 from ppaurora.suites.base import Records, Suite
 
@@ -39,11 +39,15 @@ def areas(
                 ends = suite.ends_of_groups(records.keys)
         del records  # nobody needs the keys any more
         curve = Curve(suite, labels, ends, [quantity for metric in chosen for quantity in metric.needs])
-        # What is begun is finished in the same order, all numerators of a kind in one round.
-        fractions = {metric.name: metric.fraction(curve) for metric in chosen if not metric.at_ends}
-        numerators = {name: fraction.numerator() for name, fraction in fractions.items()}
+        fractions: dict[str, SecretFraction] = {}
+        numerators: dict[str, RingShare] = {}
+        for metric in chosen:
+            if not metric.at_ends:
+                fractions[metric.name] = metric.fraction(curve)
+                numerators[metric.name] = fractions[metric.name].numerator()
         if any(metric.at_ends for metric in chosen):
             curve.keep_ends()
+        # What is begun is finished in the same order; all products are in one round.
         begun = suite.begin_mul(curve.positives, samples - curve.positives)
         fractions |= {metric.name: metric.fraction(curve) for metric in chosen if metric.at_ends}
         class_product = begun()

@@ -30,6 +30,7 @@ from ppaurora.suites.role import Role
 KEY_WIDTHS = (32, 64)
 _EXPECTED = "key_bits: keys have 32 or 64 bits"
 _BYTES_PER_ROUND = 1 << 16  # that are sent in the time that a round takes by itself
+_BYTES_TO_START = 1 << 22  # ... and that the first use of everything takes
 
 
 class FastParameters(StrictModel):
@@ -117,7 +118,7 @@ class Fast(Protocol):
         plan = plan_cost(sizes, merge_network.plan(sizes))
         layer = costs.exchange(self.key_bits, 1)
         steps = {
-            "input": costs.inputs(self.key_bits, sizes),
+            "input": costs.inputs(self.key_bits, sizes) + Cost(bytes=_BYTES_TO_START),
             "order check": costs.compare_neighbours(self.key_bits, sizes) + costs.count_ones(samples, 1),
             "merge": Cost(0, costs.exchange(self.key_bits, plan.words).bytes, layer.rounds * plan.layers),
             "curve": costs.to_ring(samples),

@@ -35,6 +35,7 @@ class Context:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Attribute the traffic inside to `name`; afterwards all of the step is done."""
+        self.progress(name, 0, 1)
         with self.meter.step(name):
             yield
         self.progress(name, 1, 1)

@@ -26,14 +26,14 @@ def no_progress(step: str, done: int, total: int) -> None:
 
 
 def throttled(progress: Progress, clock: Callable[[], float] = time.monotonic) -> Progress:
-    """Passes on a report now and then, and every last one."""
-    last = 0.0
+    """Passes on a report now and then, the first one of every step, and every last one."""
+    last_time, last_step = 0.0, ""
 
     def report(step: str, done: int, total: int) -> None:
-        nonlocal last
+        nonlocal last_time, last_step
         now = clock()
-        if done >= total or now - last >= _SECONDS_BETWEEN_REPORTS:
-            last = now
+        if done >= total or step != last_step or now - last_time >= _SECONDS_BETWEEN_REPORTS:
+            last_time, last_step = now, step
             progress(step, done, total)
 
     return report
@@ -43,7 +43,7 @@ class Work:
     """All steps of a run as one piece of work, with the weights that they have in it.
 
     To be called as a step reports: with its name, how much of it is done, and how much it is. Passes on the
-    name, what is done of all steps, and what they are in all.
+    name, how much of all steps is done, and how much they are in all.
     """
 
     def __init__(self, weights: Mapping[str, int], report: Progress) -> None:
@@ -51,11 +51,13 @@ class Work:
         self._done = dict.fromkeys(weights, 0)
         self._total = sum(weights.values())
         self._report = report
-        report(next(iter(weights), ""), 0, self._total)
+        self._step = ""
 
     def __call__(self, step: str, done: int, total: int) -> None:
-        before = self._done.get(step, 0)
-        now = self._weights.get(step, 0) * done // max(total, 1)
-        if now > before:
-            self._done[step] = now
+        of_step = self._weights.get(step, 0) * done // max(total, 1)
+        grown = of_step > self._done.get(step, 0)
+        if grown:
+            self._done[step] = of_step
+        if grown or step != self._step:
+            self._step = step
             self._report(step, sum(self._done.values()), self._total)

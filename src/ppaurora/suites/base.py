@@ -208,4 +208,7 @@ class Suite(ABC):
 
     @abstractmethod
     def progress(self, step: str, done: int, total: int) -> None:
-        """Tell whoever watches how far a long step is. Depends on public sizes alone."""
+        """How much of a step is done, and how much it is. Depends on public sizes alone.
+
+        The session makes it a part of the whole run's work before it tells whoever watches.
+        """
