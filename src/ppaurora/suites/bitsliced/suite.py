@@ -220,10 +220,6 @@ class BitslicedSuite(Suite):
             here = (ends > chunk.start) & (ends <= chunk.stop)
             sums[here] = upto[ends[here] - chunk.start - 1]
             running = upto[-1]
-        # An empty stretch ends where the one before it does.
-        for number in range(1, len(ends)):
-            if ends[number] == ends[number - 1]:
-                sums[number] = sums[number - 1]
         return self._remask(np.diff(sums))
 
     def _ring_part(self, planes: Words, lanes: slice) -> Words:
