@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from ppaurora.algorithms import curve
 from ppaurora.algorithms.order import count_ascents
+from ppaurora.suites.bitsliced import trees
 from tests.support.bitsliced import unsorted_planes
 from tests.support.cases import Owner, fast, on_planes, owners
 from tests.support.oracles import defined, exact_aupr, exact_auroc, exact_average_precision
 
 
-@settings(max_examples=25, deadline=None)
-@given(lists=owners(min_owners=1))
-def test_areas_by_three_parties_equal_the_exact_fractions(lists: list[Owner]) -> None:
+def check(lists: list[Owner]) -> None:
+    """AUROC to the last bit, the others within 1e-9."""
     result = on_planes(fast, lists).value
     samples = [sample for owner in lists for sample in owner]
     exact = exact_auroc(samples)
@@ -28,6 +31,23 @@ def test_areas_by_three_parties_equal_the_exact_fractions(lists: list[Owner]) ->
     assert auroc == float(exact)
     assert abs(aupr - defined(exact_aupr(samples))) < 1e-9
     assert abs(ap - defined(exact_average_precision(samples))) < 1e-9
+
+
+@settings(max_examples=25, deadline=None)
+@given(lists=owners(min_owners=1))
+def test_areas_by_three_parties_equal_the_exact_fractions(lists: list[Owner]) -> None:
+    check(lists)
+
+
+@settings(max_examples=15, deadline=None)
+@given(lists=owners(min_owners=2, max_size=200), words=st.integers(1, 3), window=st.integers(1, 5))
+def test_areas_in_many_chunks_equal_the_exact_fractions(lists: list[Owner], words: int, window: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "CHUNK_WORDS", words)
+        patch.setattr(trees, "CHUNK_NUMBERS", 64 * words)
+        patch.setattr(trees, "WINDOW", window)
+        patch.setattr(curve, "_BLOCK", 50 * words)
+        check(lists)
 
 
 def test_an_unsorted_list_is_noticed_wherever_it_is() -> None:

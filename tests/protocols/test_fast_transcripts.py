@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ppaurora.randomness import Stream
+from ppaurora.suites.bitsliced import trees
 from ppaurora.suites.role import Role
 from tests.support.cases import Owner, fast, on_planes, transcript
 
@@ -21,7 +22,12 @@ def five_data_sets(sizes: tuple[int, ...]) -> list[list[Owner]]:
     ]
 
 
-def test_the_shape_of_the_conversation_does_not_depend_on_the_data() -> None:
+@pytest.mark.parametrize("chunks", [(2048, 1 << 14, 4), (1, 64, 3)], ids=["one chunk", "many chunks"])
+def test_the_shape_of_the_conversation_does_not_depend_on_the_data(
+    chunks: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, size in zip(("CHUNK_WORDS", "CHUNK_NUMBERS", "WINDOW"), chunks, strict=True):
+        monkeypatch.setattr(trees, name, size)
     sizes = (70, 1, 130)
     first, *others = [transcript(on_planes(fast, lists)) for lists in five_data_sets(sizes)]
     assert all(other == first for other in others)

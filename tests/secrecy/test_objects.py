@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ppaurora.algorithms.merge import ExchangeLayer
 from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import Frame, FrameDecoder, Header
 from ppaurora.channel.memory import memory_transports
@@ -25,7 +26,9 @@ from ppaurora.sharing.planes import Planes
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
-from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
+from ppaurora.suites.bitsliced.suite import MaskedBits
+from ppaurora.suites.bitsliced.sums import SumsOfProducts
 from ppaurora.suites.role import Role
 from ppaurora.testing.world import Message
 from tests.support.secrecy import KEY, LABELS, OTHER_KEY, SCORES, WAYS_TO_SHOW, leaks
@@ -57,6 +60,11 @@ def things() -> dict[str, tuple[object, list[object]]]:
     masked = MaskedShare(Holder.PROXY_0, components[:, 0])
     planes = Planes(Holder.PROXY_0, components, 64)
     helper_planes = Planes(Holder.HELPER, components[:1], 64)
+    bytes_of_bits = (components[:, 0] >> np.uint64(7) & np.uint64(1)).astype(np.uint8)
+    masked_bits = MaskedBits(np.repeat(bytes_of_bits, 12, axis=1) ^ LABELS[:12])
+    wires = PlaneWires(PlaneRecords(planes), PlaneRecords(planes))
+    (place,) = wires.places(64)
+    group = SumsOfProducts([components[:, :1], components[:, 1:2]], ((((0, 1),), 1),))
     result = ResultShare(words)
     reading = Meter().reading()
     fingerprint = Fingerprint.of(samples, KEY)
@@ -90,6 +98,11 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "Planes inverted": (~planes, [~components[0], components[1]]),
         "ArrayRecords": (ArrayRecords(ring, bits), [share.keys, share.labels]),
         "PlaneRecords": (PlaneRecords(planes), [components]),
+        "MaskedBits": (masked_bits, [masked_bits.data[0], masked_bits.data[1]]),
+        "PlaneWires": (wires, [components]),
+        "a place of wires": (place, [components]),
+        "ExchangeLayer": (ExchangeLayer(wires, 64, 0), [components]),
+        "SumsOfProducts": (group, [components[:, :2]]),
         "Frame": (Frame(header, payload), [raw]),
         "Frame of a view": (Frame(header, memoryview(raw)), [raw]),
         "FrameDecoder": (midway_through(header, raw), [raw]),

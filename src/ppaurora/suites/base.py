@@ -133,12 +133,12 @@ class Suite(ABC):
     def carry(self, flags: Any, values: RingShare, source: slice, target: slice, *, join: bool) -> None:
         """Values go from source to target positions where the target has no flag; in place, for all rows.
 
-        With `join`, a target then has a flag if it or its source had.
+        No position is both. With `join`, a target then has a flag if it or its source had.
         """
 
     @abstractmethod
     def count_ones(self, flags: Flags, places: Sequence[slice]) -> RingShare:
-        """How many flags are 1, for every stretch of them."""
+        """How many flags are 1, for every stretch of them; one follows the other, from the first flag on."""
 
     @abstractmethod
     def to_ring(self, flags: Flags | Labels, into: RingShare | None = None) -> RingShare:

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.channel.frames import MAX_PAYLOAD_BYTES
 from ppaurora.channel.meter import Cost
 from ppaurora.sharing import Holder, MaskedShare, stack
-from ppaurora.sharing.planes import unpack_lanes
+from ppaurora.sharing.planes import unpack_lanes, word_count
 from ppaurora.sharing.spans import spans
-from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
@@ -204,3 +206,29 @@ def test_sums_of_bits_times_numbers() -> None:
 
     bits = (signs >> np.uint64(63)).reshape(5, 7)
     assert (masked(algorithm, signs, x).value == (bits * x).sum(axis=0)).all()
+
+
+@pytest.mark.parametrize("words", [1, 7, 20, 1 << 24])
+def test_lists_of_any_length_are_input_plane_by_plane_if_need_be(
+    words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "CHUNK_INPUT_WORDS", words)
+    random = np.random.default_rng(words)
+    lists = [random.integers(0, 1 << 64, size, dtype=np.uint64).tolist() for size in (130, 0, 1, 300)]
+    run = unsorted_planes(lambda suite, records: [one.bits for one in records], *lists)
+    assert run.cost == costs.inputs(64, [len(keys) for keys in lists])
+    for keys, planes in zip(lists, run.value, strict=True):
+        assert [int("".join(map(str, column)), 2) for column in planes[:-1].T] == keys
+        assert planes[-1].tolist() == [key & 1 for key in keys]
+
+
+def test_the_longest_list_fits_into_frames() -> None:
+    words = word_count(MOST_SAMPLES)
+    chunks = trees.in_chunks_of_planes(65, words)
+    assert [place for chunk in chunks for place in range(65)[chunk]] == list(range(65))
+    assert max(chunk.stop - chunk.start for chunk in chunks) * words * 8 <= MAX_PAYLOAD_BYTES
+    assert trees.in_chunks_of_planes(65, word_count(10**6)) == [slice(0, 65)], (
+        "one frame for all but long lists"
+    )
+    # Positive control: all planes together do not fit.
+    assert 65 * words * 8 > MAX_PAYLOAD_BYTES

@@ -90,7 +90,11 @@ def _equal(bits: int, words: int) -> Cost:
 
 def inputs(key_bits: int, sizes: Sequence[int]) -> Cost:
     """The proxies exchange each list's planes under masks."""
-    return _together(_remask((key_bits + 1) * word_count(size)) for size in sizes)
+    return _together(
+        _remask((planes.stop - planes.start) * word_count(size))
+        for size in sizes
+        for planes in trees.in_chunks_of_planes(key_bits + 1, word_count(size))
+    )
 
 
 def compare(key_bits: int, count: int) -> Cost:

@@ -80,16 +80,24 @@ class BitslicedSuite(Suite):
     def inputs(self, shares: Sequence[PlanesShare], sizes: Sequence[int]) -> list[PlaneRecords]:
         """Owners' xor-shared planes in masked form: proxy i shows s_i xor r_i to the other."""
 
-        def steps(number: int, size: int) -> Steps[PlaneRecords]:
-            shape = (self.key_bits + 1, word_count(size))
-            data = np.empty((self._gates.components, *shape), dtype=np.uint64)
-            self._gates.fresh_mask(data[-1])
-            finish = self._gates.begin_input(shares[number].planes if shares else None, data)
-            yield
-            data = finish()
-            return PlaneRecords(Planes(self.holder, keep_lanes(data, size), size))
+        lists: list[tuple[Words, int]] = []
 
-        return run_window(self._gates.meter, (steps(*one) for one in enumerate(sizes)))
+        def steps(number: int, data: Words, planes: slice) -> Steps[None]:
+            self._gates.fresh_mask(data[-1, planes])
+            share = shares[number].planes[planes] if shares else None
+            finish = self._gates.begin_input(share, data[:, planes])
+            yield
+            finish()
+
+        def chunks() -> Iterator[Steps[None]]:
+            for number, size in enumerate(sizes):
+                shape = (self.key_bits + 1, word_count(size))
+                data = np.empty((self._gates.components, *shape), dtype=np.uint64)
+                lists.append((data, size))
+                yield from (steps(number, data, planes) for planes in trees.in_chunks_of_planes(*shape))
+
+        run_window(self._gates.meter, chunks())
+        return [PlaneRecords(Planes(self.holder, keep_lanes(data, size), size)) for data, size in lists]
 
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         """A proxy's additive part of x = m - r is m - r_1 or - r_0."""
@@ -220,10 +228,6 @@ class BitslicedSuite(Suite):
             here = (ends > chunk.start) & (ends <= chunk.stop)
             sums[here] = upto[ends[here] - chunk.start - 1]
             running = upto[-1]
-        # An empty stretch ends where the one before it does.
-        for number in range(1, len(ends)):
-            if ends[number] == ends[number - 1]:
-                sums[number] = sums[number - 1]
         return self._remask(np.diff(sums))
 
     def _ring_part(self, planes: Words, lanes: slice) -> Words:

@@ -29,6 +29,7 @@ Steps = Generator[None, None, T]
 
 CHUNK_WORDS = 2048  # of a plane: about what a core's cache holds of a record's planes
 CHUNK_NUMBERS = 1 << 14  # ring values that are worked on at a time
+CHUNK_INPUT_WORDS = 1 << 24  # of an owner's planes, unless one plane has more
 WINDOW = 4  # chunks under way at a time
 CHILDREN = 3  # of a node: more children mean fewer rounds, and more bits from the helper
 CHILDREN_OF_FEW = 4  # where there is so little to compare that only rounds count
@@ -157,6 +158,12 @@ def in_chunks(words: int) -> list[slice]:
 def in_chunks_of_numbers(count: int) -> list[slice]:
     """The same for ring values, or for bits that become ring values; a chunk begins at a word."""
     return [slice(start, min(start + CHUNK_NUMBERS, count)) for start in range(0, count, CHUNK_NUMBERS)]
+
+
+def in_chunks_of_planes(planes: int, words: int) -> list[slice]:
+    """The same for whole planes of so many words, so that the longest list fits into frames."""
+    together = max(CHUNK_INPUT_WORDS // max(words, 1), 1)
+    return [slice(start, min(start + together, planes)) for start in range(0, planes, together)]
 
 
 def run_window(meter: Meter, steps: Iterable[Steps[T]]) -> list[T]:
