@@ -1,13 +1,8 @@
-"""Certificates: an authority that signs them, and the pin by which a participant is known.
-
-A pin is a digest of the public key, not of the certificate: a certificate that is renewed for the
-same key is still its owner's.
-"""
+"""Certificates: an authority that signs them, how they are read, and how people see them."""
 
 from __future__ import annotations
 
 import datetime
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ppaurora.errors import InputError
+from ppaurora.pins import pin_of
 from ppaurora.text import printable
 
 _BACKDATED = datetime.timedelta(minutes=5)  # for clocks that are a little behind
@@ -95,22 +91,8 @@ class Authority:
         return certificate.public_bytes(serialization.Encoding.PEM)
 
 
-def pin_of(certificate_der: bytes) -> str:
-    """The digest of a certificate's public key; nobody's, if there is no certificate."""
-    if not certificate_der:
-        return ""
-    return _pin(x509.load_der_x509_certificate(certificate_der))
-
-
 def pin_of_pem(certificate: bytes) -> str:
-    return _pin(x509.load_pem_x509_certificate(certificate))
-
-
-def _pin(certificate: x509.Certificate) -> str:
-    key = certificate.public_key().public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    return hashlib.sha256(key).hexdigest()
+    return pin_of(x509.load_pem_x509_certificate(certificate).public_bytes(serialization.Encoding.DER))
 
 
 def describe_certificates(text: str) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ppaurora.certificates import pin_of
 from ppaurora.errors import PeerMisbehavedError
+from ppaurora.pins import pin_of
 from ppaurora.servers import Server
 
 
