@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -34,9 +34,10 @@ class Metric:
     name: str
     description: str  # what it is, in a few words
     definition: str  # the same on pooled data in the clear, as people know it
-    reference: Callable[[Any, Any], float]  # ... and as a function of (y_true, y_score)
-    fraction: Callable[[Curve], SecretFraction]  # how it is computed on shares
-    needs: tuple[Quantity, ...] = ()  # rows of the curve, besides TP
+    # ... and as a function of (y_true, y_score)
+    reference: Callable[[Any, Any], float] = field(repr=False)
+    fraction: Callable[[Curve], SecretFraction] = field(repr=False)  # how it is computed on shares
+    needs: tuple[Quantity, ...] = field(default=(), repr=False)  # rows of the curve, besides TP
     # Whether it is computed once the curve has kept only ends of tie groups; then `fraction` must not wait
     # for anything, only begin, so that all such metrics share a round.
     at_ends: bool = True

@@ -40,6 +40,18 @@ def links_for(
     )
 
 
+_PEER_ERRORS: tuple[type[errors.PeerError], ...] = (
+    errors.PeerLostError,
+    errors.PeerTimeoutError,
+    errors.PeerMisbehavedError,
+)
+_OTHER_ERRORS: tuple[type[PpauroraError], ...] = (
+    errors.InputError,
+    errors.ProtocolError,
+    errors.PartyFailedError,
+    errors.MisuseError,
+)
+
 Hear = Callable[[Event | None], None]  # None: nothing more will be heard
 
 
@@ -113,13 +125,12 @@ class ServerProcess:
                 f"{self.title} {self.end()} before it was done; the run was stopped "
                 "(see more with PPAURORA_DEBUG=1)"
             )
-        kind = getattr(errors, event.kind)
-        error: PpauroraError = (
-            kind(event.peer, event.message.removeprefix(f"{event.peer} "))
-            if event.peer
-            else kind(f"{self.title}: {event.message}")
-        )
-        return error
+        kind = getattr(errors, event.kind, None)
+        if event.peer and kind in _PEER_ERRORS:
+            return kind(event.peer, event.message.removeprefix(f"{event.peer} "))
+        if kind not in _OTHER_ERRORS:
+            kind = PartyFailedError
+        return kind(f"{self.title}: {event.message}")
 
     def close(self) -> None:
         """No process is left behind."""

@@ -21,8 +21,8 @@ from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 from ppaurora.servers import Server
 
-OUTBOX_LIMIT = 32 << 20
-INBOX_LIMIT = 32 << 20
+OUTBOX_LIMIT = 16 << 20
+INBOX_LIMIT = 16 << 20
 _PIECE = 1 << 18
 _JOIN_BELOW = 1 << 14
 
