@@ -40,17 +40,13 @@ def links_for(
     )
 
 
-_PEER_ERRORS: tuple[type[errors.PeerError], ...] = (
-    errors.PeerLostError,
-    errors.PeerTimeoutError,
-    errors.PeerMisbehavedError,
-)
-_OTHER_ERRORS: tuple[type[PpauroraError], ...] = (
-    errors.InputError,
-    errors.ProtocolError,
-    errors.PartyFailedError,
-    errors.MisuseError,
-)
+_PEER_ERRORS: dict[str, type[errors.PeerError]] = {
+    kind.__name__: kind
+    for kind in (errors.PeerLostError, errors.PeerTimeoutError, errors.PeerMisbehavedError)
+}
+_OTHER_ERRORS: dict[str, type[PpauroraError]] = {
+    kind.__name__: kind for kind in (errors.InputError, errors.ProtocolError, errors.MisuseError)
+}
 
 Hear = Callable[[Event | None], None]  # None: nothing more will be heard
 
@@ -125,12 +121,9 @@ class ServerProcess:
                 f"{self.title} {self.end()} before it was done; the run was stopped "
                 "(see more with PPAURORA_DEBUG=1)"
             )
-        kind = getattr(errors, event.kind, None)
-        if event.peer and kind in _PEER_ERRORS:
-            return kind(event.peer, event.message.removeprefix(f"{event.peer} "))
-        if kind not in _OTHER_ERRORS:
-            kind = PartyFailedError
-        return kind(f"{self.title}: {event.message}")
+        if event.peer and event.kind in _PEER_ERRORS:
+            return _PEER_ERRORS[event.kind](event.peer, event.message.removeprefix(f"{event.peer} "))
+        return _OTHER_ERRORS.get(event.kind, PartyFailedError)(f"{self.title}: {event.message}")
 
     def close(self) -> None:
         """No process is left behind."""
