@@ -13,6 +13,7 @@ import pytest
 
 from ppaurora.cli.early import DEFAULT, MODULE, SERVERS, start_early
 from ppaurora.cli.evaluate import evaluate_command
+from ppaurora.cli.main import cli
 from ppaurora.party import driver, starting
 from ppaurora.party.starting import Spares, discard, start_process
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
@@ -142,6 +143,13 @@ def test_a_command_uses_the_servers_that_were_started_early(
     check_result(finished.out)
     assert len(started) == 3
     assert all(process.returncode is not None for process in started)
+
+
+def test_a_shell_that_completes_a_line_starts_nothing(started: list[subprocess.Popen[bytes]]) -> None:
+    line = ["evaluate", "a.csv"]
+    with cli.make_context("ppaurora", line, resilient_parsing=True) as context:
+        cli.resolve_command(context, line)
+    assert started == []
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class _LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Servers that the command will need load their modules while it loads its own."""
         ctx.obj = ctx.with_resource(contextlib.closing(Spares()))
-        if args[0] == "evaluate":
+        if args[0] == "evaluate" and not ctx.resilient_parsing:  # not for a shell that completes a line
             start_early(args[1:], ctx.obj)
         return super().resolve_command(ctx, args)
 

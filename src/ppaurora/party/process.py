@@ -95,7 +95,7 @@ class Starter:
         # On bare descriptors: a daemon thread that holds the lock of a buffered stream makes the
         # interpreter abort when it shuts down.
         descriptor = self._commands.fileno()
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(ConnectionError):
             while not select.select([descriptor], [], [], seconds)[0] or os.read(descriptor, 1):
                 self.tell(Alive())
         os._exit(_EXIT_STARTER_GONE)
