@@ -26,8 +26,8 @@ from ppaurora.sharing.planes import Planes
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.bitsliced.lanes import MaskedBits
 from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
-from ppaurora.suites.bitsliced.suite import MaskedBits
 from ppaurora.suites.bitsliced.sums import SumsOfProducts
 from ppaurora.suites.role import Role
 from ppaurora.testing.world import Message

@@ -14,8 +14,6 @@ from ppaurora.sharing.planes import (
     Planes,
     concat_planes,
     keep_lanes,
-    pack_lanes,
-    shift_down,
     slice_numbers,
     unpack_lanes,
     word_count,
@@ -26,6 +24,7 @@ from ppaurora.sharing.stages import PlanesShare, ResultShare
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import division, trees
 from ppaurora.suites.bitsliced.gates import Gates
+from ppaurora.suites.bitsliced.lanes import MaskedBits, as_slice, lanes_of, neighbours, packed
 from ppaurora.suites.bitsliced.records import Place, PlaneRecords, PlaneWires
 from ppaurora.suites.bitsliced.trees import Steps, run_window
 from ppaurora.suites.release import fresh_parts
@@ -33,21 +32,6 @@ from ppaurora.suites.release import fresh_parts
 _ONE = np.uint64(1)
 _63 = np.uint64(63)
 _RECIPROCAL_BITS = 62
-
-
-class MaskedBits:
-    """Secret bits one by one, each in a byte: (component, position)."""
-
-    __slots__ = ("data",)
-
-    def __init__(self, data: Bytes) -> None:
-        self.data = data
-
-    def __len__(self) -> int:
-        return int(self.data.shape[-1])
-
-    def __repr__(self) -> str:
-        return f"<MaskedBits, {len(self)} of them>"
 
 
 class BitslicedSuite(Suite):
@@ -143,7 +127,7 @@ class BitslicedSuite(Suite):
 
     def compare_neighbours(self, lists: Sequence[Planes]) -> Planes:
         def steps(keys: Planes, chunk: slice) -> Steps[Words]:
-            here, following = _neighbours(keys, chunk)
+            here, following = neighbours(keys, chunk)
             return (yield from self._greater_steps(following, here))
 
         counts = [max(len(keys) - 1, 0) for keys in lists]
@@ -164,7 +148,7 @@ class BitslicedSuite(Suite):
 
     def ends_of_groups(self, keys: Planes) -> Planes:
         def steps(chunk: slice) -> Steps[Words]:
-            return (yield from trees.equal_steps(self._gates, *_neighbours(keys, chunk)))
+            return (yield from trees.equal_steps(self._gates, *neighbours(keys, chunk)))
 
         count = len(keys)
         if not count:
@@ -236,7 +220,7 @@ class BitslicedSuite(Suite):
         1. the helper deals <r> in the ring
         2. x = m xor r = m + (1 - 2m)<r>
         """
-        bits = _lanes_of(planes, lanes).astype(np.uint64)
+        bits = lanes_of(planes, lanes).astype(np.uint64)
         mask = self._gates.deal_ring(bits.shape[1:], lambda: bits[0])
         return mask if self._is_helper else self._unit * bits[0] + (_ONE - bits[0] - bits[0]) * mask
 
@@ -359,13 +343,13 @@ class BitslicedSuite(Suite):
         sources, targets = range(len(flags))[source], range(len(flags))[target]
 
         def steps(chunk: slice) -> Steps[None]:
-            from_, to = _as_slice(sources[chunk]), _as_slice(targets[chunk])
+            from_, to = as_slice(sources[chunk]), as_slice(targets[chunk])
             unflagged = self._inverted(flags.data[:, to])
             gaps = values.values[..., from_] - values.values[..., to]
             finish = self._gates.begin_bit_product(unflagged.astype(np.uint64), gaps)
             if join:
                 before = self._inverted(flags.data[:, from_])
-                both = self._gates.begin_and(_packed(unflagged), _packed(before))
+                both = self._gates.begin_and(packed(unflagged), packed(before))
             yield
             values.values[..., to] += finish()[0]
             if join:
@@ -376,31 +360,6 @@ class BitslicedSuite(Suite):
     def _inverted(self, bits: Bytes) -> Bytes:
         units = np.array(self.holder.masked_units, dtype=np.uint8)
         return bits ^ units[:, np.newaxis]
-
-
-def _neighbours(keys: Planes, chunk: slice) -> tuple[Words, Words]:
-    """Some words of the keys, and the keys that follow each of them."""
-    here = keys.data[..., chunk.start : chunk.stop + 1]
-    words = min(chunk.stop, keys.data.shape[-1]) - chunk.start
-    return here[..., :words], shift_down(here, 1)[..., :words]
-
-
-def _lanes_of(planes: Words, lanes: slice) -> Bytes:
-    """Some lanes of one plane, one to a byte; they begin at a word."""
-    words = planes[:, lanes.start // LANES : word_count(lanes.stop)]
-    return unpack_lanes(words, lanes.stop - lanes.start)
-
-
-def _packed(bits: Bytes) -> Words:
-    """(component, lane), one to a byte, as a plane."""
-    count = bits.shape[-1]
-    padded = np.zeros((len(bits), 1, word_count(count) * LANES), dtype=np.uint8)
-    padded[:, 0, :count] = bits
-    return pack_lanes(padded)
-
-
-def _as_slice(positions: range) -> slice:
-    return slice(positions.start, positions.stop, positions.step)
 
 
 def _batches(places: Iterable[Place]) -> Iterator[list[Place]]:

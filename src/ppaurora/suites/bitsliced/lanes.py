@@ -1,0 +1,48 @@
+"""Bits of planes one by one, and keys beside the keys that follow them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppaurora.sharing.planes import LANES, Planes, pack_lanes, shift_down, unpack_lanes, word_count
+from ppaurora.sharing.shares import Bytes, Words
+
+
+class MaskedBits:
+    """Secret bits one by one, each in a byte: (component, position)."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Bytes) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        return int(self.data.shape[-1])
+
+    def __repr__(self) -> str:
+        return f"<MaskedBits, {len(self)} of them>"
+
+
+def neighbours(keys: Planes, chunk: slice) -> tuple[Words, Words]:
+    """Some words of the keys, and the keys that follow each of them."""
+    here = keys.data[..., chunk.start : chunk.stop + 1]
+    words = min(chunk.stop, keys.data.shape[-1]) - chunk.start
+    return here[..., :words], shift_down(here, 1)[..., :words]
+
+
+def lanes_of(planes: Words, lanes: slice) -> Bytes:
+    """Some lanes of one plane, one to a byte; they begin at a word."""
+    words = planes[:, lanes.start // LANES : word_count(lanes.stop)]
+    return unpack_lanes(words, lanes.stop - lanes.start)
+
+
+def packed(bits: Bytes) -> Words:
+    """(component, lane), one to a byte, as a plane."""
+    count = bits.shape[-1]
+    padded = np.zeros((len(bits), 1, word_count(count) * LANES), dtype=np.uint8)
+    padded[:, 0, :count] = bits
+    return pack_lanes(padded)
+
+
+def as_slice(positions: range) -> slice:
+    return slice(positions.start, positions.stop, positions.step)
