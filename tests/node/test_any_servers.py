@@ -59,7 +59,7 @@ class FakeAttempt:
 
     ends: Callable[[Server, int], bool]  # of a server and an attempt's number: does it compute its part?
 
-    def __init__(self, kit: NodeKit, gate: object, plan: AttemptPlan) -> None:
+    def __init__(self, kit: NodeKit, gate: object, plan: AttemptPlan, spares: object) -> None:
         self.number = plan.number
         self.progress = ""
         self._server = kit.server(plan.manifest)
