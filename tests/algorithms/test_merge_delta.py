@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -103,8 +104,9 @@ def test_merging_takes_the_lists_so_that_their_memory_can_go() -> None:
     for lists in ([descending(6), descending(4)], [descending(3)], [descending(2), descending(3), []]):
 
         def merge(suite: Suite, records: list[Records]) -> int:
-            merged = merge_all(suite, records, merge_delta(1))
-            assert records == []
+            held = [weakref.ref(one) for one in records]
+            merged = merge_all(suite, (records.pop(0) for _ in range(len(records))), merge_delta(1))
+            assert [one() for one in held if one() is not merged and one() is not None] == []
             return len(merged)
 
         assert in_the_clear(merge, lists) == sum(map(len, lists))

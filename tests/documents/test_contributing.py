@@ -14,7 +14,7 @@ import pytest
 
 import ppaurora
 from ppaurora.algorithms.curve import FP, TP, Curve
-from ppaurora.metrics import METRICS, Metric, SecretFraction
+from ppaurora.metrics import METRICS, Denominator, Metric, SecretFraction
 from tests.support.deployment import cleaned_environment
 from tests.support.repository import ROOT
 
@@ -23,7 +23,14 @@ METRIC, PROFILED = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md")
 
 @pytest.mark.parametrize("protocol", ["fast", "paper"])
 def test_the_metric_is_what_its_definition_says(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = {"Curve": Curve, "FP": FP, "TP": TP, "Metric": Metric, "SecretFraction": SecretFraction}
+    names = {
+        "Curve": Curve,
+        "FP": FP,
+        "TP": TP,
+        "Denominator": Denominator,
+        "Metric": Metric,
+        "SecretFraction": SecretFraction,
+    }
     exec(compile(METRIC, "CONTRIBUTING.md", "exec"), names)  # noqa: S102
     metric = names["STRICT"]
     assert isinstance(metric, Metric)

@@ -88,9 +88,11 @@ def test_progress_ends_at_the_total(protocol: str) -> None:
     ppaurora.evaluate(
         [GOOD, GOOD], metrics=["auroc"], protocol=protocol, progress=lambda *step: seen.append(step)
     )
-    merging = [(done, total) for step, done, total in seen if step == "merge"]
-    assert merging[-1] == (4, 4)
-    assert merging == sorted(merging)
+    (total,) = {total for _, _, total in seen}
+    work = [done for _, done, _ in seen]
+    assert work[-1] == total
+    assert work == sorted(work)
+    assert "merge" in {step for step, _, _ in seen}
 
 
 def test_an_error_in_the_callers_progress_function_is_the_callers() -> None:

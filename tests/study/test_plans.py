@@ -23,8 +23,8 @@ def test_the_sample_is_a_plan(kits: Path) -> None:
 
 
 def test_more_samples_than_the_arithmetic_holds_are_refused(plan: Path, tmp_path: Path) -> None:
-    plan.write_text(SAMPLE.replace("samples_per_owner = 1_000_000", "samples_per_owner = 40_000_000"))
-    with pytest.raises(InputError, match="33,554,431 samples in all are the most"):
+    plan.write_text(SAMPLE.replace("samples_per_owner = 1_000_000", "samples_per_owner = 2_000_000_000"))
+    with pytest.raises(InputError, match="1,073,741,824 samples in all are the most"):
         provision(plan, tmp_path / "kits")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ppaurora.errors import InputError
 from ppaurora.metrics import precision_recall, roc
-from ppaurora.metrics.base import Metric, SecretFraction
+from ppaurora.metrics.base import Denominator, Metric, SecretFraction
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (*roc.METRICS, *precision_recall.METRICS)}
 DEFAULT_METRICS = ("auroc", "aupr")
@@ -31,6 +31,7 @@ def described_metrics() -> str:
 __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
+    "Denominator",
     "Metric",
     "SecretFraction",
     "check_metrics",
