@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks import correctness, growth, scale, study
+from benchmarks import against, correctness, growth, scale, study
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
 from benchmarks.paper.experiments import Measured
@@ -89,6 +89,7 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "peers": lambda saved: "\n\n".join(
         table.markdown() for table in comparison.saved_tables(saved.rows("peers"))
     ),
+    "against": lambda saved: against.saved_table(saved.rows("against")).markdown(),
     "study": lambda saved: study.saved_table(saved.rows("study")).markdown(),
 }
 
