@@ -21,14 +21,14 @@ from ppaurora.node.authorities import Authorities
 from ppaurora.node.gate import Gate
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node
-from ppaurora.party import driver, starting
+from ppaurora.party import starting
 from ppaurora.party.starting import Spares, discard, pass_entrance, start_process
 from ppaurora.protocols import Fast, Protocol
 from ppaurora.session import no_progress
 from ppaurora.study.kit import NodeKit
 from ppaurora.suites.role import Role
 from ppaurora.testing.consortium import NODES, Consortium
-from tests.support.server_processes import A_FEW_SECONDS, children_of, servers_of
+from tests.support.server_processes import A_FEW_SECONDS, children_of, record_started, servers_of
 
 PAIR = ("north", "harbour")
 MUTE = "tests.support.mute"
@@ -50,16 +50,7 @@ def spares() -> Iterator[Spares]:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes that are started, as spares or for an order."""
-    found: list[subprocess.Popen[bytes]] = []
-
-    def start(module: str, title: str) -> subprocess.Popen[bytes]:
-        found.append(start_process(module, title))
-        return found[-1]
-
-    for module in (starting, driver):
-        monkeypatch.setattr(module, "start_process", start)
-    return found
+    return record_started(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ import pytest
 from ppaurora.cli.early import DEFAULT, MODULE, SERVERS, start_early
 from ppaurora.cli.evaluate import evaluate_command
 from ppaurora.cli.main import cli
-from ppaurora.party import driver, starting
 from ppaurora.party.starting import Spares, discard, start_process
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 from tests.support.command_line import OWNERS, RUN, CommandLine, check_refused, check_result, table, written
@@ -22,6 +21,7 @@ from tests.support.server_processes import (
     A_FEW_SECONDS,
     TITLES,
     children_of,
+    record_started,
     servers_of,
     title_of,
     wait_until,
@@ -118,16 +118,7 @@ def test_servers_start_early_if_the_arguments_ask_for_processes(arguments: list[
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes that are started, early or late."""
-    found: list[subprocess.Popen[bytes]] = []
-
-    def start(module: str, title: str) -> subprocess.Popen[bytes]:
-        found.append(start_process(module, title))
-        return found[-1]
-
-    for module in (starting, driver):
-        monkeypatch.setattr(module, "start_process", start)
-    return found
+    return record_started(monkeypatch)
 
 
 @pytest.fixture

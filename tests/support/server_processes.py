@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import ArrayLike
 
 import ppaurora
+from ppaurora.party import driver, starting
 from ppaurora.session import Progress
 from ppaurora.suites.role import Role
 
@@ -78,3 +81,17 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def record_started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that are started from now on, early or late, as spares or for a task."""
+    found: list[subprocess.Popen[bytes]] = []
+    start_process = starting.start_process
+
+    def start(module: str, title: str) -> subprocess.Popen[bytes]:
+        found.append(start_process(module, title))
+        return found[-1]
+
+    for module in (starting, driver):
+        monkeypatch.setattr(module, "start_process", start)
+    return found
