@@ -216,12 +216,13 @@ def ap_logit_interval(ap: float, positives: int, level: float) -> Interval | Non
 def wilson_interval(successes: int, trials: int, level: float) -> Interval | None:
     """(s + z²/2 ± z·sqrt(s·(n − s)/n + z²/4)) / (n + z²), Wilson's score interval; None of no trials.
 
-    It needs the counts themselves. Do not offer it where counts were rounded before their release, to fives
-    for instance: it would be the interval of another proportion, and would not say so.
+    Only of counts that are released, and released as they are: whoever has the interval has the counts. Do
+    not offer it where they were rounded, to fives for instance: it would be the interval of another
+    proportion, and would not say so.
     """
     z = _quantile(level)
     if not 0 <= successes <= trials:
-        raise InputError(f"{successes} successes of {trials} trials: there must be from 0 to {trials}")
+        raise InputError(f"{successes} successes of {trials} trials: there must be from 0 to as many")
     if trials == 0:
         return None
     middle = successes + z * z / 2

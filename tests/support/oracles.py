@@ -57,3 +57,24 @@ def exact_average_precision(samples: Sequence[Sample]) -> Fraction | None:
         area += (next_recall - recall) * Fraction(sum(chosen), len(chosen))
         recall = next_recall
     return area
+
+
+def exact_delong_variance(samples: Sequence[Sample]) -> Fraction | None:
+    """DeLong's variance of AUROC: the placement of every sample among all of the other class, one by one."""
+    positives = [score for score, label in samples if label]
+    negatives = [score for score, label in samples if not label]
+    if len(positives) < 2 or len(negatives) < 2:
+        return None
+    half = Fraction(1, 2)
+    wins = [[1 if p > n else half if p == n else 0 for n in negatives] for p in positives]
+    of_positives = [Fraction(sum(row)) / len(negatives) for row in wins]
+    of_negatives = [Fraction(sum(column)) / len(positives) for column in zip(*wins, strict=True)]
+    return sum(
+        (variance(placements) / len(placements) for placements in (of_positives, of_negatives)), Fraction(0)
+    )
+
+
+def variance(numbers: Sequence[Fraction]) -> Fraction:
+    """Of a sample."""
+    mean = sum(numbers, Fraction(0)) / len(numbers)
+    return sum(((number - mean) ** 2 for number in numbers), Fraction(0)) / (len(numbers) - 1)

@@ -1,0 +1,97 @@
+"""R's package pROC, where it is installed: its data and its own figures."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+HOW_TO_INSTALL = "on Debian: apt-get install --no-install-recommends r-cran-proc"
+
+
+def run_proc(script: str) -> list[str]:
+    """The lines that a script prints in R with pROC loaded. Skips the test where there is no pROC."""
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        pytest.skip(f"compares with pROC, and R is not installed; {HOW_TO_INSTALL}")
+    lines = [
+        'if (!requireNamespace("pROC", quietly = TRUE)) quit(status = 42)',
+        "suppressMessages(library(pROC))",
+        script,
+    ]
+    done = subprocess.run(
+        [rscript, "--vanilla", "-"],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"LC_ALL": "C"},
+        check=False,
+    )
+    if done.returncode == 42:
+        pytest.skip(f"compares with pROC, which R does not have; {HOW_TO_INSTALL}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@dataclass(frozen=True)
+class Asah:
+    """pROC's example: 113 patients with aneurysmal subarachnoid haemorrhage, three scores of each."""
+
+    y_true: tuple[int, ...]  # 1: poor outcome
+    y_scores: dict[str, tuple[float, ...]]  # by name: wfns, s100b, ndka
+
+
+@functools.cache
+def asah_from_proc() -> Asah:
+    """pROC's data set aSAH, of which we keep no copy. Skips the test where there is no pROC."""
+    table = run_proc("""
+        data(aSAH)
+        cat(sprintf("%d,%d,%.17g,%.17g\\n", as.integer(aSAH$outcome == "Poor"), as.integer(aSAH$wfns),
+                    aSAH$s100b, aSAH$ndka), sep = "")
+    """)
+    columns = list(zip(*(map(float, line.split(",")) for line in table), strict=True))
+    labels, *scores = columns
+    return Asah(tuple(map(int, labels)), dict(zip(("wfns", "s100b", "ndka"), scores, strict=True)))
+
+
+@dataclass(frozen=True)
+class ProcFigures:
+    """What pROC says of one curve; None where it says NA."""
+
+    auroc: float
+    variance: float | None
+    interval: tuple[float, float] | None
+    printed: tuple[str, str]  # of the curve's area, and of its interval
+    warnings: str
+
+
+def figures_of_proc(y_true: Sequence[int], y_score: Sequence[float], level: float = 0.95) -> ProcFigures:
+    """AUROC, DeLong's variance and interval, and the lines that pROC prints of them."""
+    auroc, variance, low, high, area, interval, *warnings = run_proc(f"""
+        options(warn = 1)
+        curve <- roc(c({_listed(y_true)}), c({_listed(y_score)}), levels = c(0, 1), direction = "<")
+        sink(stdout(), type = "message")
+        interval <- suppressWarnings(ci.auc(curve, conf.level = {level!r}))
+        variance <- suppressWarnings(var(curve))
+        cat(sprintf("%.17g\\n", c(auc(curve), variance, interval[1], interval[3])), sep = "")
+        print(auc(curve))
+        print(interval)
+        invisible(ci.auc(curve))
+    """)
+    return ProcFigures(
+        float(auroc),
+        None if variance == "NA" else float(variance),
+        None if low == "NA" else (float(low), float(high)),
+        (area, interval),
+        "\n".join(warnings),
+    )
+
+
+def _listed(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{float(number):.17g}" for number in numbers)
