@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import click
 
 from benchmarks.against import against_command
+from benchmarks.attacks.command import attacks_command
 from benchmarks.correctness import correctness_command
 from benchmarks.documents import docs_command
 from benchmarks.paper.command import paper_command
 from benchmarks.peers.command import peers_command
 from benchmarks.primitives.command import primitives_command
+from benchmarks.releases import release_command
 from benchmarks.scale import scale_command
 from benchmarks.study import study_command
 from ppaurora.cli.main import run
@@ -28,10 +30,12 @@ def cli() -> None:
 
 for command in (
     against_command,
+    attacks_command,
     correctness_command,
     paper_command,
     peers_command,
     primitives_command,
+    release_command,
     scale_command,
     study_command,
     docs_command,

@@ -43,7 +43,7 @@ report = ppaurora.evaluate(
 )
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps({
-    "metrics": report.metrics,
+    "metrics": {name: getattr(report, name) for name in report.metrics},
     "seconds": report.cost.seconds,
     "cpu_seconds": used.ru_utime + used.ru_stime,
     "bytes": report.cost.bytes,

@@ -106,7 +106,7 @@ def compare(scored: ScoredSet) -> Iterator[dict[str, Any]]:
     expected, _ = pooled(owners, scored.metrics)
     for protocol in PROTOCOLS:
         report = evaluate(owners, metrics=scored.metrics, protocol=protocol, transport="tls")
-        checked_difference(f"{scored.name}, {protocol}", report.metrics, expected)
+        checked_difference(f"{scored.name}, {protocol}", report, expected)
         for metric in scored.metrics:
             yield {
                 "data": scored.name,
@@ -114,7 +114,7 @@ def compare(scored: ScoredSet) -> Iterator[dict[str, Any]]:
                 "tied": scored.tied,
                 "metric": metric,
                 "protocol": protocol,
-                "private": report.metrics[metric],
+                "private": getattr(report, metric),
                 "pooled": expected[metric],
                 "alone": _alone(owners, metric),
             }

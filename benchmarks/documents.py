@@ -17,7 +17,8 @@ from typing import Any
 
 import click
 
-from benchmarks import against, correctness, growth, scale, study
+from benchmarks import against, correctness, growth, releases, scale, study
+from benchmarks.attacks import command as attacks
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
 from benchmarks.paper.experiments import Measured
@@ -30,7 +31,7 @@ from benchmarks.tables import Table
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS
 
-DOCUMENTS = ("README.md", "docs/performance.md")
+DOCUMENTS = ("README.md", "docs/performance.md", "docs/disclosure.md")
 FIGURES = "docs/figures"
 RESULTS = "benchmarks/results"
 
@@ -64,10 +65,19 @@ def _paper_block(metric: str, saved: Saved) -> str:
     return cost_table(saved.paper, metric).markdown()
 
 
+def _attack_block(attack: str, saved: Saved) -> str:
+    return attacks.saved_table(saved.rows("attacks"), attack).markdown()
+
+
 def _metrics_block(_saved: Saved) -> str:
-    headings = ("metric", "what it is", "what it equals on pooled data", "range")
+    headings = ("metric", "parameters", "what it is", "what it equals on pooled data")
     rows = [
-        (f"`{one.name}`", one.description, one.definition, f"{one.lowest:g} to {one.highest:g}")
+        (
+            f"`{one.name}`",
+            ", ".join(f"`{name}`" for name in one.Parameters.__struct_fields__),
+            one.description,
+            one.definition,
+        )
         for one in METRICS.values()
     ]
     return Table(headings, rows, words=headings).markdown()
@@ -90,6 +100,8 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
         table.markdown() for table in comparison.saved_tables(saved.rows("peers"))
     ),
     "against": lambda saved: against.saved_table(saved.rows("against")).markdown(),
+    "release": lambda saved: releases.saved_table(saved.rows("release")).markdown(),
+    **{f"attack-{name}": partial(_attack_block, name) for name in attacks.ALL},
     "study": lambda saved: study.saved_table(saved.rows("study")).markdown(),
 }
 
@@ -145,7 +157,7 @@ def _shown(root: Path) -> dict[Path, Any]:
     help="The checkout; by default the folder at hand.",
 )
 def docs_command(check: bool, root: Path) -> None:
-    """Write the tables and draw the figures of README.md and docs/performance.md from benchmarks/results."""
+    """Write the tables and draw the figures of README.md and docs from benchmarks/results."""
     documents, drawn = stale_documents(root), stale_figures(root)
     stale = [str(path.relative_to(root)) for path in (*documents, *drawn)]
     if check and stale:

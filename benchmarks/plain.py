@@ -12,6 +12,7 @@ from benchmarks.environment import not_installed
 from benchmarks.synthetic import Owner
 from ppaurora.errors import PpauroraError
 from ppaurora.metrics import METRICS
+from ppaurora.report import Report
 
 TOLERANCE = 1e-9
 
@@ -20,9 +21,9 @@ class WrongResultError(PpauroraError):
     """A measured run gave another number than scikit-learn on the pooled data."""
 
 
-def checked_difference(what: str, found: Mapping[str, float], expected: Mapping[str, float]) -> float:
+def checked_difference(what: str, report: Report, expected: Mapping[str, float]) -> float:
     """The largest difference between the two; too large a one is an error, not a measurement."""
-    difference = max(abs(found[name] - expected[name]) for name in expected)
+    difference = max(abs(float(getattr(report, name)) - value) for name, value in expected.items())
     if difference > TOLERANCE:
         raise WrongResultError(f"{what}: differs from the pooled value by {difference:.1e}")
     return difference
@@ -36,5 +37,5 @@ def pooled(owners: Sequence[Owner], metrics: Sequence[str]) -> tuple[dict[str, f
     except ImportError:
         raise not_installed("benchmarks compare with scikit-learn") from None
     start = time.perf_counter()
-    values = {name: float(METRICS[name].reference(labels, scores)) for name in metrics}
+    values = {name: float(METRICS[name]().reference(labels, scores)) for name in metrics}
     return values, time.perf_counter() - start

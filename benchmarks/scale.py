@@ -114,7 +114,7 @@ def measure(setting: Setting, network: Network | None, progress: Progress) -> Me
         progress=progress,
         timeout=600.0,
     )
-    difference = checked_difference(str(setting), report.metrics, expected)
+    difference = checked_difference(str(setting), report, expected)
     return Measurement(
         **asdict(setting),
         network="loopback" if network is None else str(network),
@@ -149,6 +149,7 @@ _STEPS = {
     "precision": "TP[j] / j, rounded off exactly",
     "curve": "labels and flags to the ring, the scan, areas as dot products",
     "division": "quotient bits, rounding to a float64",
+    "release": "what is withheld: rules on secret counts, owners' lists and sums",
 }
 
 

@@ -95,6 +95,9 @@ def measure(experiment: Experiment, progress: Progress) -> Measured:
     setting, metric = experiment.setting, experiment.metric
     owners = synthetic_owners(setting.sizes, SEED, ties=metric != "auroc_no_ties")
     expected, plain_seconds = pooled(owners, [metric])
+    parameters: dict[str, Any] = (
+        {"delta": setting.delta} if has_delta(experiment.protocol) else {"key_bits": 64}
+    )
     report = evaluate(
         owners,
         metrics=[metric],
@@ -103,7 +106,7 @@ def measure(experiment: Experiment, progress: Progress) -> Measured:
         network=NETWORKS[experiment.network],
         progress=progress,
         timeout=PATIENCE_SECONDS,
-        **({"delta": setting.delta} if has_delta(experiment.protocol) else {"key_bits": 64}),
+        **parameters,
     )
     return Measured(
         **asdict(setting),
@@ -116,7 +119,7 @@ def measure(experiment: Experiment, progress: Progress) -> Measured:
         bytes_by_party=tuple(report.cost.bytes_by_party.values()),
         rounds=report.cost.rounds,
         peak_bytes=max(report.cost.peak_bytes_by_party.values()),
-        difference=checked_difference(str(experiment), report.metrics, expected),
+        difference=checked_difference(str(experiment), report, expected),
     )
 
 

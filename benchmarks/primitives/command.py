@@ -9,7 +9,8 @@ import click
 
 from benchmarks.options import out_option
 from benchmarks.primitives import limits, timing
-from benchmarks.primitives.cases import CASES, SEED
+from benchmarks.primitives.cases import CASES
+from benchmarks.primitives.made_up import SEED
 from benchmarks.primitives.parties import Parties
 from benchmarks.progress import progress_of
 from benchmarks.saving import Results

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.primitives.cases import CASES, SUITES, Case, MadeUpData
+from benchmarks.primitives.cases import CASES, SUITES, Case
+from benchmarks.primitives.made_up import MadeUpData
 from benchmarks.primitives.parties import Parties
 from benchmarks.tables import Table
 from ppaurora.channel.base import Channel, Transport

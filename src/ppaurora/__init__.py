@@ -2,7 +2,8 @@
 
     evaluate    a model on several owners' samples, with all servers on this machine
     Study       an owner's part in a study between organisations
-    METRICS     the metrics by name, each with its description and its definition
+    METRICS     the metrics by name, each a class with its description and its definition
+    Policy      what may leave a computation: rounding, floors, hidden counts
 
 Everything that is raised on purpose is a `PpauroraError`.
 
@@ -30,17 +31,23 @@ from ppaurora.errors import (
 from ppaurora.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ppaurora.estimates import Estimate, Table
     from ppaurora.evaluation import evaluate
     from ppaurora.metrics import METRICS
+    from ppaurora.owner.ledger import OverlapWarning
     from ppaurora.owner.study import Study, StudyReport
+    from ppaurora.policy import Policy
     from ppaurora.report import Report, RunCost
 
 __all__ = [
     "METRICS",
     "DataError",
+    "Estimate",
     "InputError",
     "NotReleasedError",
+    "OverlapWarning",
     "PeerError",
+    "Policy",
     "PpauroraError",
     "ProtocolError",
     "RefusedError",
@@ -48,6 +55,7 @@ __all__ = [
     "RunCost",
     "Study",
     "StudyReport",
+    "Table",
     "UndefinedResultError",
     "UnsortedListError",
     "evaluate",
@@ -60,10 +68,14 @@ def __dir__() -> list[str]:
 
 _HOMES = {
     "METRICS": "ppaurora.metrics",
+    "Estimate": "ppaurora.estimates",
+    "OverlapWarning": "ppaurora.owner.ledger",
+    "Policy": "ppaurora.policy",
     "Report": "ppaurora.report",
     "RunCost": "ppaurora.report",
     "Study": "ppaurora.owner.study",
     "StudyReport": "ppaurora.owner.study",
+    "Table": "ppaurora.estimates",
     "evaluate": "ppaurora.evaluation",
 }
 

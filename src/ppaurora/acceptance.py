@@ -5,10 +5,15 @@ from __future__ import annotations
 from ppaurora.node.store import Store
 from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.organisations import check_nodes_apart
 
 
-def accept(kit: NodeKit | OwnerKit, manifest: Manifest) -> bool:
-    """Keep it where a node, which may be running, or an owner looks for it. True if it is new there."""
+def accept(kit: NodeKit | OwnerKit, manifest: Manifest, *, force: bool = False) -> bool:
+    """Keep it where a node, which may be running, or an owner looks for it. True if it is new there.
+
+    A study of which two nodes belong to one organisation has to be forced.
+    """
+    check_nodes_apart(manifest, force=force)
     if isinstance(kit, NodeKit):
         with Store(kit.data) as store:
             return store.accept(manifest)

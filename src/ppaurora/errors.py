@@ -15,6 +15,8 @@
     │   └── PartyFailedError       an embedded server ended before its time
     └── MisuseError                a bug on our own side of the wire            exit code 70
 
+A result that the policy suppresses is no error; commands that show it end with exit code 5.
+
 No message carries a secret: no score, label, share, key or mask.
 """
 
@@ -22,6 +24,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+SUPPRESSED_EXIT_CODE = 5
 
 
 class PpauroraError(Exception):

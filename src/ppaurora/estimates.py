@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from numbers import Real
@@ -55,7 +55,7 @@ class Estimate:
     >>> estimate.shown()
     '0.73'
     >>> estimate.line("Area under the curve")
-    'Area under the curve: 0.73, 95% CI: 0.63-0.83 (DeLong)'
+    'Area under the curve: 0.73, 95% CI: 0.62-0.84 (DeLong)'
     >>> Estimate(None, suppressed=True).shown()
     'suppressed'
     """
@@ -91,7 +91,9 @@ class Estimate:
         """As pROC prints it: "95% CI: 0.5012-0.7227 (DeLong)". Empty if there is none."""
         if self.interval is None:
             return ""
-        low, high = (self._in_a_line(bound) for bound in self.interval)
+        low, high = (
+            self._bound(*bound) for bound in zip(self.interval, (math.floor, math.ceil), strict=True)
+        )
         level = "" if self.confidence_level is None else f"{self.confidence_level * 100:.7g}% "
         return f"{level}CI: {low}-{high}" + (f" ({self.method})" if self.method else "")
 
@@ -107,6 +109,15 @@ class Estimate:
         if self.digits > _SIGNIFICANT:
             return f"{round(number, self.digits):z.{_SIGNIFICANT}g}"
         return f"{number:z.{self.digits}f}"
+
+    def _bound(self, bound: float, outwards: Callable[[float], int]) -> str:
+        """Of a rounded estimate the bounds are rounded outwards: it is not known better."""
+        if self.digits is None:
+            return self._in_a_line(bound)
+        steps = 10**self.digits
+        near = round(bound * steps)  # a bound that has these digits already stays as it is
+        whole = near if math.isclose(near, bound * steps, abs_tol=1e-9) else outwards(bound * steps)
+        return self._in_a_line(whole / steps)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; every field is there, whatever the estimate has."""
@@ -173,7 +184,8 @@ class Table:
 
 def checked_level(confidence_level: Any) -> float:
     """A confidence level that a person wrote, or an error that says how it is written."""
-    level = float(confidence_level) if isinstance(confidence_level, Real) else math.nan
+    is_small = isinstance(confidence_level, Real) and confidence_level < 100  # whole numbers may be vast
+    level = float(confidence_level) if is_small else math.nan
     if 0 < level < 1:
         return level
     percent = level if 1 < level < 100 else 95.0
@@ -213,12 +225,11 @@ def ap_logit_interval(ap: float, positives: int, level: float) -> Interval | Non
     return _around_logit(ap, z / math.sqrt(positives * ap * (1 - ap)))
 
 
-def wilson_interval(successes: int, trials: int, level: float) -> Interval | None:
+def wilson_interval(successes: float, trials: float, level: float) -> Interval | None:
     """(s + z²/2 ± z·sqrt(s·(n − s)/n + z²/4)) / (n + z²), Wilson's score interval; None of no trials.
 
-    Only of counts that are released, and released as they are: whoever has the interval has the counts. Do
-    not offer it where they were rounded, to fives for instance: it would be the interval of another
-    proportion, and would not say so.
+    Only of counts that are released: whoever has the interval has the counts. Where a proportion or its
+    trials were rounded, successes need not be whole.
     """
     z = _quantile(level)
     if not 0 <= successes <= trials:

@@ -13,8 +13,10 @@ from ppaurora.data import Samples, check_samples
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
-from ppaurora.metrics import DEFAULT_METRICS
+from ppaurora.metrics import DEFAULT_METRICS, Metric, find_metric
+from ppaurora.models import checked, to_builtins
 from ppaurora.party.starting import Spares
+from ppaurora.policy import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 from ppaurora.report import Report, RunCost
 from ppaurora.session import Progress, no_progress
@@ -27,7 +29,9 @@ MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
 def evaluate(
     owners: Sequence[tuple[ArrayLike, ArrayLike]],
     *,
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str | Metric] = DEFAULT_METRICS,
+    confidence_level: float | None = None,
+    policy: Policy | None = None,
     protocol: str = DEFAULT_PROTOCOL,
     transport: str = "memory",
     pos_label: object | None = None,
@@ -43,7 +47,13 @@ def evaluate(
     owners
         One `(y_true, y_score)` per owner, as scikit-learn's metrics take them.
     metrics
-        Names of metrics; `ppaurora.METRICS` describes them.
+        Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
+        `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`.
+    confidence_level
+        Of intervals, for instance 0.95; none are computed by default.
+    policy
+        What may leave: rounding, floors, hidden counts. By default everything, at full precision, for
+        whoever calls this holds all data.
     protocol
         "fast": any finite scores, the servers learn nothing. "paper": as in the paper ppAURORA, scores
         from 0 to 1, slower, and the servers learn more.
@@ -89,6 +99,8 @@ def evaluate(
     return evaluate_samples(
         samples,
         metrics=metrics,
+        confidence_level=confidence_level,
+        policy=policy,
         protocol=protocol,
         parameters=parameters,
         transport=transport,
@@ -101,7 +113,9 @@ def evaluate(
 def evaluate_samples(
     owners: Sequence[Samples],
     *,
-    metrics: Sequence[str],
+    metrics: Sequence[str | Metric],
+    confidence_level: float | None = None,
+    policy: Policy | None = None,
     protocol: str,
     parameters: Mapping[str, Any],
     transport: str,
@@ -113,20 +127,30 @@ def evaluate_samples(
     """`evaluate` for samples that are checked already. Spare processes that fit are used."""
     if transport not in TRANSPORTS:
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
-    names = _metric_names(metrics)
+    chosen_metrics = _chosen(metrics)
     _check_timeout(timeout)
     chosen: Protocol = find_protocol(protocol).fitting(owners, **parameters)
-    terms = Terms(metrics=names, protocol=chosen, limits=Limits(samples_per_owner=MOST_SAMPLES))
+    terms = Terms(
+        metrics=chosen_metrics,
+        confidence_level=confidence_level,
+        protocol=chosen,
+        limits=Limits(samples_per_owner=MOST_SAMPLES),
+        policy=Policy.none() if policy is None else _checked_policy(policy),
+    )
     job = Job(terms=terms, sizes=tuple(len(samples) for samples in owners))
-    shares = [chosen.split(chosen.prepare(samples)) for samples in owners]
+    shares = [terms.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     if transport == "tls":
         outcomes = run_in_processes(job, inputs, progress, timeout, network, spares)
     else:
         outcomes = run_in_threads(job, inputs, progress, timeout, network)
     parts = [outcomes[server].parts[0] for server in chosen.result_servers]
+    released = chosen.combine(parts, job.asked, [samples.source for samples in owners])
     return Report(
-        metrics=chosen.combine(parts, names, [samples.source for samples in owners]),
+        metrics=released.metrics,
+        positives=released.positives,
+        suppressed=released.suppressed,
+        policy=terms.policy,
         owners=len(job.sizes),
         samples=sum(job.sizes),
         protocol=chosen.name,
@@ -137,14 +161,21 @@ def evaluate_samples(
     )
 
 
-def _metric_names(metrics: Any) -> tuple[str, ...]:
+def _chosen(metrics: Any) -> tuple[Metric, ...]:
     try:
-        names = tuple(metrics)
+        chosen = tuple(metrics)
     except TypeError:
-        names = (metrics,)
-    if isinstance(metrics, str) or not all(isinstance(name, str) for name in names):
+        chosen = (metrics,)
+    if isinstance(metrics, str) or not all(isinstance(one, str | Metric) for one in chosen):
         raise InputError(f"metrics must be a list of names, for instance {list(DEFAULT_METRICS)}")
-    return names
+    return tuple(one if isinstance(one, Metric) else find_metric(one)() for one in chosen)
+
+
+def _checked_policy(policy: Any) -> Policy:
+    """By the rules of a plan's, which a policy that is built in Python has not met yet."""
+    if not isinstance(policy, Policy):
+        raise InputError("policy: give a ppaurora.Policy, for instance ppaurora.Policy(digits=3)")
+    return checked(Policy, to_builtins(policy), "policy")
 
 
 def _check_timeout(timeout: Any) -> None:

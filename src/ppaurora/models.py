@@ -154,7 +154,7 @@ def _told(kind: Any, place: list[str], message: str) -> tuple[str, str]:
 
 def _nearest(key: str, known: list[str]) -> str:
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known)}"
+    return f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known) or 'none'}"
 
 
 def _inner(kind: Any, name: str) -> Any:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ppaurora.estimates import Estimate, Table
 from ppaurora.metrics import METRICS
+from ppaurora.models import to_builtins
 from ppaurora.party.run import RunOutcome
+from ppaurora.policy import Policy
 from ppaurora.servers import Server
 
 
@@ -75,26 +79,67 @@ class RunCost:
 
 
 class MetricValues:
-    """Metrics by name, also as attributes: `report.auroc` is `report.metrics["auroc"]`."""
+    """Metrics by name: `report["auroc"]` is an estimate with its interval, `report.auroc` its value.
 
-    metrics: dict[str, float]
+    A metric that has a number for each of several thresholds or bins is a table, both ways.
+    """
 
-    def __getattr__(self, name: str) -> float:
+    metrics: dict[str, Estimate | Table]
+    positives: int | None
+    suppressed: bool
+
+    def __getitem__(self, name: str) -> Estimate | Table:
+        if name not in self.metrics:
+            raise KeyError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
+        return self.metrics[name]
+
+    def __getattr__(self, name: str) -> Any:
         if name not in METRICS:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         if name not in self.metrics:
             raise AttributeError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
-        return self.metrics[name]
+        found = self.metrics[name]
+        return found.value if isinstance(found, Estimate) else found
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.metrics]
 
-    def shown(self) -> list[tuple[str, str]]:
-        """Names and values, for people."""
-        return [(name, METRICS[name].shown(value)) for name, value in self.metrics.items()]
+    def shown(self) -> list[tuple[str, str, str]]:
+        """Names, values and intervals, for people; a row of a table is `name at threshold 0.5`."""
+        rows = []
+        for name, found in self.metrics.items():
+            for title, estimate in _estimates(name, found):
+                rows.append((title, estimate.shown(), estimate.shown_interval() or estimate.note))
+        return rows
 
     def _in_short(self) -> str:
-        return ", ".join(f"{name}={value:.6g}" for name, value in self.metrics.items())
+        if self.suppressed:
+            return "suppressed"
+        return ", ".join(_short(name, found) for name, found in self.metrics.items())
+
+    def _released(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
+            "suppressed": self.suppressed,
+            "positives": self.positives,
+        }
+
+
+def _estimates(name: str, found: Estimate | Table) -> Iterator[tuple[str, Estimate]]:
+    if isinstance(found, Estimate):
+        yield name, found
+        return
+    for row in found:
+        at = ", ".join(f"{key} {value:g}" for key, value in row.at.items())
+        for column, estimate in row.values.items():
+            yield f"{column} at {at}" if column == name else f"{name}: {column} at {at}", estimate
+
+
+def _short(name: str, found: Estimate | Table) -> str:
+    if isinstance(found, Table):
+        return f"{name}: {len(found)} rows"
+    return f"{name}={found.shown()}" if found.value is None else f"{name}={found.value:.6g}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +149,14 @@ class Report(MetricValues):
     Attributes
     ----------
     metrics
-        The values by name. Each is also an attribute: `report.auroc`.
+        By name an `Estimate` or a `Table`: `report["auroc"].interval`. Values are also attributes:
+        `report.auroc`. What is suppressed is None.
+    positives
+        How many there were, if the policy lets that out.
+    suppressed
+        Whether a rule of the policy on secret counts failed, so that there are no values.
+    policy
+        What was let out, as a `Policy`.
     owners, samples
         How many there were.
     protocol, parameters
@@ -124,13 +176,16 @@ class Report(MetricValues):
     >>> report = ppaurora.evaluate([hospital_a, hospital_b], metrics=["auroc", "ap"])
     >>> report
     <Report auroc=0.958333, ap=0.916667; 7 samples of 2 owners, fast>
-    >>> report.auroc == report.metrics["auroc"]
+    >>> report.auroc == report["auroc"].value
     True
     >>> report.to_dict()["parameters"]
     {'key_bits': 64}
     """
 
-    metrics: dict[str, float]
+    metrics: dict[str, Estimate | Table]
+    positives: int | None
+    suppressed: bool
+    policy: Policy
     owners: int
     samples: int
     protocol: str
@@ -144,7 +199,11 @@ class Report(MetricValues):
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as dictionaries, texts and numbers."""
-        return asdict(self)
+        rest = {
+            name: deepcopy(getattr(self, name))
+            for name in ("owners", "samples", "protocol", "parameters", "transport", "openings")
+        }
+        return {**self._released(), "policy": to_builtins(self.policy), **rest, "cost": asdict(self.cost)}
 
     def to_json(self) -> str:
         """As `ppaurora evaluate --format json` prints it."""

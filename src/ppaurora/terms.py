@@ -1,4 +1,4 @@
-"""What is computed, how, and within which limits; and a job: terms and everybody's numbers of samples."""
+"""What is computed, how, and under which policy; and a job: terms and everybody's numbers of samples."""
 
 from __future__ import annotations
 
@@ -10,42 +10,52 @@ import msgspec
 from msgspec import Meta
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.errors import InputError
-from ppaurora.metrics import check_metrics
+from ppaurora.estimates import checked_level
+from ppaurora.metrics import Asked, Metric, check_metrics
+from ppaurora.metrics.sums import OwnerSum
 from ppaurora.models import StrictModel, canonical_json
+from ppaurora.policy import HIDDEN, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
+from ppaurora.sharing.stages import OwnerShare
 
 Positive = Annotated[int, Meta(ge=1)]
 
 
 class Limits(StrictModel):
-    """What the servers take on."""
+    """What the servers take on, and how long they keep what they have."""
 
     samples_per_owner: Positive = 1_000_000  # at most
     attempts: Annotated[int, Meta(ge=1, le=1000)] = 5  # after so many a person has to look
-
-
-class ReleaseTerms(StrictModel):
-    """When there is a result, and how long it and the shares are kept."""
-
-    minimum_samples: Annotated[int, Meta(ge=2)] = 2  # of all owners together
-    minimum_samples_per_owner: Positive = 1
     retention_days: Positive = 30  # of the result, and of shares that were never evaluated
 
 
 class Terms(StrictModel):
-    """What is computed, how, and within which limits."""
+    """What is computed, how, and under which policy."""
 
-    metrics: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    confidence_level: float | None = None  # of intervals, if there are to be any
     protocol: Protocol = msgspec.field(default_factory=Fast)
     limits: Limits = Limits()
-    release: ReleaseTerms = ReleaseTerms()
+    policy: Policy = Policy()
 
     def __post_init__(self) -> None:
         check_metrics(self.metrics)
+        if self.confidence_level is not None:
+            checked_level(self.confidence_level)
+        telling = [metric.name for metric in self.metrics if metric.discloses_counts]
+        if telling and self.policy.counts == HIDDEN:
+            raise InputError(
+                f"the metric '{telling[0]}' tells numbers of positives and negatives, which the policy "
+                "hides; leave it out, or agree on counts = 'rounded'"
+            )
+        problem = self.protocol.problem_with(self.metrics, self.policy, self.confidence_level)
+        if problem:
+            raise InputError(problem)
 
-    def problem_with(self, sizes: Sequence[int], *, awaited: int = 0) -> str:
-        """Why owners' numbers of samples may not be evaluated, or nothing.
+    def problem_with(self, sizes: Sequence[int], floors: Sequence[Floors] = (), *, awaited: int = 0) -> str:
+        """Why owners' numbers of samples may not be evaluated under their floors, or nothing.
 
         While further owners are awaited, only what cannot become right any more is a problem.
         """
@@ -53,13 +63,41 @@ class Terms(StrictModel):
             return "every owner must have at least one sample"
         if sum(sizes) + awaited > MOST_SAMPLES:
             return f"{sum(sizes):,} samples are too many; the arithmetic holds {MOST_SAMPLES:,} in all"
+        for metric in self.metrics:
+            if sum(sizes) + awaited > metric.most_samples:
+                return f"the metric '{metric.name}' takes at most {metric.most_samples:,} samples in all"
         if any(size > self.limits.samples_per_owner for size in sizes):
             return f"an owner has more than {self.limits.samples_per_owner:,} samples"
-        if any(size < self.release.minimum_samples_per_owner for size in sizes):
-            return f"an owner has fewer than {self.release.minimum_samples_per_owner:,} samples"
-        if not awaited and sum(sizes) < self.release.minimum_samples:
-            return f"there are fewer than {self.release.minimum_samples:,} samples in all"
-        return ""
+        try:
+            policy = self.under(floors, sizes).policy
+        except InputError as error:
+            return f"with owners' floors: {error}"
+        return policy.problem_with(sizes, awaited=awaited)
+
+    def under(self, floors: Sequence[Floors], sizes: Sequence[int]) -> Terms:
+        """With the strictest of the policy and all owners' floors."""
+        return Terms(
+            metrics=self.metrics,
+            confidence_level=self.confidence_level,
+            protocol=self.protocol,
+            limits=self.limits,
+            policy=self.policy.strictest(floors),
+        )
+
+    @property
+    def sums(self) -> tuple[OwnerSum, ...]:
+        """What every owner submits beside its list."""
+        return self.asked(()).sums
+
+    def share(self, samples: Samples) -> tuple[OwnerShare, ...]:
+        """All that an owner submits, a share for every input server."""
+        for metric in self.metrics:
+            if metric.of_probabilities:
+                check_probabilities(samples, f"the metric '{metric.name}' takes probabilities")
+        return self.protocol.share(samples, self.sums)
+
+    def asked(self, sizes: Sequence[int]) -> Asked:
+        return Asked(self.metrics, tuple(sizes), self.policy, self.confidence_level)
 
 
 class Job(StrictModel):
@@ -74,6 +112,10 @@ class Job(StrictModel):
         problem = self.terms.problem_with(self.sizes)
         if problem:
             raise InputError(problem)
+
+    @property
+    def asked(self) -> Asked:
+        return self.terms.asked(self.sizes)
 
     def hash(self, study: bytes = b"") -> bytes:
         """Also of the study that the job belongs to: its manifest and what was submitted to it."""

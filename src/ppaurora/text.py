@@ -1,6 +1,8 @@
-"""Words of other machines, as people may see them."""
+"""Texts that people see: words of other machines, and those of plans and manifests."""
 
 from __future__ import annotations
+
+from typing import Any, ClassVar, Self
 
 _LONGEST = 500
 
@@ -8,3 +10,42 @@ _LONGEST = 500
 def printable(text: object) -> str:
     """Without control of the terminal, and no longer than anybody reads."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST])
+
+
+class CheckedText(str):
+    """A text that a model takes only if it is in order."""
+
+    __slots__ = ()
+
+    def to_plain(self) -> str:
+        return str(self)
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Self:
+        if not isinstance(plain, str):
+            raise ValueError("is not a text")  # noqa: TRY004 (models want a ValueError)
+        cls.check(plain)
+        return cls(plain)
+
+    @classmethod
+    def check(cls, text: str) -> None:
+        """Raises ValueError, which says what is wrong."""
+
+
+class Line(CheckedText):
+    """Shown to people, so without control of their terminals, and on one line."""
+
+    __slots__ = ()
+    longest: ClassVar[int] = 200
+
+    @classmethod
+    def check(cls, text: str) -> None:
+        if len(text) > cls.longest or printable(text) != text:
+            raise ValueError(f"expected one line of at most {cls.longest} printable letters")
+
+
+class LongLine(Line):
+    """Likewise, for a sentence or two."""
+
+    __slots__ = ()
+    longest: ClassVar[int] = _LONGEST

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.errors import InputError
+from ppaurora.metrics import metrics_named
+from ppaurora.policy import Policy
 from ppaurora.terms import Job, Limits, Terms
 from ppaurora.testing import World
 from tests.support.cases import Owner, by_three_parties, in_the_clear, owners, paper, pooled
@@ -94,9 +96,14 @@ def test_one_class_only_gives_the_same_words_whichever_class_it_is() -> None:
 
 
 def test_sizes_beyond_the_ring_are_refused() -> None:
-    terms = Terms(metrics=("auroc",), limits=Limits(samples_per_owner=MOST_SAMPLES))
-    for sizes in ((10**8,), (2**30,), (2**29, 2**29), (2**29, 2**29 - 1)):
+    policy = Policy.none()
+    limits = Limits(samples_per_owner=MOST_SAMPLES)
+    terms = Terms(metrics=metrics_named("auroc"), limits=limits, policy=policy)
+    fitting: list[tuple[int, ...]] = [(10**8, 1), (2**30 - 1, 1), (2**29, 2**29), (2**29, 2**29 - 1)]
+    for sizes in fitting:
         assert terms.problem_with(sizes) == ""
+    for sizes in ((10**8,), (2**30,)):
+        assert terms.problem_with(sizes) == "the policy asks for at least 2 owners, there are 1"
     for sizes in ((2**30 + 1,), (2**29, 2**29 + 1), (1, 2**30)):
         assert "too many" in terms.problem_with(sizes)
     assert Job(terms=terms, sizes=(2**29, 2**29))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,18 +14,8 @@ from ppaurora.algorithms import curve as curve_module
 from ppaurora.algorithms.curve import FP, PRECISION, TP, Curve, precision_bits
 from ppaurora.sharing import RingShare
 from ppaurora.suites.base import Records, Suite
-from tests.support.cases import Owner, by_three_parties, in_the_clear, on_planes
-
-SUITES = ("cleartext", "cecilia", "bitsliced")
-Algorithm = Any  # (Suite, list of records) to a list of ring shares
-
-
-def run_under(suite: str, algorithm: Algorithm, owner: Owner) -> list[list[Any]]:
-    """On one owner's list, which is sorted."""
-    if suite == "cleartext":
-        return [share.values.tolist() for share in in_the_clear(algorithm, [owner])]
-    run = by_three_parties(algorithm, [owner]) if suite == "cecilia" else on_planes(algorithm, [owner])
-    return [value.tolist() for value in run.value]
+from tests.support.cases import Owner
+from tests.support.curves import SUITES, run_under, sorted_samples
 
 
 def ends_of(keys: Sequence[float]) -> list[int]:
@@ -54,12 +43,6 @@ def test_ends_of_tie_groups_by_three_parties(size: int, suite: str) -> None:
         return [party.to_ring(party.ends_of_groups(lists[0].keys))]
 
     assert run_under(suite, algorithm, [(key / 8, 0) for key in keys]) == [ends_of(keys)]
-
-
-def sorted_samples(size: int, different: int, seed: int) -> Owner:
-    random = np.random.default_rng(seed)
-    scores = np.sort(random.integers(0, different, size))[::-1] / different
-    return [(float(score), int(random.integers(0, 2))) for score in scores]
 
 
 def points(owner: Owner, *, at_ends: bool) -> tuple[list[int], list[int], list[Fraction]]:

@@ -26,7 +26,8 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--metrics", "auroc,f1"], f"unknown metric 'f1'; there are: {METRIC_NAMES}"),
+        (["--metrics", "auroc,f2"], f"unknown metric 'f2'; there are: {METRIC_NAMES}"),
+        (["--metrics", "auroc,f1"], "f1: thresholds"),
         (["--metrics", "auroc,aupr,auroc"], "the metric 'auroc' is asked for more than once"),
         (["--metrics", ","], f"no metric asked for; there are: {METRIC_NAMES}"),
         (["--protocol", "quick"], "Invalid value for '--protocol': 'quick' is not one of 'fast', 'paper'"),

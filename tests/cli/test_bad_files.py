@@ -49,7 +49,7 @@ def test_fast_takes_what_only_paper_refuses(case: BadFile, command: CommandLine,
     rows = [line.split(",")[1:] for line in (GOOD_FILE + case.content).decode().splitlines()]
     samples = [(float(score), int(label)) for score, label in rows if score != "score"]
     assert report["samples"] == len(samples)
-    assert report["metrics"]["auroc"] == float(exact_auroc(samples) or -1)
+    assert report["metrics"]["auroc"]["value"] == float(exact_auroc(samples) or -1)
 
 
 def test_a_list_that_was_sent_unsorted_is_named(
@@ -65,7 +65,9 @@ def test_a_list_that_was_sent_unsorted_is_named(
 
     monkeypatch.setattr(Fast, "prepare", forget_to_sort)
     finished = command("evaluate", *files, *FAST)
-    check_refused(finished, f"ppaurora: {files[1]}: the list that was sent is not sorted; there is no result")
+    check_refused(
+        finished, f"ppaurora: {files[1]}: the list that was sent is not sorted, or its sums do not fit"
+    )
 
 
 def test_a_directory_in_place_of_a_file(command: CommandLine, files: list[Path], tmp_path: Path) -> None:

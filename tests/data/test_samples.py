@@ -136,3 +136,26 @@ def test_what_the_caller_passed_stays_as_it_was(protocol: Protocol) -> None:
     protocol.split(protocol.prepare(check_samples("owner 1", y_true, y_score)))
     assert y_true.tolist() == [1, 0, 1]
     assert np.signbit(y_score).tolist() == [False, True, False]
+
+
+SOME_SCORES = [0.0, -0.0, 1.5, -2.25, 5e-324, -5e-324, 1.7976931348623157e308]
+
+
+def test_negating_is_exact_and_keeps_zero() -> None:
+    given = check_samples("north", [1, 0, 1, 0, 1, 0, 1], SOME_SCORES)
+    negated = given.negate()
+    assert negated.negated
+    assert not given.negated
+    assert negated.scores.tolist() == [-score for score in SOME_SCORES]
+    assert not np.signbit(negated.scores[:2]).any()
+    assert negated.labels is given.labels
+    assert (negated.source, negated.score_column, negated.row_of(3)) == ("north", "y_score", 4)
+
+
+def test_the_scores_of_the_source_are_the_same_whichever_way_they_are_held() -> None:
+    given = check_samples("north", [1, 0, 1, 0, 1, 0, 1], SOME_SCORES)
+    for turned in (given, given.negate(), given.negate().negate(), given.negate().negate().negate()):
+        assert turned.scores_of_source.tolist() == SOME_SCORES
+    assert given.negate().negate().scores.tolist() == SOME_SCORES
+    assert not given.negate().negate().negated
+    assert given.scores_of_source is given.scores

@@ -13,12 +13,16 @@ import pytest
 from ppaurora import errors
 from ppaurora.cli.main import EXIT_INTERRUPTED
 from ppaurora.messages.owners import StudyState
+from ppaurora.metrics import METRICS
+from ppaurora.models import to_builtins
+from ppaurora.policy import Floors, Policy
 from ppaurora.study.kit import NodeSettings
+from ppaurora.study.plan import read_plan
+from ppaurora.terms import Terms
+from tests.support import releases
 from tests.support.guide import EVERYBODY, GUIDE, NODES, OWNERS, SECONDS, Walk, steps
-from tests.support.oracles import exact_aupr, exact_auroc
+from tests.support.oracles import defined, exact_aupr, exact_auroc
 from tests.support.repository import ROOT
-
-TOLERANCE = 1e-9  # of AUPR; AUROC is exact
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +62,48 @@ def test_what_is_not_run_is_little_and_none_of_ours() -> None:
 
 
 def test_the_walk_ends_with_the_pooled_result_and_receipts(walk: Walk) -> None:
-    pooled = [
-        (float(score), bool(label))
+    """Rounded as the sample's policy says for these classes: to two decimals, AUPR to one."""
+    owners = [
+        [(float(score), int(label)) for label, score in zip(labels, scores, strict=True)]
         for labels, scores in walk.data.values()
-        for label, score in zip(labels, scores, strict=True)
     ]
-    auroc, aupr = exact_auroc(pooled), exact_aupr(pooled)
-    assert auroc is not None
-    assert aupr is not None
+    pooled = [sample for owner in owners for sample in owner]
+    assert releases.granted_digits(read_plan(walk.plan).policy, owners) == 2
+    auroc, aupr = defined(exact_auroc(pooled)), defined(exact_aupr(pooled))
+    standard_error = defined(releases.delong_root(owners, 3))
     for owner in OWNERS:
         filed = json.loads((walk.folder / owner / "kit/results/sepsis-2026.json").read_text())
-        assert filed["metrics"] == {"auroc": float(auroc), "aupr": pytest.approx(float(aupr), abs=TOLERANCE)}
+        values = {name: estimate["value"] for name, estimate in filed["metrics"].items()}
+        assert values == {
+            "auroc": float(releases.half_away(auroc, 2)),
+            "aupr": float(releases.half_away(aupr, 1)),
+        }
+        found = filed["metrics"]["auroc"]
+        assert found["standard_error"] == float(standard_error)
+        assert found["interval"][0] < values["auroc"] < found["interval"][1]
+        assert filed["metrics"]["aupr"]["digits"] == 1
+        assert (found["digits"], found["confidence_level"], found["method"]) == (2, 0.95, "DeLong")
+        assert (filed["suppressed"], filed["positives"]) == (False, None)
+        assert filed["policy"] == filed["receipt"]["policy"] == to_builtins(read_plan(walk.plan).policy)
         assert filed["receipt"]["samples"] == {name: len(walk.data[name][0]) for name in OWNERS}
+
+
+def test_every_note_of_a_stopped_study_is_one_that_there_is() -> None:
+    """The texts of the policy, as far as they are fixed."""
+    notes = [note for note, *_ in rows_of("| note of a stopped study")]
+    policy = Policy()
+    problems = [
+        Policy(minimum_samples=1000).problem_with([100, 100, 100]),
+        policy.problem_with([1000, 10, 10]),
+        policy.problem_with([30, 20, 19]),
+        policy.problem_with([300, 200]),
+        Terms(metrics=(METRICS["histogram"](),), policy=Policy(counts="exact")).problem_with(
+            [100] * 3, [Floors(counts="hidden")]
+        ),
+    ]
+    for problem in problems:
+        beginning = [note.split("...")[0] for note in notes]
+        assert any(problem.startswith(words) for words in beginning if words), problem
 
 
 def test_the_keys_are_where_the_guide_says_and_nowhere_else(walk: Walk) -> None:
@@ -102,7 +136,12 @@ def test_the_guides_log_line_is_one_that_a_node_writes(walk: Walk) -> None:
 
 def rows(heading: str) -> list[list[str]]:
     """Of the first table below a heading."""
-    below = GUIDE.split(f"## {heading}\n", 1)[1]
+    return rows_of(f"## {heading}\n")
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Of the first table that begins behind this text, or with it."""
+    below = ("|" if text.startswith("|") else "") + GUIDE.split(text, 1)[1]
     table = re.search(r"^\|.*?\n\n", below + "\n\n", re.DOTALL | re.MULTILINE)
     assert table
     lines = table.group().strip().splitlines()[2:]
@@ -135,7 +174,7 @@ def test_every_exit_code_is_explained() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     raised = {kind.exit_code for kind in kinds if issubclass(kind, errors.PpauroraError)}
     # 1 is the base class's, which nobody raises as such.
-    codes = {0, EXIT_INTERRUPTED, *raised} - {errors.PpauroraError.exit_code}
+    codes = {0, EXIT_INTERRUPTED, errors.SUPPRESSED_EXIT_CODE, *raised} - {errors.PpauroraError.exit_code}
     assert {int(code) for code, *_ in rows("Exit codes")} == codes
 
 

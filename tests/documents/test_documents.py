@@ -7,6 +7,7 @@ import importlib
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,12 +22,20 @@ LONGEST_LINE = 110
 
 def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {})  # noqa: S102
-    auroc, aupr, seconds, sent, rounds = map(float, capsys.readouterr().out.split())
-    assert 0.5 < auroc < 1
-    assert 0.5 < aupr < 1
-    assert seconds > 0
-    assert sent > rounds > 0
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)  # noqa: S102
+    numbers, line, rounded = capsys.readouterr().out.splitlines()
+    auroc, standard_error, low, high = map(float, re.sub("[(,)]", "", numbers).split())
+    assert 0.5 < low < auroc < high < 1
+    assert 0 < standard_error < high - low
+    shown = re.fullmatch(r"Area under the curve: (\S+), 95% CI: (\S+)-(\S+) \(DeLong\)", line)
+    assert shown
+    assert list(map(float, shown.groups())) == pytest.approx([auroc, low, high], rel=1e-3)
+    released, suppressed, sent, rounds = rounded.split()
+    assert (float(released), suppressed) == (round(auroc, 1), "False")  # one decimal for so few samples
+    assert int(sent) > int(rounds) > 0
+    assert 0.5 < names["report"].ap < 1
+    assert names["report"].cost.seconds > 0
 
 
 def test_tables_and_figures_are_what_was_measured() -> None:
@@ -139,6 +148,6 @@ def test_what_documents_name_exists(document: str) -> None:
 
 
 def test_names_that_do_not_exist_are_noticed() -> None:
-    assert resolves("ppaurora.metrics.roc.auroc")
+    assert resolves("ppaurora.metrics.roc.Auroc")
     assert not resolves("ppaurora.metrics.roc.no_such_metric")
     assert not resolves("ppaurora.algorithms.no_such_module.auroc")

@@ -52,9 +52,9 @@ def test_people_see_the_digits_that_there_are(estimate: Estimate, shown: str) ->
     ("estimate", "line"),
     [
         (EXACT, "Area under the curve: 0.612, 95% CI: 0.5012-0.7227 (DeLong)"),
-        (ROUNDED, "Area under the curve: 0.73, 95% CI: 0.63-0.83 (DeLong)"),
-        (dataclasses.replace(ROUNDED, value=0.7), "Area under the curve: 0.70, 95% CI: 0.63-0.83 (DeLong)"),
-        (dataclasses.replace(ROUNDED, digits=1), "Area under the curve: 0.7, 95% CI: 0.6-0.8 (DeLong)"),
+        (ROUNDED, "Area under the curve: 0.73, 95% CI: 0.62-0.84 (DeLong)"),
+        (dataclasses.replace(ROUNDED, value=0.7), "Area under the curve: 0.70, 95% CI: 0.62-0.84 (DeLong)"),
+        (dataclasses.replace(ROUNDED, digits=1), "Area under the curve: 0.7, 95% CI: 0.6-0.9 (DeLong)"),
         (
             dataclasses.replace(EXACT, digits=4),
             "Area under the curve: 0.6120, 95% CI: 0.5012-0.7227 (DeLong)",

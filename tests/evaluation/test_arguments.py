@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ppaurora
-from ppaurora import DataError, InputError, UndefinedResultError
+from ppaurora import DataError, InputError, Policy, UndefinedResultError
 from ppaurora.protocols import Protocol
 from tests.support.bad_arrays import BAD_ARRAYS
 from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol
@@ -109,7 +109,8 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"metrics": ["auroc", "f1"]}, f"unknown metric 'f1'; there are: {METRIC_NAMES}"),
+        ({"metrics": ["auroc", "f2"]}, f"unknown metric 'f2'; there are: {METRIC_NAMES}"),
+        ({"metrics": ["auroc", "f1"]}, "f1: thresholds"),
         ({"metrics": ["AUROC"]}, "unknown metric 'AUROC'"),
         ({"metrics": []}, "no metric asked for"),
         ({"metrics": ["aupr", "auroc", "aupr"]}, "the metric 'aupr' is asked for more than once"),
@@ -129,6 +130,16 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"timeout": None}, "the timeout must be above 0"),
         ({"timeout": "60"}, "the timeout must be above 0"),
         ({"pos_label": ""}, "the positive label must be a value"),
+        ({"confidence_level": 10**400}, "it must be a number between 0 and 1"),
+        ({"policy": {"digits": 3}}, "policy: give a ppaurora.Policy"),
+        ({"policy": Policy(digits=10)}, 'policy: digits: expected "auto", "exact", or a whole number from'),
+        ({"policy": Policy(digits="Exact")}, "policy: digits: expected"),  # type: ignore[arg-type]
+        ({"policy": Policy(digits=True)}, "policy: digits: expected"),
+        ({"policy": Policy(counts="Hidden")}, "policy: counts: expected"),  # type: ignore[arg-type]
+        ({"policy": Policy(largest_owner_fraction=float("nan"))}, "policy: largest_owner_fraction: expected"),
+        ({"policy": Policy(minimum_owners=1)}, "policy: minimum_owners: expected int >= 2"),
+        ({"policy": Policy(minimum_positives=2**64 + 1)}, "policy: minimum_positives: expected int <="),
+        ({"policy": Policy(minimum_per_cell=2**63 + 100)}, "policy: minimum_per_cell: expected int <="),
         ({"keybits": 64}, "keybits is no parameter of any protocol; those of 'fast': key_bits"),
     ],
 )

@@ -8,6 +8,8 @@ import pytest
 
 import ppaurora
 from ppaurora import Report
+from ppaurora.models import to_builtins
+from ppaurora.policy import Policy
 from tests.support.evaluations import ALL_METRICS, GOOD, each_protocol
 
 
@@ -19,13 +21,22 @@ def report() -> Report:
 
 def test_json_has_every_field(report: Report) -> None:
     fields = json.loads(report.to_json())
-    assert fields["metrics"] == {"auroc": report.auroc, "aupr": report.aupr}
+    assert {name: one["value"] for name, one in fields["metrics"].items()} == {
+        "auroc": report.auroc,
+        "aupr": report.aupr,
+    }
+    assert fields["metrics"] == {name: found.to_dict() for name, found in report.metrics.items()}
+    assert (fields["positives"], fields["suppressed"]) == (report.positives, report.suppressed) == (2, False)
+    assert fields["policy"] == to_builtins(report.policy) == to_builtins(Policy.none())
     assert (fields["owners"], fields["samples"]) == (2, 6)
     assert (fields["protocol"], fields["transport"]) == ("paper", "memory")
     assert fields["parameters"] == report.parameters == {"delta": 3}
     assert fields["openings"] == report.openings
     assert set(fields) == {
         "metrics",
+        "positives",
+        "suppressed",
+        "policy",
         "owners",
         "samples",
         "protocol",
@@ -48,9 +59,12 @@ def test_json_has_every_field(report: Report) -> None:
 
 def test_the_dictionary_is_a_copy(report: Report) -> None:
     report.to_dict()["metrics"]["auroc"] = 2.0
+    report.to_dict()["metrics"]["auroc"]["value"] = 2.0
+    report.to_dict()["policy"]["digits"] = 1
     report.to_dict()["cost"]["bytes"] = 0
     report.to_dict()["parameters"]["delta"] = 5
     assert report.auroc <= 1.0
+    assert report.policy == Policy.none()
     assert report.cost.bytes > 0
     assert report.parameters == {"delta": 3}
 
@@ -61,13 +75,16 @@ def test_a_metric_that_was_not_asked_for(report: Report, name: str) -> None:
         getattr(report, name)
     assert str(caught.value) == f"'{name}' was not asked for; this report has: auroc, aupr"
     assert not hasattr(report, name)
+    with pytest.raises(KeyError, match=f"'{name}' was not asked for; this report has: auroc, aupr"):
+        report[name]
 
 
 def test_fast_is_the_default_and_opens_nothing() -> None:
     report = ppaurora.evaluate([GOOD, GOOD, GOOD], metrics=ALL_METRICS)
     fields = json.loads(report.to_json())
     assert (fields["protocol"], fields["parameters"]) == ("fast", {"key_bits": 32})
-    assert fields["metrics"] == {name: getattr(report, name) for name in ALL_METRICS}
+    values = {name: one["value"] for name, one in fields["metrics"].items()}
+    assert values == {name: getattr(report, name) for name in ALL_METRICS}
     assert fields["openings"] == {}
     assert set(fields["cost"]["bytes_by_step"]) >= {"input", "order check", "merge", "ties", "division"}
     assert sum(fields["cost"]["bytes_by_step"].values()) == fields["cost"]["bytes"] > 0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+from datetime import date
 from typing import Any
 
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from ppaurora.evaluated import Evaluated
 from ppaurora.models import StrictModel, from_builtins
+from ppaurora.policy import MOST_DEMANDED, MOST_DIGITS, Floors, Policy
 from ppaurora.protocols import Protocol
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.terms import Job
@@ -21,23 +24,96 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 BASE64 = st.binary(max_size=40).map(lambda raw: base64.b64encode(raw).decode())
 PARTS = st.integers(1, 6).flatmap(lambda columns: st.binary(min_size=16 * columns, max_size=16 * columns))
 
-PROTOCOLS = st.one_of(
-    st.fixed_dictionaries({"name": st.just("fast"), "key_bits": st.sampled_from([32, 64])}),
-    st.fixed_dictionaries({"name": st.just("paper"), "delta": st.integers(0, 50).map(lambda k: 2 * k + 1)}),
+PROTOCOLS: dict[str, Values] = {
+    "fast": st.fixed_dictionaries({"name": st.just("fast"), "key_bits": st.sampled_from([32, 64])}),
+    "paper": st.fixed_dictionaries(
+        {"name": st.just("paper"), "delta": st.integers(0, 50).map(lambda k: 2 * k + 1)}
+    ),
+}
+AREAS = st.lists(st.sampled_from(["auroc", "aupr", "ap", "auroc_no_ties"]), min_size=1, unique=True)
+FRACTIONS = st.floats(0, 1, exclude_min=True)
+GROWING = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=4, unique=True).map(sorted)
+OTHERS = st.lists(
+    st.one_of(
+        st.sampled_from(["brier", "youden_j", "reliability"]),
+        st.builds(lambda at: {"name": "sensitivity", "thresholds": at}, GROWING),
+        st.builds(lambda at: {"name": "reliability", "bins": [0.0, at, 1.0]}, st.floats(0.1, 0.9)),
+        st.builds(lambda rate: {"name": "partial_auroc", "max_fpr": rate / 1000}, st.integers(1, 999)),
+    ),
+    max_size=3,
+    unique_by=lambda metric: metric if isinstance(metric, str) else metric["name"],
 )
-METRICS = st.lists(st.sampled_from(["auroc", "aupr", "ap", "auroc_no_ties"]), min_size=1, unique=True)
+DIGITS = st.integers(1, MOST_DIGITS) | st.sampled_from(["auto", "exact"])
+COUNTS = st.sampled_from(["hidden", "rounded", "exact"])
+LEAST = st.integers(0, MOST_DEMANDED)
+FLOORS = st.fixed_dictionaries(
+    {},
+    optional={
+        **{name: LEAST for name in Floors.__struct_fields__ if name.startswith("minimum")},
+        "largest_owner_fraction": FRACTIONS,
+        "digits": DIGITS,
+        "counts": COUNTS,
+    },
+)
+POLICIES = st.fixed_dictionaries(
+    {},
+    optional={
+        **{
+            name: st.integers(2, MOST_DEMANDED)
+            for name in Policy.__struct_fields__
+            if name.startswith("minimum")
+        },
+        "largest_owner_fraction": FRACTIONS,
+        "digits": DIGITS,
+        "counts": COUNTS,
+    },
+)
+# What any sizes from 50 on may be evaluated under.
+_LENIENT = {"minimum_owners": 2, "largest_owner_fraction": 1.0}
+FAST_TERMS = st.fixed_dictionaries(
+    {
+        "metrics": st.tuples(AREAS, OTHERS).map(lambda both: [*both[0], *both[1]]),
+        "protocol": PROTOCOLS["fast"],
+        "policy": st.fixed_dictionaries(
+            {name: st.just(value) for name, value in _LENIENT.items()},
+            optional={"digits": DIGITS, "counts": COUNTS, "minimum_positives": LEAST},
+        ),
+    },
+    optional={
+        "limits": st.just({"attempts": 7, "retention_days": 1}),
+        "confidence_level": st.none() | st.floats(0, 1, exclude_min=True, exclude_max=True),
+    },
+)
+PAPER_TERMS = st.fixed_dictionaries(
+    {
+        "metrics": AREAS,
+        "protocol": PROTOCOLS["paper"],
+        "policy": st.just({**_LENIENT, "digits": "exact"}),
+    },
+    optional={"limits": st.just({"attempts": 7, "retention_days": 1})},
+)
 JOBS = st.fixed_dictionaries(
     {
-        "terms": st.fixed_dictionaries(
-            {"metrics": METRICS, "protocol": PROTOCOLS},
-            optional={"limits": st.just({"attempts": 7}), "release": st.just({"retention_days": 1})},
-        ),
-        "sizes": st.lists(st.integers(1, 1000), min_size=2, max_size=6),
+        "terms": FAST_TERMS | PAPER_TERMS,
+        "sizes": st.lists(st.integers(50, 1000), min_size=2, max_size=6),
     }
 )
+LINES = st.text(st.characters(exclude_categories=["Cs"]).filter(str.isprintable), max_size=20)
+EVALUATED = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("description", "model", "version", "outcome", "positive_class"), LINES),
+        "score_direction": st.just("higher"),
+        "score_scale": st.sampled_from(["any", "probability"]),
+        "submissions_until": st.none() | st.dates(max_value=date(9999, 12, 30)).map(date.isoformat),
+    },
+)
 WHOLE: dict[type, Values] = {
+    Evaluated: EVALUATED,
+    Floors: FLOORS,
     Job: JOBS,
-    Protocol: PROTOCOLS,
+    Policy: POLICIES,
+    Protocol: st.one_of(*PROTOCOLS.values()),
     ResultShare: PARTS.map(lambda raw: base64.b64encode(raw).decode()),
 }
 

@@ -11,7 +11,9 @@ import hmac
 import json
 import math
 import struct
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -64,6 +66,33 @@ def test_jobs(vector: dict[str, Any]) -> None:
     assert sha256(b"ppaurora job\0", study, text.encode()).hex() == vector["hash"]
 
 
+def strictest(rules: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of a policy and floors, of which none asks for a minimum of every owner."""
+    found: dict[str, Any] = {
+        name: max(one[name] for one in rules if name in one) for name in rules[0] if name.startswith("min")
+    }
+    found["largest_owner_fraction"] = min(one["largest_owner_fraction"] for one in rules)
+    found["counts"] = next(
+        word for word in ("hidden", "rounded", "exact") if word in [one["counts"] for one in rules]
+    )
+    asked = {one["digits"] for one in rules} - {"exact"}
+    numbers = [int(digits) for digits in asked if digits != "auto"]
+    found["most_digits"] = rules[0]["most_digits"]
+    if "auto" in asked:
+        found["digits"] = "auto"
+        found["most_digits"] = min([found["most_digits"], *numbers])
+    else:
+        found["digits"] = min(numbers) if numbers else "exact"
+    return found
+
+
+def decimals(digits: int | str, sizes: list[int]) -> int:
+    """Of what is released; `auto` is as many as the samples of all but the largest owner allow."""
+    if digits != "auto":
+        return int(digits)
+    return max(d for d in range(5) if 4 * 10**d <= sum(sizes) - max(sizes))
+
+
 @vectors("study")
 def test_studies(vector: dict[str, Any]) -> None:
     content = json.loads(vector["manifest"])
@@ -71,8 +100,11 @@ def test_studies(vector: dict[str, Any]) -> None:
     bound_to = [content["version"], hash_, vector["agreed"]]
     study = json.dumps(bound_to, sort_keys=True, separators=(",", ":"))
     assert study == vector["study"]
-    terms = {name: content[name] for name in ("limits", "metrics", "protocol", "release")}
-    job = {"sizes": [one["samples"] for one in vector["agreed"]], "terms": terms}
+    terms = {name: content[name] for name in ("confidence_level", "limits", "metrics", "protocol")}
+    sizes = [one["samples"] for one in vector["agreed"]]
+    floors = [one["floors"] for one in vector["agreed"]]
+    terms["policy"] = strictest([content["policy"], *floors])
+    job = {"sizes": sizes, "terms": terms}
     text = json.dumps(job, sort_keys=True, separators=(",", ":"))
     assert sha256(b"ppaurora job\0", sha256(study.encode()), text.encode()).hex() == vector["job_hash"]
     assert vector["attempt_name"] == f"{vector['token']}.job.ppaurora"
@@ -103,12 +135,12 @@ def test_frames(vector: dict[str, Any]) -> None:
     if "stream" in vector:
         rest = bytes.fromhex(vector["stream"])
         while rest:
-            assert rest[:4] == b"PPA2"
+            assert rest[:4] == b"PPA3"
             rest = rest[32 + int.from_bytes(rest[28:32], "big") :]
         return
     header = vector["header"]
     numbers = [header[name].to_bytes(4, "big") for name in ("depth", "sequence", "length")]
-    packed = b"PPA2" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
+    packed = b"PPA3" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
     assert packed.hex() == vector["packed"]
 
 
@@ -130,6 +162,47 @@ def fast_key(score: float, bits: int) -> int:
     return (1 << bits) - 1 - pattern if pattern >> (bits - 1) else pattern + (1 << (bits - 1))
 
 
+def check_sums(vector: dict[str, Any]) -> int:
+    """How many there are."""
+    samples = list(zip(vector["scores"], vector["labels"], strict=True))
+    sums = [total for metric in vector["metrics"] for total in owner_sums(metric, samples).items()]
+    assert list(dict(sums).values()) == vector["sums"]
+    if sums:
+        behind = [words(bytes.fromhex(share)[-8 * len(vector["sums"]) :]) for share in vector["shares"]]
+        assert [(one + other) % WORD for one, other in zip(*behind, strict=True)] == vector["sums"]
+    return len(vector["sums"])
+
+
+def owner_sums(metric: Any, samples: list[tuple[float, int]]) -> dict[tuple[Any, ...], int]:
+    """By what they are, so that those of two metrics are the same."""
+    name, parameters = (metric, {}) if isinstance(metric, str) else (metric["name"], metric)
+    if name == "brier":
+        return {("squares",): in_steps((score - label) ** 2 for score, label in samples)}
+    if name in ("observed_expected", "calibration_in_the_large"):
+        return {("scores",): in_steps(score for score, _ in samples)}
+    found: dict[tuple[Any, ...], int] = {}
+    for threshold in parameters.get("thresholds", ()):
+        for label in (1, 0):
+            found[threshold, label] = sum(one == label and score >= threshold for score, one in samples)
+    edges = parameters.get("bins", ())
+    for low, high in pairwise(edges):
+        if name == "reliability":
+            inside = [one for one in samples if low < one[0] <= high or one[0] == low == edges[0]]
+            found[name, low, "samples"] = len(inside)
+            found[name, low, "positives"] = sum(label for _, label in inside)
+            found[name, low, "scores"] = in_steps(score for score, _ in inside)
+        else:
+            inside = [one for one in samples if low <= one[0] < high or one[0] == high == edges[-1]]
+            found[name, low, "positives"] = sum(label for _, label in inside)
+            found[name, low, "negatives"] = sum(1 - label for _, label in inside)
+    return found
+
+
+def in_steps(numbers: Iterable[float]) -> int:
+    """Their sum, rounded once."""
+    return round(sum(map(Fraction, numbers), Fraction(0)) * 2**32)
+
+
 @vectors("input_shares_fast")
 def test_input_shares_of_fast(vector: dict[str, Any]) -> None:
     bits, size = vector["protocol"]["key_bits"], len(vector["scores"])
@@ -137,6 +210,8 @@ def test_input_shares_of_fast(vector: dict[str, Any]) -> None:
     check_commitments(vector)
     first, second = (bytes.fromhex(share) for share in vector["shares"])
     assert first == stream(bytes.fromhex(vector["stream_key"]), len(first))
+    sums = check_sums(vector)
+    first, second = first[: len(first) - 8 * sums], second[: len(second) - 8 * sums]
     planes = [one ^ other for one, other in zip(words(first), words(second), strict=True)]
     per_plane = -(-size // 64)
     assert len(planes) == (bits + 1) * per_plane
@@ -153,6 +228,7 @@ def test_input_shares_of_paper(vector: dict[str, Any]) -> None:
         vector, [struct.unpack(">Q", struct.pack(">d", score + 0.0))[0] for score in vector["scores"]]
     )
     check_commitments(vector)
+    assert check_sums(vector) == 0
     first, second = (bytes.fromhex(share) for share in vector["shares"])
     drawn = bytearray(stream(bytes.fromhex(vector["stream_key"]), len(first)))
     drawn[-1] &= 0xFF >> (-size % 8)
@@ -174,19 +250,104 @@ def test_results(name: str) -> None:
         whole = [(one + other) % WORD for one, other in zip(*parts, strict=True)]
         columns = [[whole[place], whole[place + len(whole) // 2]] for place in range(len(whole) // 2)]
         assert columns == vector["columns"]
-        values_end = 1 + len(vector["metrics"])
-        values = [math.ldexp(mantissa, -exponent) for mantissa, exponent in columns[1:values_end]]
-        if [0, 0] in columns[values_end:]:
-            expected: dict[str, Any] = {"error": "UnsortedListError"}
-        elif columns[0] == [0, 0]:
-            expected = {"error": "UndefinedResultError"}
+        assert vector["outcome"] == learnt(json.loads(vector["job"]), columns, name == "fast")
+
+
+Row = tuple[str, str, bool]  # a metric, one of its numbers, and whether it may be missing by itself
+
+
+def released_numbers(job: dict[str, Any]) -> list[Row]:
+    """All numbers that leave, in their order."""
+    terms = job["terms"]
+    told = terms["policy"]["counts"] != "hidden"
+    tables = [metric["thresholds"] for metric in terms["metrics"] if not isinstance(metric, str)]
+    first = min((threshold for thresholds in tables for threshold in thresholds), default=0.0)
+    found: list[Row] = [("", "positives", False)] if told else []
+    for metric in terms["metrics"]:
+        name = metric if isinstance(metric, str) else metric["name"]
+        numbers = [name]
+        if name == "auroc" and terms["confidence_level"] is not None:
+            numbers.append("standard_error")
+        if name == "ppv" and told:
+            numbers.append("called_positive")
+        for threshold in [first] if isinstance(metric, str) else metric["thresholds"]:
+            close = terms["policy"]["minimum_per_cell"] > 1 and threshold > first
+            found += [(name, number, close or number in CONDITIONAL) for number in numbers]
+    return found
+
+
+CONDITIONAL = ("standard_error", "observed_expected", "ppv", "called_positive")
+
+
+def read_number(job: dict[str, Any], number: str, mantissa: int, exponent: int) -> float:
+    policy = job["terms"]["policy"]
+    if number in ("positives", "called_positive"):
+        return mantissa * (5 if policy["counts"] == "rounded" else 1)
+    signed = mantissa - WORD if mantissa >= WORD // 2 else mantissa
+    if policy["digits"] != "exact":
+        digits = decimals(policy["digits"], job["sizes"]) + (number == "standard_error")
+        if policy["digits"] == "auto" and number in ("ap", "aupr"):
+            digits = max(digits - 1, 1)
+        of_few = number == "ppv" or (number == "sensitivity" and policy["digits"] != "auto")
+        if policy["counts"] == "hidden" and of_few:
+            digits = min(digits, 2)
+        return float(Fraction(signed, 10**digits))
+    value = math.ldexp(signed, (7 if number == "observed_expected" else 0) - exponent)
+    return math.sqrt(value) if number == "standard_error" else value
+
+
+def learnt(job: dict[str, Any], columns: list[list[int]], checks_order: bool) -> dict[str, Any]:
+    numbers = released_numbers(job)
+    released, rest = columns[0], columns[1 + len(numbers) :]
+    flags = iter(rest)
+    values = []
+    for (metric, number, conditional), (mantissa, exponent) in zip(numbers, columns[1:], strict=False):
+        there = next(flags)[0] if conditional else released[0]
+        value = read_number(job, number, mantissa, exponent) if there == 1 else None
+        values.append((metric, number, value))
+    of_owners = list(flags)
+    assert len(of_owners) == (len(job["sizes"]) if checks_order else 0)
+    if [0, 0] in of_owners:
+        return {"error": "UnsortedListError"}
+    if released == [0, 0]:
+        policy = job["terms"]["policy"]
+        has_floors = policy["minimum_positives"] or policy["minimum_negatives"]
+        return {"suppressed": True} if has_floors else {"error": "UndefinedResultError"}
+    return in_words(values)
+
+
+def in_words(values: list[tuple[str, str, float | None]]) -> dict[str, Any]:
+    outcome: dict[str, Any] = {"values": {}}
+    for metric, number, value in values:
+        if number == "positives":
+            outcome["positives"] = value
+        elif number == "standard_error":
+            if value is not None:
+                outcome["standard_errors"] = {metric: value}
+        elif metric in ("ppv", "sensitivity"):
+            rows = outcome["values"].setdefault(metric, [])
+            if number == metric:
+                rows.append({})
+            rows[-1][number] = value
         else:
-            expected = {"values": dict(zip(vector["metrics"], values, strict=True))}
-        assert vector["outcome"] == expected
+            outcome["values"][metric] = value
+    return outcome
+
+
+@vectors("run")
+def test_runs_give_what_their_parts_say(vector: dict[str, Any]) -> None:
+    """Every recipient's."""
+    job = json.loads(vector["job"])
+    for recipient in zip(*vector["parts"], strict=True):
+        parts = [words(bytes.fromhex(part)) for part in recipient]
+        whole = [(one + other) % WORD for one, other in zip(*parts, strict=True)]
+        columns = [[whole[place], whole[place + len(whole) // 2]] for place in range(len(whole) // 2)]
+        assert learnt(job, columns, job["terms"]["protocol"]["name"] == "fast") == vector["outcome"]
 
 
 @vectors("run")
 def test_runs_give_the_metrics_of_the_pooled_samples(vector: dict[str, Any]) -> None:
+    """To as many digits as the policy gives; what it suppresses is in tests/messages/test_runs.py."""
     pooled = [
         sample for owner in vector["owners"] for sample in zip(owner["scores"], owner["labels"], strict=True)
     ]
@@ -195,13 +356,9 @@ def test_runs_give_the_metrics_of_the_pooled_samples(vector: dict[str, Any]) -> 
         "aupr": exact_aupr(pooled),
         "ap": exact_average_precision(pooled),
     }
-    for name, value in vector["values"].items():
-        assert value == pytest.approx(float(defined(exact[name])), abs=2**-30)
-
-
-@pytest.mark.parametrize("name", ["process", "owners", "nodes"])
-def test_messages_are_json_without_blanks(name: str) -> None:
-    for vector in json.loads((ROOT / f"test_vectors/{name}.json").read_text(encoding="utf-8"))["vectors"]:
-        if "line" in vector:
-            content = json.loads(vector["line"])
-            assert json.dumps(content, ensure_ascii=False, separators=(",", ":")) == vector["line"]
+    policy = json.loads(vector["job"])["terms"]["policy"]
+    steps = Fraction(1, 2**30) if policy["digits"] == "exact" else Fraction(1, 2 * 10 ** policy["digits"])
+    values = vector["outcome"].get("values", {})
+    assert values or vector["outcome"] == {"suppressed": True}
+    for name in exact.keys() & values.keys():
+        assert abs(Fraction(values[name]) - defined(exact[name])) <= steps + Fraction(1, 2**50)

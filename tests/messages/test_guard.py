@@ -45,7 +45,7 @@ def drop_a_message(patch: pytest.MonkeyPatch) -> None:
 
 
 def change_the_magic(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(frames, "_MAGIC", b"PPA3")
+    patch.setattr(frames, "_MAGIC", b"PPA%d" % (messages.VERSION + 1))
 
 
 def shorten_the_sessions_name(patch: pytest.MonkeyPatch) -> None:

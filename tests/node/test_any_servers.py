@@ -33,6 +33,7 @@ from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
+from ppaurora.testing.consortium import POLICY
 from tests.support.trials import becomes
 
 OWNERS = ("north", "harbour")
@@ -142,7 +143,7 @@ def _plan() -> str:
         if server in {*MadeUp.input_servers, *MadeUp.result_servers}:
             lines.append(f'owners_address = "127.0.0.1:{5000 + server}"')
     lines += [f"[owners.{owner}]" for owner in OWNERS]
-    return "\n".join([*lines, "[limits]", "attempts = 2"]) + "\n"
+    return "\n".join([*lines, "[limits]", "attempts = 2"]) + "\n" + POLICY
 
 
 @pytest.fixture

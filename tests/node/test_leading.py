@@ -50,7 +50,7 @@ def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
     ]
     expected = exact_auroc(pooled)
     assert expected is not None
-    assert report.metrics["auroc"] == float(expected)
+    assert report.auroc == float(expected)
     assert {node: nodes.shares(node) for node in before} == before
     client = nodes.client("north", manifest)
     again = client.submit(sent["north"].offer, body)
@@ -58,7 +58,7 @@ def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
     assert nodes.refusal(lambda: nodes.upload(manifest).send(client)) == "conflict"
     assert nodes.shares() == before["proxy-0"]
     code, said = run("result", nodes.kit("harbour"), "--study", "well")
-    assert (code, f"{report.metrics['auroc']:.12f}" in said) == (0, True)
+    assert (code, f"{report.auroc:.12f}" in said) == (0, True)
 
 
 def test_submitting_again_after_the_result_is_no_failure_of_the_study(
@@ -82,7 +82,7 @@ def test_submitting_again_after_the_result_is_no_failure_of_the_study(
         code, said = run(*arguments)
         assert code == 2
         assert "the study 'again' has its result, with what was submitted from this kit before" in said
-        assert "nothing was sent now. 'ppaurora result' fetches it again" in said
+        assert "nothing was sent now. 'ppaurora result' shows it again" in said
     assert run("result", nodes.kit("north"), "--study", "again")[0] == 0
     (outbox / "submission.json").write_text("no JSON")
     code, said = run("status", nodes.kit("north"), "--study", "again")
@@ -157,7 +157,7 @@ def test_the_helper_keeps_a_study_as_long_as_the_proxies(alone: StartNode) -> No
     """It holds nothing, so nothing of it expires while owners still submit elsewhere."""
 
     def prepare(store: Store, manifest: Manifest) -> None:
-        days = manifest.release.retention_days + 1
+        days = manifest.limits.retention_days + 1
         store._db.execute("UPDATE studies SET accepted_at = accepted_at - ?", (days * 86_400,))
 
     node = alone("helper", prepare)
@@ -179,7 +179,7 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
             )
         try:
             for seed, owner in enumerate(PAIR):
-                labels, scores = samples(30, seed)
+                labels, scores = samples(30, 50 + seed)
                 Study(nodes.kit(owner), "unwritten").submit(check_samples(owner, labels, scores))
             with nodes.store("proxy-0") as store:
                 assert becomes(lambda: store.attempt_state(manifest.hash, 1) is not None)
@@ -189,5 +189,5 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
             for number in range(2):
                 database.execute(f"DROP TRIGGER full_{number}")
     report = Study(nodes.kit("north"), "unwritten").wait(timeout=12)
-    assert 0 <= report.metrics["auroc"] <= 1
+    assert 0 <= report.auroc <= 1
     assert report.receipt.attempt > 1

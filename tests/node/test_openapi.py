@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 
+import msgspec
 import pytest
 
 from ppaurora.messages import owners as messages
@@ -17,6 +18,7 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.service import OwnersService
 from ppaurora.node.store import Store
+from ppaurora.policy import Floors
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import NODES
 from tests.support.trials import Trials
@@ -73,7 +75,11 @@ def test_schemas_are_those_of_the_messages() -> None:
     for message in (Offer, Acknowledgement, StudyStatus, ReleasedPart, messages.Refusal):
         schema = schemas[message.__name__]
         assert set(schema["properties"]) == set(message.__struct_fields__)
-        assert set(schema["required"]) == set(message.__struct_fields__)
+        required = {field.name for field in msgspec.structs.fields(message) if field.required}
+        assert set(schema["required"]) == required
+        assert set(message.__struct_fields__) - required == ({"floors"} if message is Offer else set())
         assert schema["additionalProperties"] is False
+    assert set(schemas["Floors"]["properties"]) == set(Floors.__struct_fields__)
+    assert schemas["Floors"]["additionalProperties"] is False
     assert schemas["ReleasedPart"]["properties"]["part"]["contentEncoding"] == "base64"
     assert set(schemas["StudyState"]["enum"]) == {state.value for state in messages.StudyState}

@@ -19,7 +19,7 @@ from ppaurora.node.openapi import OPENAPI
 from ppaurora.sharing.commitment import SALT_BYTES, commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.testing.consortium import PROTOCOL
-from tests.support.deployment import NODES, OWNERS, Deployment, children, samples
+from tests.support.deployment import NODES, OWNERS, Deployment, children, samples, values_of
 from tests.support.plain_owner import PlainOwner, Refused
 from tests.support.trials import PAIR, becomes
 
@@ -41,7 +41,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 def pooled() -> dict[str, float]:
     """By `evaluate`, which has its own tests against exact fractions."""
     pairs = [(data.labels, data.scores) for data in DATA.values()]
-    return ppaurora.evaluate(pairs, metrics=["auroc", "aupr", "ap"]).metrics
+    return values_of(ppaurora.evaluate(pairs, metrics=["auroc", "aupr", "ap"]).metrics)
 
 
 def check_settled(deployment: Deployment, node: str) -> None:
@@ -97,9 +97,8 @@ def test_the_description_is_served(owner: PlainOwner) -> None:
 
 def test_offers_that_are_refused(owner: PlainOwner) -> None:
     """Every one with its code; then a good one is taken, and taken again."""
-    protocol = owner.manifest.protocol
     data = check_samples(owner.name, *samples(20, 1), None)
-    shares = [(fresh_salt(), share.to_bytes()) for share in protocol.split(protocol.prepare(data))]
+    shares = [(fresh_salt(), share.to_bytes()) for share in owner.manifest.share(data)]
     commitments = [commit(salt, share) for salt, share in shares]
     body = b"".join(shares[0])
     good: dict[str, Any] = {"samples": 20, "commitments": commitments}
@@ -111,6 +110,9 @@ def test_offers_that_are_refused(owner: PlainOwner) -> None:
         (to_json({**good, "samples": "many"}), body, "400 headers"),
         (to_json({**good, "samples": "20"}), body, "400 headers"),
         (to_json({**good, "more": 1}), body, "400 headers"),
+        (to_json({**good, "floors": {"more": 1}}), body, "400 headers"),
+        (to_json({**good, "floors": {"digits": 0}}), body, "400 headers"),
+        (to_json({**good, "floors": {"minimum_positives": "10"}}), body, "400 headers"),
         (to_json({**good, "commitments": commitments[:1]}), body, "400 headers"),
         (to_json({**good, "commitments": [*commitments, commitments[0]]}), body, "400 headers"),
         (to_json({**good, "commitments": [commitments[0], "0" * 63]}), body, "400 headers"),
@@ -144,6 +146,8 @@ def test_offers_that_are_refused(owner: PlainOwner) -> None:
     )
     with pytest.raises(Refused, match="409 conflict"):
         owner.put(LEADER, to_json({**good, "commitments": commitments[::-1]}), body)
+    with pytest.raises(Refused, match="409 conflict"):
+        owner.put(LEADER, to_json({**good, "floors": {"minimum_positives": 10}}), body)
     status = owner.status(LEADER)
     assert (status.submitted, status.missing, status.attempt) == (PAIR[:1], PAIR[1:], 0)
     assert (status.state, status.server) == (StudyState.COLLECTING, LEADER.title)

@@ -14,7 +14,7 @@ import ppaurora
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError
 from ppaurora.owner.study import Study
-from tests.support.deployment import NODES, OWNERS, Deployment, command, samples
+from tests.support.deployment import NODES, OWNERS, Deployment, command, samples, values_of
 from tests.support.trials import becomes
 
 DATA = {owner: samples(60 + 40 * place, place) for place, owner in enumerate(OWNERS)}
@@ -37,7 +37,7 @@ def submit(deployment: Deployment, owner: str, study: str | None = None) -> None
 def pooled() -> dict[str, float]:
     """By `evaluate`, which has its own tests against exact fractions."""
     pairs = [(labels.astype(np.uint8), scores) for labels, scores in DATA.values()]
-    return ppaurora.evaluate(pairs, metrics=["auroc", "aupr", "ap"]).metrics
+    return values_of(ppaurora.evaluate(pairs, metrics=["auroc", "aupr", "ap"]).metrics)
 
 
 def test_a_study_that_keeps_failing_goes_on_when_every_operator_has_looked(deployment: Deployment) -> None:
@@ -76,7 +76,7 @@ def test_a_study_that_keeps_failing_goes_on_when_every_operator_has_looked(deplo
         again = command("retry", deployment.kit(node), "few")
         assert again.returncode == 0, again.stderr
     report = study.wait(timeout=60)
-    assert report.metrics == pytest.approx(pooled(), abs=1e-9)
+    assert values_of(report.metrics) == pytest.approx(pooled(), abs=1e-9)
     assert report.receipt.attempt >= 3
 
 
@@ -87,7 +87,8 @@ def test_a_node_that_is_stopped_goes_on_when_it_is_back(deployment: Deployment) 
     deployment.start()
     waiting = threading.Timer(0.5, submit, (deployment, OWNERS[2]))
     waiting.start()
-    assert Study(deployment.kit("north")).wait(timeout=60).metrics == pytest.approx(pooled(), abs=1e-9)
+    report = Study(deployment.kit("north")).wait(timeout=60)
+    assert values_of(report.metrics) == pytest.approx(pooled(), abs=1e-9)
     waiting.join()
 
 
@@ -100,4 +101,4 @@ def test_a_follower_that_was_down_and_a_leader_that_was_killed_cost_no_result(de
     deployment.kill("proxy-0")
     deployment.start("helper")
     deployment.start("proxy-0")
-    assert study.wait(timeout=60).metrics == pytest.approx(pooled(), abs=1e-12)
+    assert values_of(study.wait(timeout=60).metrics) == pytest.approx(pooled(), abs=1e-12)

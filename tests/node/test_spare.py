@@ -166,7 +166,7 @@ def test_a_run_takes_spares_and_every_run_has_its_own(
             timeout=60.0,
             spares=spares,
         )
-        assert report.metrics["auroc"] == 0.625
+        assert report.auroc == 0.625
         assert len(started) == starts
         assert all(process.returncode is not None for process in started)
 

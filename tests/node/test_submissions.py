@@ -28,6 +28,7 @@ from ppaurora.node import service as service_module
 from ppaurora.node.service import OwnersService
 from ppaurora.node.store import SubmissionRecord
 from ppaurora.study.manifest import Manifest
+from ppaurora.testing.consortium import POLICY
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import command
 from tests.support.trials import PreparedUpload, StartNode, Trials, becomes, half_sent
@@ -66,7 +67,7 @@ def offer(samples: str, *commitments: str) -> str:
 
 def test_submissions_that_are_refused(nodes: Trials) -> None:
     """Every one with its code; nothing is kept of any; then a good one is taken."""
-    manifest = nodes.study("bodies", more="[release]\nminimum_samples_per_owner = 10")
+    manifest = nodes.study("bodies", policy=f"{POLICY}minimum_samples_per_owner = 10\n")
     upload = nodes.upload(manifest)
     before = nodes.shares()
     length = len(upload.bodies[0])
@@ -89,6 +90,10 @@ def test_submissions_that_are_refused(nodes: Trials) -> None:
         (offer("20", first, "G" * 64), (400, "headers")),
         (offer("20", first, second).replace("}", ',"more":1}'), (400, "headers")),
         (offer("20", first, second).replace('"samples":20,', ""), (400, "headers")),
+        (offer('20,"floors":5', first, second), (400, "headers")),
+        (offer('20,"floors":{"digits":0}', first, second), (400, "headers")),
+        (offer('20,"floors":{"largest_owner_fraction":"1"}', first, second), (400, "headers")),
+        (offer('20,"floors":{"minimum_samples_per_owner":1}', first, second), (400, "headers")),
         (offer("0", first, second), (422, "samples")),
         (offer("-20", first, second), (422, "samples")),
         (offer("9", first, second), (422, "samples")),

@@ -9,7 +9,9 @@ import pytest
 
 import ppaurora
 from ppaurora.errors import InputError
+from ppaurora.metrics import metrics_named
 from ppaurora.models import from_json, to_json
+from ppaurora.policy import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Fast, Paper, Protocol, find_protocol, protocols
 from ppaurora.terms import Job, Terms
 from tests.support.evaluations import GOOD
@@ -90,9 +92,13 @@ def test_a_protocol_survives_its_plain_form(protocol: Protocol) -> None:
     assert plain == {"name": protocol.name, **protocol.settings()}, "reading changed what was read"
 
 
+def terms_of(protocol: Protocol) -> Terms:
+    return Terms(metrics=metrics_named("auroc"), protocol=protocol, policy=Policy.none())
+
+
 @each_one
 def test_a_protocol_survives_inside_of_a_model(protocol: Protocol) -> None:
-    job = Job(terms=Terms(metrics=("auroc",), protocol=protocol), sizes=(3, 4))
+    job = Job(terms=terms_of(protocol), sizes=(3, 4))
     back = from_json(Job, to_json(job))
     assert back == job
     assert back.hash() == job.hash()
@@ -107,7 +113,7 @@ def test_what_is_left_out_is_the_default() -> None:
 def test_jobs_that_differ_in_the_protocol_alone_have_different_hashes() -> None:
     different = set(ALL)
     assert len(different) == 5
-    jobs = [Job(terms=Terms(metrics=("auroc",), protocol=protocol), sizes=(3, 4)) for protocol in different]
+    jobs = [Job(terms=terms_of(protocol), sizes=(3, 4)) for protocol in different]
     assert len({job.hash() for job in jobs}) == len(different)
 
 

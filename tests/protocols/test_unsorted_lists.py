@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,11 +13,14 @@ import ppaurora
 from ppaurora.channel.memory import memory_transports
 from ppaurora.data import Samples
 from ppaurora.errors import UnsortedListError
+from ppaurora.estimates import Estimate
 from ppaurora.local.threads import run_parties
+from ppaurora.metrics import metrics_named
 from ppaurora.party.run import RunOutcome, take_part
+from ppaurora.policy import Policy
 from ppaurora.protocols import Fast, Prepared
 from ppaurora.servers import Server
-from ppaurora.sharing.stages import ResultShare
+from ppaurora.sharing.stages import OwnerShare, ResultShare
 from ppaurora.suites.role import Role
 from ppaurora.terms import Job, Terms
 from tests.support.evaluations import GOOD, LARGEST, LARGEST_FLOAT32, pooled
@@ -33,13 +37,18 @@ def run_on_lists(lists: Sequence[Sequence[int]], key_bits: int = 64) -> list[Res
     return run_on_prepared(prepared, key_bits)
 
 
+def job_of(sizes: Sequence[int], protocol: Fast) -> Job:
+    """Class counts are hidden, so that nothing leaves but flags and the metric."""
+    policy = msgspec.structs.replace(Policy.none(), counts="hidden")
+    terms = Terms(metrics=metrics_named("auroc"), protocol=protocol, policy=policy)
+    return Job(terms=terms, sizes=tuple(sizes))
+
+
 def run_on_prepared(lists: Sequence[Prepared], key_bits: int = 64) -> list[ResultShare]:
     protocol = Fast(key_bits=key_bits)
-    job = Job(
-        terms=Terms(metrics=("auroc",), protocol=protocol),
-        sizes=tuple(len(prepared.keys) for prepared in lists),
-    )
-    shares = [protocol.split(prepared) for prepared in lists]
+    job = job_of([len(prepared.keys) for prepared in lists], protocol)
+    no_sums = np.zeros(0, dtype=np.uint64)
+    shares = [[OwnerShare(part, no_sums) for part in protocol.split(prepared)] for prepared in lists]
     transports = memory_transports(Role, 20)
 
     def party(role: Server) -> RunOutcome:
@@ -66,7 +75,10 @@ def encoded_key(score: float, key_bits: int) -> int:
 
 def auroc_of(shares: Sequence[ResultShare], owners: int) -> float:
     names = [f"owner {number}" for number in range(1, owners + 1)]
-    return Fast().combine(shares, ["auroc"], names)["auroc"]
+    estimate = Fast().combine(shares, job_of([100] * owners, Fast()).asked, names).metrics["auroc"]
+    assert isinstance(estimate, Estimate)
+    assert estimate.value is not None
+    return estimate.value
 
 
 HIGHEST = {bits: encoded_key(number, bits) for bits, number in ((32, LARGEST_FLOAT32), (64, LARGEST))}
@@ -89,7 +101,9 @@ def test_two_neighbours_in_the_wrong_order_are_found(place: int, key_bits: int) 
     shares = run_on_lists([[5], swapped(keys, place), keys], key_bits)
     with pytest.raises(UnsortedListError) as caught:
         auroc_of(shares, 3)
-    assert str(caught.value) == "owner 2: the list that was sent is not sorted; there is no result"
+    assert str(caught.value) == (
+        "owner 2: the list that was sent is not sorted, or its sums do not fit it; there is no result"
+    )
     assert caught.value.exit_code == 2
     assert released(shares) == [[0, 0, 1, 0, 1], [0] * 5], "more than the three owners' flags"
 

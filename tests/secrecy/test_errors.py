@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -20,11 +21,14 @@ from ppaurora.errors import (
     ProtocolError,
     UnsortedListError,
 )
+from ppaurora.metrics import Asked, metrics_named
+from ppaurora.policy import Policy
 from ppaurora.protocols import Fast, Paper, Prepared, Protocol
 from ppaurora.randomness import Stream, StreamFamily
 from ppaurora.servers import Server
 from ppaurora.session import Context
-from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
+from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare, WideShare
+from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
@@ -75,6 +79,15 @@ def planted_share() -> ResultShare:
     return ResultShare(Stream(KEY).words((2, 2)))
 
 
+def asked_for_auroc() -> Asked:
+    policy = msgspec.structs.replace(Policy.none(), counts="hidden")
+    return Asked(metrics_named("auroc"), (12, 12), policy)
+
+
+def planted_wide() -> WideShare:
+    return WideShare(Holder.PROXY_0, WIDE.draw(Stream(KEY), (24,)))
+
+
 def open_twice() -> None:
     family = StreamFamily(KEY, "k01")
     family.open("masks")
@@ -93,15 +106,25 @@ MISUSES: dict[str, tuple[type[PpauroraError], Callable[[], object], list[object]
         lambda: MaskedShare(Holder.PROXY_0, np.stack([SCORES, SCORES])),
         [SCORES],
     ),
+    "a wide share of words": (
+        MisuseError,
+        lambda: WideShare(Holder.PROXY_0, SCORES.view(np.uint64)),
+        [SCORES.view(np.uint64)],
+    ),
+    "numbers of both rings": (
+        MisuseError,
+        lambda: planted_wide() + RingShare(Holder.PROXY_0, SCORES.view(np.uint64)),  # type: ignore[operator]
+        [SCORES.view(np.uint64), planted_wide().values],
+    ),
     "a stream opened twice": (MisuseError, open_twice, [KEY]),
     "result shares of two runs": (
         ProtocolError,
-        lambda: Paper().combine([planted_share(), ResultShare(OFFSET)], ["auroc"], []),
+        lambda: Paper().combine([planted_share(), ResultShare(OFFSET)], asked_for_auroc(), []),
         [planted_share().words, planted_share().words + OFFSET],
     ),
     "result shares too short": (
         ProtocolError,
-        lambda: Paper().combine([planted_share()], ["auroc"], []),
+        lambda: Paper().combine([planted_share()], asked_for_auroc(), []),
         [planted_share().words],
     ),
 }

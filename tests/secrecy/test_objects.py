@@ -15,15 +15,18 @@ from ppaurora.channel.meter import Meter
 from ppaurora.data import Samples, check_samples
 from ppaurora.messages.owners import ReleasedPart
 from ppaurora.messages.process import Finished
+from ppaurora.owner.inbox import CollectedResult
+from ppaurora.owner.ledger import LedgerContent, LedgerEntry, Sketch
 from ppaurora.owner.outbox import Fingerprint
 from ppaurora.party.run import RunOutcome
 from ppaurora.protocols import Fast, Paper
 from ppaurora.randomness import Stream, StreamFamily
 from ppaurora.session import Context
 from ppaurora.session.agreement import PairKeys, SessionSecrets
-from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare
+from ppaurora.sharing import BitShare, Holder, MaskedShare, MaskedWideShare, RingShare, WideShare
+from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.planes import Planes
-from ppaurora.sharing.stages import ResultShare
+from ppaurora.sharing.stages import OwnerShare, ResultShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.lanes import MaskedBits
@@ -53,11 +56,14 @@ def things() -> dict[str, tuple[object, list[object]]]:
     prepared, fast_prepared = paper.prepare(samples), fast.prepare(samples)
     share, other_share = paper.split(prepared)
     planes_share, other_planes_share = fast.split(fast_prepared)
+    owner_share = OwnerShare(planes_share, Stream(OTHER_KEY).words((12,)))
     words = Stream(KEY).words((2, 5))
     ring = RingShare(Holder.PROXY_0, share.keys)
     bits = BitShare(Holder.PROXY_1, share.labels)
     components = Stream(OTHER_KEY).words((2, 65, 1))
     masked = MaskedShare(Holder.PROXY_0, components[:, 0])
+    wide = WIDE.draw(Stream(KEY), (2, 5))
+    masked_wide = MaskedWideShare(Holder.PROXY_1, wide)
     planes = Planes(Holder.PROXY_0, components, 64)
     helper_planes = Planes(Holder.HELPER, components[:1], 64)
     bytes_of_bits = (components[:, 0] >> np.uint64(7) & np.uint64(1)).astype(np.uint8)
@@ -68,6 +74,11 @@ def things() -> dict[str, tuple[object, list[object]]]:
     result = ResultShare(words)
     reading = Meter().reading()
     fingerprint = Fingerprint.of(samples, KEY)
+    sketch = Sketch.of(samples, KEY)
+    entry = LedgerEntry(name="sepsis", samples=24, hashes=sketch.hashes.tobytes())
+    released = ReleasedPart(
+        study="0" * 64, owner="north", attempt=1, protocol_version=3, submissions=(), part=result
+    )
     pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 16)
     context = Context(Channel(memory_transports(Role)[Role.PROXY_0]), pair_keys)
     raw = planes_share.to_bytes()
@@ -87,12 +98,16 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "AdditiveShare 1": (other_share, [other_share.keys, other_share.labels]),
         "PlanesShare 0": (planes_share, [planes_share.planes]),
         "PlanesShare 1": (other_planes_share, [other_planes_share.planes]),
+        "OwnerShare": (owner_share, [planes_share.planes, owner_share.sums]),
         "ResultShare": (result, [words, result.to_bytes()]),
         "RingShare": (ring, [share.keys]),
         "RingShare computed": (ring * 2 + 1, [(share.keys * np.uint64(2))]),
         "BitShare": (bits, [share.labels]),
         "MaskedShare": (masked, [components[:, 0]]),
         "MaskedShare computed": (masked * 2 + 1, [components[:, 0] * np.uint64(2)]),
+        "WideShare": (WideShare(Holder.PROXY_0, wide), [wide]),
+        "MaskedWideShare": (masked_wide, [wide]),
+        "MaskedWideShare computed": (masked_wide * 2 + 1, [WIDE.reduced(wide * 2)]),
         "Planes": (planes, [components]),
         "Planes of the helper": (helper_planes, [components[:1]]),
         "Planes inverted": (~planes, [~components[0], components[1]]),
@@ -112,12 +127,14 @@ def things() -> dict[str, tuple[object, list[object]]]:
             Finished(parts=(result,), seconds=0.5, meter=reading, openings={}, peak_bytes=0),
             [words, result.to_bytes()],
         ),
-        "ReleasedPart": (
-            ReleasedPart(
-                study="0" * 64, owner="north", attempt=1, protocol_version=2, submissions=(), part=result
-            ),
+        "ReleasedPart": (released, [words, result.to_bytes()]),
+        "CollectedResult": (
+            CollectedResult(study="0" * 64, answers=(released,), collected_at=""),
             [words, result.to_bytes()],
         ),
+        "Sketch": (sketch, [KEY, sketch.hashes]),
+        "LedgerEntry": (entry, [KEY, entry.hashes]),
+        "LedgerContent": (LedgerContent(key=KEY, studies={"0" * 64: entry}), [KEY, entry.hashes]),
         "Fingerprint": (fingerprint, [fingerprint.salt, fingerprint.digest]),
         "Stream": (stream, [KEY, drawn]),
         "Stream of its own": (Stream(OTHER_KEY, "own"), [OTHER_KEY]),

@@ -13,6 +13,8 @@ import pytest
 from ppaurora.data import check_samples
 from ppaurora.errors import DataError
 from ppaurora.protocols import Fast, Paper
+from ppaurora.randomness import Stream
+from ppaurora.sharing.algebra import WIDE
 from tests.support.bad_input import PLANTED
 from tests.support.secrecy import KEY, LABELS, SCORES, WAYS_TO_SHOW, everything_about, leaks
 
@@ -27,6 +29,7 @@ LEAKS = {
     "labels": LABELS,
     "keys": SCORES.view(np.uint64),
     "words": np.array([0xC3A1F09E5B7D4288, 0x1E6FD0B9937AC5E4], dtype=np.uint64),
+    "wide numbers": WIDE.draw(Stream(KEY), (3,)),
     "pair key": KEY,
     "message": bytearray(KEY * 2),
 }

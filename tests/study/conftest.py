@@ -9,6 +9,10 @@ import pytest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
 
+# What `paper` does not have, in the sample, and what it takes instead.
+INTERVALS = ("confidence_level = 0.95\n", "")
+ROUNDED = ('digits = "auto"', 'digits = "exact"')
+
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:

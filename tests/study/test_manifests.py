@@ -16,6 +16,7 @@ from ppaurora.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
+from tests.study.conftest import INTERVALS, ROUNDED
 
 
 def test_the_manifest_is_canonical_and_named_by_its_hash(kits: Path) -> None:
@@ -24,7 +25,7 @@ def test_the_manifest_is_canonical_and_named_by_its_hash(kits: Path) -> None:
     assert path.read_text() == manifest.text()
     assert Manifest.parse(manifest.text(), "here").hash == manifest.hash
     other = json.loads(manifest.text())
-    other["release"]["minimum_samples"] = 99
+    other["policy"]["minimum_samples"] = 99
     changed = json.dumps(other, indent=2, sort_keys=True) + "\n"
     assert Manifest.parse(changed, "there").hash != manifest.hash
     path.write_text(json.dumps(other))
@@ -52,10 +53,11 @@ def test_everything_a_person_agrees_to_is_shown(kits: Path) -> None:
 
 
 FAST = 'name = "fast"\nkey_bits = 64'
+PAPER = 'name = "paper"'
 LEARNT = {
     FAST: {"each proxy": "^nothing$", "the helper": "^nothing$"},
-    'name = "paper"': {"each proxy": "^nothing$", "the helper": "disguise$"},
-    'name = "paper"\ndelta = 3': {
+    PAPER: {"each proxy": "^nothing$", "the helper": "disguise$"},
+    f"{PAPER}\ndelta = 3": {
         "each proxy": "comparisons of scores",
         "the helper": "disguise; how many records the merge took from which list$",
     },
@@ -65,7 +67,8 @@ LEARNT = {
 @pytest.mark.parametrize("protocol", LEARNT)
 def test_what_every_party_learns_is_shown(protocol: str, plan: Path, tmp_path: Path) -> None:
     assert SAMPLE.count(FAST) == 1
-    plan.write_text(SAMPLE.replace(FAST, protocol))
+    sample = SAMPLE if protocol == FAST else SAMPLE.replace(*INTERVALS).replace(*ROUNDED)
+    plan.write_text(sample.replace(FAST, protocol))
     manifest = provision(plan, tmp_path / "kits")
     shown = dict(manifest.describe())
     learnt = {name.removeprefix("learnt by "): said for name, said in shown.items() if "learnt by" in name}

@@ -12,6 +12,7 @@ from ppaurora.errors import InputError
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
+from tests.study.conftest import INTERVALS, ROUNDED
 
 
 def test_the_sample_is_a_plan(kits: Path) -> None:
@@ -19,7 +20,39 @@ def test_the_sample_is_a_plan(kits: Path) -> None:
     assert printed.output == SAMPLE
     manifest = Manifest.read(kits / "sepsis-2026.json")
     assert manifest.owner_names == ["hospital-a", "hospital-b", "hospital-c"]
-    assert manifest.release.minimum_samples == 100
+    assert manifest.policy.minimum_samples == 100
+
+
+@pytest.mark.parametrize("until", ['"2090-01-31"', "2090-01-31", '"2090-01-31T12:00:00+01:00"'])
+def test_what_is_evaluated_is_agreed_on_and_shown(until: str, plan: Path, kits: Path, tmp_path: Path) -> None:
+    """Part of the hash, and of what `accept` shows before it asks; a date may be written as TOML has it."""
+    plan.write_text(
+        SAMPLE.replace('# submissions_until = "2026-12-31"', f"submissions_until = {until}").replace(
+            '"higher"\n', '"lower"\n'
+        )
+    )
+    manifest = provision(plan, tmp_path / "dated", kits)
+    assert manifest.hash != Manifest.read(kits / "sepsis-2026.json").hash
+    assert manifest.evaluation.submissions_until == until.strip('"')
+    declined = CliRunner().invoke(
+        cli, ["accept", str(kits / "helper"), str(tmp_path / "dated/sepsis-2026.json")], input="n\n"
+    )
+    said = declined.output
+    for words in (
+        "sepsis alert of the wards",
+        "sepsis-alert, version 2.1.0",
+        "within 48 hours",
+        "any number; lower means more positive",
+        f"until {'the end of 2090-01-31 (UTC)' if 'T' not in until else until.strip(chr(34))}",
+    ):
+        assert words in said, words
+
+
+def test_scores_that_would_be_negated_need_a_protocol_that_takes_them(plan: Path, tmp_path: Path) -> None:
+    sample = SAMPLE.replace(*INTERVALS).replace(*ROUNDED)
+    plan.write_text(sample.replace('"higher"\n', '"lower"\n').replace('"fast"\nkey_bits = 64', '"paper"'))
+    with pytest.raises(InputError, match=r"evaluation: score_direction: .*'paper' takes scores from 0 to 1"):
+        provision(plan, tmp_path / "kits")
 
 
 def test_more_samples_than_the_arithmetic_holds_are_refused(plan: Path, tmp_path: Path) -> None:
@@ -54,8 +87,26 @@ def test_more_samples_than_the_arithmetic_holds_are_refused(plan: Path, tmp_path
         ("[nodes.helper]", "[nodes.helpr]", "nodes"),
         ('"proxy1.example.net:8444"', '"proxy1.example.net:8443"', "two addresses are the same"),
         ("key_bits = 64", "key_bits = ", "is not TOML"),
-        ("retention_days = 30", "retention_days = 0", "release.retention_days"),
+        ("retention_days = 30", "retention_days = 0", "limits.retention_days: expected int >= 1"),
         ('name = "fast"', 'name = "fast"\ndelta = 3', "protocol: delta: "),
+        ('score_scale = "any"', 'scale = "any"', r"evaluation.scale: .*did you mean 'score_scale'\?"),
+        ('score_scale = "any"', 'score_scale = "logit"', 'score_scale: expected "any" or "probability"'),
+        ('= "higher"', '= "up"', 'evaluation.score_direction: expected "higher" or "lower"'),
+        (
+            'score_direction = "higher"\n# What scores are: "any" finite number, or "probability", from 0 to '
+            '1.\nscore_scale = "any"',
+            'score_direction = "lower"\nscore_scale = "probability"',
+            "evaluation: score_direction: a probability",
+        ),
+        ('model = "sepsis-alert"', 'model = "a\\nb"', "evaluation.model: expected one line"),
+        ('version = "2.1.0"', "version = 2", "evaluation.version"),
+        ('# submissions_until = "2026-12-31"', "submissions_until = 'soon'", "expected a date such as"),
+        (
+            '# submissions_until = "2026-12-31"',
+            "submissions_until = 2020-01-31",
+            "is over; name a later date",
+        ),
+        ('# submissions_until = "2026-12-31"', "submissions_until = 2090-01-31T12:00:00", "expected a date"),
     ],
 )
 def test_a_wrong_plan_is_refused_with_its_place(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -13,7 +14,10 @@ from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import count_ascents
-from ppaurora.metrics.result import areas
+from ppaurora.metrics import Asked, metrics_named
+from ppaurora.metrics.evidence import Inputs
+from ppaurora.metrics.release import release
+from ppaurora.policy import Policy
 from ppaurora.servers import Server
 from ppaurora.sharing import BitShare, Holder, RingShare
 from ppaurora.sharing.stages import PlanesShare
@@ -62,6 +66,15 @@ def owners(
 
 def pooled(lists: Sequence[Owner]) -> Owner:
     return [sample for owner in lists for sample in owner]
+
+
+def areas(
+    suite: Suite, merged: Records, metrics: Sequence[str], ascents: RingShare | None = None
+) -> RingShare:
+    """The columns of a release without a policy and without the number of positives."""
+    policy = msgspec.structs.replace(Policy.none(), counts="hidden")
+    asked = Asked(metrics_named(*metrics), (len(merged),), policy)
+    return release(suite, asked, [merged], Inputs(ascents, None, None))
 
 
 def paper(delta: int, metrics: Sequence[str] = METRICS) -> Algorithm:

@@ -8,17 +8,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ppaurora.estimates import Estimate, Table
 from ppaurora.node.store import Store
 from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import NODES, Consortium, free_ports
 
-__all__ = ["NODES", "OWNERS", "Deployment", "command", "free_ports", "samples", "write_csv"]
+__all__ = ["NODES", "OWNERS", "Deployment", "command", "free_ports", "samples", "values_of", "write_csv"]
 
 OWNERS = ("north", "harbour", "valley")
 
@@ -46,6 +47,16 @@ def write_csv(path: Path, labels: np.ndarray, scores: np.ndarray) -> Path:
     rows = [f"{score!r},{int(label)}" for label, score in zip(labels, scores.tolist(), strict=True)]
     path.write_text("\n".join(["score,label", *rows]) + "\n")
     return path
+
+
+def values_of(metrics: Mapping[str, Estimate | Table]) -> dict[str, float]:
+    """Of metrics that are one number each, of which none is suppressed."""
+    values = {}
+    for name, found in metrics.items():
+        assert isinstance(found, Estimate)
+        assert found.value is not None
+        values[name] = found.value
+    return values
 
 
 class Deployment(Consortium):

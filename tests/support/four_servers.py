@@ -51,6 +51,17 @@ class OpenedToAll(CleartextSuite):
         parts = [list(shares), *(_receive(channel, peer, sizes) for peer in channel.role.peers)]
         return super().inputs([_whole(of_one) for of_one in zip(*parts, strict=True)], sizes)
 
+    def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> RingShare:
+        channel = self._context.channel
+        own = np.array(parts, dtype=np.uint64)
+        for peer in channel.role.peers:
+            channel.send(peer, RING.to_wire(own))
+        length = RING.wire_bytes(own.size)
+        whole = sum(
+            (RING.from_wire(channel.receive(peer, length), shape) for peer in channel.role.peers), own
+        )
+        return super().input_words(list(whole), shape)
+
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         """North's part is what the parts of the others, which it shares with each, leave."""
         me = Equal(self._context.role)
@@ -112,7 +123,7 @@ class FourServers(Protocol):
     def input_bytes(self, size: int) -> int:
         return AdditiveShare.wire_bytes(size)
 
-    def read_input(self, raw: bytes, size: int) -> AdditiveShare:
+    def read_input(self, raw: bytes | memoryview, size: int) -> AdditiveShare:
         return AdditiveShare.from_bytes(raw, size)
 
     def suite(self, context: Context) -> OpenedToAll:

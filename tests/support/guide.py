@@ -76,7 +76,8 @@ class Walk:
             "helper.example.com:8444": ports[4],
         }
         self.admin = dict(zip(NODES, ports[5:], strict=True))
-        self.data = {owner: samples(60 + 20 * number, number) for number, owner in enumerate(OWNERS)}
+        # Above 400 of each class without any one owner: two decimals.
+        self.data = {owner: samples(500 + 100 * number, number) for number, owner in enumerate(OWNERS)}
         for name in EVERYBODY:
             (folder / name).mkdir()
         for number, owner in enumerate(OWNERS):
@@ -168,17 +169,22 @@ class Walk:
     def logs(self) -> str:
         return "\n".join(path.read_text() for path in self.folder.glob("*/serve.log"))
 
+    @property
+    def plan(self) -> Path:
+        return self.folder / "coordinator/study.toml"
+
     # What people do by hand
 
     def edit_the_plan(self) -> None:
         shutil.copy(self.folder / "hospital-c/hospital-c.pem", self.folder / "coordinator")
-        path = self.folder / "coordinator/study.toml"
-        text = path.read_text()
+        text = self.plan.read_text()
         for address, port in self.addresses.items():
             assert address in text
             text = text.replace(address, f"127.0.0.1:{port}")
         assert '# certificate = "hospital-c.pem"' in text
-        path.write_text(text.replace('# certificate = "hospital-c.pem"', 'certificate = "hospital-c.pem"'))
+        self.plan.write_text(
+            text.replace('# certificate = "hospital-c.pem"', 'certificate = "hospital-c.pem"')
+        )
 
     def hand_over(self) -> None:
         for name in (*NODES, *OWNERS):

@@ -22,7 +22,7 @@ from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
-from tests.support.deployment import Deployment
+from tests.support.deployment import Deployment, values_of
 from tests.support.trials import becomes
 
 M = TypeVar("M")
@@ -80,8 +80,7 @@ class PlainOwner:
     def submit(self, data: Samples) -> list[Acknowledgement]:
         """To every server that takes submissions, in their order."""
         protocol = self.manifest.protocol
-        shares = protocol.split(protocol.prepare(data))
-        salted = [(fresh_salt(), share.to_bytes()) for share in shares]
+        salted = [(fresh_salt(), share.to_bytes()) for share in self.manifest.share(data)]
         offer = to_json(
             Offer(samples=len(data), commitments=tuple(commit(salt, share) for salt, share in salted))
         )
@@ -98,5 +97,7 @@ class PlainOwner:
             return all(self.status(server).state == "released" for server in protocol.result_servers)
 
         assert becomes(released, seconds), [self.status(server) for server in protocol.result_servers]
-        parts = [self.release(server).part for server in protocol.result_servers]
-        return protocol.combine(parts, manifest.metrics, manifest.owner_names)
+        answers = [self.release(server) for server in protocol.result_servers]
+        asked = manifest.job(answers[0].submissions).asked
+        result = protocol.combine([answer.part for answer in answers], asked, manifest.owner_names)
+        return values_of(result.metrics)

@@ -39,7 +39,7 @@ def notations(secret: object) -> set[str]:
         exact = {repr(secret)[2:12], secret.hex()[4:12], f"{secret:.6e}"[:8]}
         return rounded | exact | notations(int(np.float64(secret).view(np.uint64)))
     if isinstance(secret, int):
-        raw = secret.to_bytes(8, "little")
+        raw = secret.to_bytes(8 if secret < 1 << 64 else 32, "little")
         return {str(secret), str(secret - 2**64), f"{secret:x}", f"{secret:X}", raw.hex(), repr(raw)[2:-1]}
     if isinstance(secret, str):
         return {secret}

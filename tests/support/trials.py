@@ -32,13 +32,14 @@ from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
 from ppaurora.suites.role import Role
-from ppaurora.testing.consortium import Consortium
+from ppaurora.testing.consortium import POLICY, Consortium
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import NODES, Deployment
 
 PROXY_0, PROXY_1, HELPER = Role
 OWNERS = ("north", "harbour", "valley")
 PAIR = ("north", "harbour")  # the owners of every study here but the first
+HEAD = 'metrics = ["auroc", "aupr", "ap"]\n'
 HOUR = datetime.timedelta(hours=1)
 
 RunCommand = Callable[..., tuple[int, str]]
@@ -86,10 +87,24 @@ class Trials(Deployment):
         for name in (*owners, *NODES):
             self.secrets += (self.kit(name) / "key.pem").read_text().splitlines()[1:-1]
 
-    def study(self, name: str, *, ports: dict[str, int] | None = None, more: str = "") -> Manifest:
-        """Accepted by all nodes and in the kits of its two owners."""
+    def study(
+        self,
+        name: str,
+        *,
+        owners: Sequence[str] = PAIR,
+        head: str = HEAD,
+        policy: str = POLICY,
+        ports: dict[str, int] | None = None,
+        more: str = "",
+    ) -> Manifest:
+        """Accepted by all nodes and in the kits of its owners. `head` says what is computed."""
         plan = self.folder / f"{name}.toml"
-        text = self.planned(name).replace("[owners.valley]\n", "").replace("[limits]", f"{more}\n[limits]")
+        text = self.planned(name).replace("[limits]", f"{more}\n[limits]")
+        for default, chosen in ((HEAD, head), (POLICY, policy)):
+            assert default in text
+            text = text.replace(default, chosen)
+        for owner in set(self.owners) - set(owners):
+            text = text.replace(f"[owners.{owner}]\n", "")
         for old, new in (ports or {}).items():
             text = text.replace(f":{old}", f":{new}")
         plan.write_text(text)
@@ -97,7 +112,7 @@ class Trials(Deployment):
         for node in NODES:
             with self.store(node) as store:
                 store.accept(manifest)
-        for owner in PAIR:
+        for owner in owners:
             self.owner(owner).add(manifest)
         return manifest
 
@@ -115,7 +130,7 @@ class Trials(Deployment):
         return set(os.listdir(self.kit(node) / "data" / "shares"))
 
     def upload(self, manifest: Manifest, count: int = 20) -> PreparedUpload:
-        length = SALT_BYTES + manifest.protocol.input_bytes(count)
+        length = SALT_BYTES + manifest.protocol.share_bytes(count, len(manifest.sums))
         upload = PreparedUpload(count, (os.urandom(length), os.urandom(length)))
         self.secrets += upload.as_printed()
         return upload

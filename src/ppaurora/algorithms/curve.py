@@ -58,7 +58,7 @@ class Curve:
         """From now on every row has at every position what it was at the last end up to there."""
         last_flagged(self.suite, self.suite.flags_from_start(self.ends), self._rows)
 
-    def _steps(self) -> Iterator[tuple[slice, slice]]:
+    def steps(self) -> Iterator[tuple[slice, slice]]:
         """Positions 1..n in blocks, and the positions before them."""
         for start in range(1, self.size + 1, _BLOCK):
             stop = min(start + _BLOCK, self.size + 1)
@@ -68,14 +68,14 @@ class Curve:
         """Twice the area under y over x: the sum of (x[j] - x[j-1])·(y[j] + y[j-1])."""
         row_x, row_y = self[x], self[y]
         return self.suite.begin_dot(
-            (row_x[here] - row_x[before], row_y[here] + row_y[before]) for here, before in self._steps()
+            (row_x[here] - row_x[before], row_y[here] + row_y[before]) for here, before in self.steps()
         )
 
     def rectangles(self, x: Quantity, y: Quantity) -> Finish:
         """The sum of (x[j] - x[j-1])·y[j]."""
         row_x, row_y = self[x], self[y]
         return self.suite.begin_dot(
-            (row_x[here] - row_x[before], row_y[here]) for here, before in self._steps()
+            (row_x[here] - row_x[before], row_y[here]) for here, before in self.steps()
         )
 
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ppaurora.cli.options import column_options, format_option, protocol_options
+from ppaurora.cli.options import (
+    chosen_metrics,
+    chosen_policy,
+    column_options,
+    format_option,
+    metric_options,
+    metric_parameters,
+    policy_options,
+    protocol_options,
+)
 from ppaurora.cli.progress import progress_bar
 from ppaurora.cli.tables import print_metrics
 from ppaurora.data import read_table
+from ppaurora.errors import SUPPRESSED_EXIT_CODE
 from ppaurora.evaluation import TRANSPORTS, evaluate_samples
 from ppaurora.metrics import DEFAULT_METRICS, described_metrics
-from ppaurora.party.starting import Spares
+from ppaurora.policy import Policy
 from ppaurora.protocols import find_protocol
 from ppaurora.report import Report
 
@@ -26,6 +37,8 @@ from ppaurora.report import Report
     show_default=True,
     help=f"Any of {described_metrics()}.",
 )
+@metric_options
+@policy_options
 @protocol_options
 @click.option(
     "--transport",
@@ -38,41 +51,49 @@ from ppaurora.report import Report
     "--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for a silent server."
 )
 @format_option
-@click.pass_obj
+@click.pass_context
 def evaluate_command(
-    spares: Spares | None,
+    context: click.Context,
     /,
     files: tuple[Path, ...],
     score: str,
     label: str,
     pos_label: str | None,
     metrics: str,
+    confidence_level: float | None,
+    policy: str,
     protocol: str,
     transport: str,
     timeout: float,
     output: str,
-    **parameters: int | None,
+    **parameters: Any,
 ) -> None:
     """Evaluate a model on several owners' FILES together, one CSV file per owner.
 
     The servers are started on this machine; they compute on shares of the data.
     """
+    of_metrics = {name: parameters.pop(name) for name in metric_parameters()}
+    of_policy = {name: parameters.pop(name) for name in Policy.__struct_fields__}
     owners = [read_table(path, score, label, pos_label) for path in files]
     with progress_bar() as progress:
         report = evaluate_samples(
             owners,
-            metrics=[name.strip() for name in metrics.split(",") if name.strip()],
+            metrics=chosen_metrics(metrics, of_metrics),
+            confidence_level=confidence_level,
+            policy=chosen_policy(policy, of_policy),
             protocol=protocol,
             parameters={name: value for name, value in parameters.items() if value is not None},
             transport=transport,
             progress=progress,
             timeout=timeout,
-            spares=spares,
+            spares=context.obj,
         )
     if output == "json":
         click.echo(report.to_json())
     else:
         print_report(report)
+    if report.suppressed:
+        context.exit(SUPPRESSED_EXIT_CODE)
 
 
 def print_report(report: Report) -> None:

@@ -21,6 +21,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "evaluate": "ppaurora.cli.evaluate:evaluate_command",
     "provision": "ppaurora.cli.study:provision_command",
+    "disclosure": "ppaurora.cli.study:disclosure_command",
     "accept": "ppaurora.cli.study:accept_command",
     "renew": "ppaurora.cli.study:renew_command",
     "serve": "ppaurora.cli.node:serve_command",
@@ -62,7 +63,8 @@ def cli() -> None:
     """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
 
     Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed or a server
-    cannot be reached, 4 there is no result yet, 70 a bug in ppaurora, 130 interrupted.
+    cannot be reached, 4 there is no result yet, 5 the policy suppresses the result, 70 a bug in
+    ppaurora, 130 interrupted.
     """
 
 

@@ -8,6 +8,10 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import click
 
+from ppaurora.errors import InputError
+from ppaurora.metrics import METRICS, Metric, find_metric
+from ppaurora.models import checked, to_builtins
+from ppaurora.policy import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,6 +28,14 @@ format_option = click.option(
     help="For people, or JSON alone on standard output.",
 )
 study_option = click.option("--study", help="Which of the kit's studies, if it has several.")
+force_option = click.option(
+    "--force",
+    is_flag=True,
+    help="Also if two servers belong to one organisation, which then sees everything.",
+)
+expect_hash_option = click.option(
+    "--expect-hash", help="Refuse any manifest but that of this hash; at least its first 12 digits."
+)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
@@ -52,3 +64,95 @@ def protocol_options(command: F) -> F:
         "--protocol", type=choice, default=DEFAULT_PROTOCOL, show_default=True, help=f"{summaries}."
     )
     return option(command)
+
+
+def metric_options(command: F) -> F:
+    """An option for every parameter of every metric, and for intervals."""
+    for parameter, (description, owners) in reversed(metric_parameters().items()):
+        flag = f"--{parameter.replace('_', '-')}"
+        of = ", ".join(owners) if len(owners) < 4 else f"{owners[0]} and others"
+        command = click.option(flag, parameter, help=f"For {of}: {description}")(command)
+    return click.option(
+        "--confidence-level", type=float, help="Of intervals, for instance 0.95; none by default."
+    )(command)
+
+
+def metric_parameters() -> dict[str, tuple[str, list[str]]]:
+    """By name, what a parameter is and which metrics have it."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for metric in METRICS.values():
+        for parameter, hint in get_type_hints(metric.Parameters, include_extras=True).items():
+            description = get_args(hint)[1].description if get_origin(hint) is Annotated else ""
+            found.setdefault(parameter, (description, []))[1].append(metric.name)
+    return found
+
+
+def chosen_metrics(names: str, given: dict[str, str | None]) -> list[Metric]:
+    """Metrics by name, with commas; each gets those of the given parameters that it has."""
+    parameters = {name: _numbers(name, value) for name, value in given.items() if value is not None}
+    kinds = [find_metric(name.strip()) for name in names.split(",") if name.strip()]
+    for name in parameters:
+        if not any(name in kind.Parameters.__struct_fields__ for kind in kinds):
+            whose = ", ".join(metric_parameters()[name][1])
+            raise InputError(f"--{name.replace('_', '-')}: is a parameter of {whose}; none was asked for")
+    return [
+        kind(**{name: parameters[name] for name in kind.Parameters.__struct_fields__ if name in parameters})
+        for kind in kinds
+    ]
+
+
+def _numbers(name: str, text: str) -> list[float] | float:
+    """Numbers with commas between; a parameter that is one number is that."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--{name.replace('_', '-')}: write numbers with commas between") from None
+    hints = [get_type_hints(metric.Parameters) for metric in METRICS.values()]
+    is_list = any(get_origin(hint[name]) is tuple for hint in hints if name in hint)
+    return numbers if is_list or len(numbers) != 1 else numbers[0]
+
+
+_RULES = {
+    "minimum_owners": "At least so many owners.",
+    "minimum_samples": "At least so many samples in all.",
+    "minimum_samples_per_owner": "At least so many samples of every owner.",
+    "minimum_positives": "At least so many positives, in all and without any one owner.",
+    "minimum_negatives": "At least so many negatives, likewise.",
+    "minimum_per_cell": "At least so many samples behind every number of a table, likewise.",
+    "most_digits": "Decimals that 'auto' gives at most.",
+}
+_POLICIES = {"none": Policy.none, "study": Policy}
+
+
+def policy_options(command: F) -> F:
+    """What may leave."""
+    for name, what in reversed(_RULES.items()):
+        command = click.option(f"--{name.replace('_', '-')}", name, type=int, help=what)(command)
+    for option in (
+        click.option(
+            "--counts",
+            type=click.Choice(["hidden", "rounded", "exact"]),
+            help="Numbers of positives and negatives.",
+        ),
+        click.option("--largest-owner-fraction", type=float, help="Of all samples that one owner may have."),
+        click.option("--digits", help="Decimals of every released number: auto, exact, or a number."),
+        click.option(
+            "--policy",
+            type=click.Choice(list(_POLICIES)),
+            default="none",
+            show_default=True,
+            help="What may leave: everything, or what studies let out by default. "
+            "The following options change single rules.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_policy(name: str, given: dict[str, Any]) -> Policy:
+    """A policy by name, with single rules changed."""
+    changed = {rule: value for rule, value in given.items() if value is not None}
+    digits = changed.get("digits")
+    if isinstance(digits, str) and digits.isdecimal():
+        changed["digits"] = int(digits)
+    return checked(Policy, {**to_builtins(_POLICIES[name]()), **changed}, "policy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,11 +11,19 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ppaurora.cli.options import FILE, FOLDER, column_options, format_option, study_option, yes_option
+from ppaurora.cli.options import (
+    FILE,
+    FOLDER,
+    column_options,
+    expect_hash_option,
+    format_option,
+    study_option,
+    yes_option,
+)
 from ppaurora.cli.study import as_told, show
 from ppaurora.cli.tables import print_metrics
 from ppaurora.data import read_table
-from ppaurora.errors import InputError
+from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.models import to_builtins
 from ppaurora.owner.study import Study, StudyReport
@@ -47,6 +56,7 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
 @click.argument("kit", type=FOLDER)
 @click.argument("data", type=FILE)
 @study_option
+@expect_hash_option
 @column_options
 @yes_option
 @click.option("--wait", is_flag=True, help="Wait for the result, and write it as 'ppaurora result' does.")
@@ -54,6 +64,7 @@ def submit_command(
     kit: Path,
     data: Path,
     study: str | None,
+    expect_hash: str | None,
     score: str,
     label: str,
     pos_label: str | None,
@@ -61,13 +72,17 @@ def submit_command(
     wait: bool,
 ) -> None:
     """Split DATA, a CSV file, into shares, and send each server its own. Run it again after a cut."""
-    own = Study(kit, study)
+    own = Study(kit, study, expect_hash=expect_hash)
     samples = read_table(data, score, label, pos_label)
-    if own.submitted is None:
-        show(own.manifest)
+
+    def review(concerns: Sequence[str]) -> None:
+        show(own.manifest, [len(samples)] * len(own.manifest.owners))
+        for said in concerns:
+            click.echo(f"warning: {said}", err=True)
         if not yes and not click.confirm(f"Submit {len(samples)} samples to this study?"):
             raise InputError("not submitted; nothing was sent")
-    submission = own.submit(samples)
+
+    submission = own.submit(samples, review)
     servers = " and ".join(server.title for server in own.manifest.protocol.input_servers)
     click.echo(f"submitted {submission.samples} samples; {servers} have acknowledged", err=True)
     if wait:
@@ -86,7 +101,8 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
     if output == "json":
         mine = None if submission is None else {"complete": own.is_submitted, "samples": submission.samples}
         nodes = {title: to_builtins(answer) for title, answer in answers.items()}
-        click.echo(json.dumps({"submitted": mine, "nodes": nodes}, indent=2))
+        until = own.manifest.evaluation.submissions_until
+        click.echo(json.dumps({"submitted": mine, "submissions_until": until, "nodes": nodes}, indent=2))
         return
     click.echo(f"{own.manifest.study} {own.manifest.hash}")
     table = Table()
@@ -98,16 +114,22 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
     Console().print(table)
     sent = "nothing" if submission is None else "everything" if own.is_submitted else "a part; submit again"
     click.echo(f"sent from this kit: {sent}")
+    until = own.manifest.evaluation.submissions_until
+    if until is not None:
+        click.echo(f"submissions are taken until {until.described}")
 
 
 @click.command("result")
 @click.argument("kit", type=FOLDER)
 @study_option
+@expect_hash_option
 @click.option("--out", type=FILE, help="For result and receipt; by default KIT/results/STUDY.json.")
 @format_option
-def result_command(kit: Path, study: str | None, out: Path | None, output: str) -> None:
+def result_command(
+    kit: Path, study: str | None, expect_hash: str | None, out: Path | None, output: str
+) -> None:
     """Fetch the parts of the result, put them together, and file it with a receipt."""
-    own = Study(kit, study)
+    own = Study(kit, study, expect_hash=expect_hash)
     _deliver(own, own.result(), out, output)
 
 
@@ -117,7 +139,9 @@ def _deliver(own: Study, report: StudyReport, out: Path | None, output: str) -> 
     report.save(path)
     if output == "json":
         click.echo(report.to_json())
-        return
-    samples = report.receipt.samples
-    print_metrics(report, sum(samples.values()), len(samples))
-    click.echo(f"result and receipt: {path}")
+    else:
+        samples = report.receipt.samples
+        print_metrics(report, sum(samples.values()), len(samples))
+        click.echo(f"result and receipt: {path}")
+    if report.suppressed:
+        click.get_current_context().exit(SUPPRESSED_EXIT_CODE)

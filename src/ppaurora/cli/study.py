@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from rich.text import Text
 
 from ppaurora.acceptance import accept
-from ppaurora.cli.options import FILE, FOLDER, yes_option
+from ppaurora.cli.options import FILE, FOLDER, expect_hash_option, force_option, yes_option
+from ppaurora.disclosure import Disclosure, disclosure, smallest_sizes
 from ppaurora.errors import InputError
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
-from ppaurora.study.plan import SAMPLE
+from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
+from ppaurora.study.plan import SAMPLE, read_plan
 from ppaurora.study.provision import provision, renew
+from ppaurora.terms import Terms
 from ppaurora.text import printable
 
 
@@ -22,12 +26,50 @@ def as_told(text: object) -> Text:
     return Text(printable(text))
 
 
-def show(manifest: Manifest) -> None:
-    """What a person agrees to, in full."""
+def show(manifest: Manifest, sizes: Sequence[int] | None = None) -> None:
+    """What a person agrees to, in full; what it will tell the owners; and what is questionable about it.
+
+    Without numbers of samples, of the smallest study that the policy lets out.
+    """
     lines = manifest.describe()
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name:<{width}}  {value}", err=True)
+    found = show_disclosure(manifest, sizes or smallest_sizes(manifest, len(manifest.owners)), err=True)
+    for said in (*found.warnings, *organisation_warnings(manifest)):
+        click.echo(f"warning: {said}", err=True)
+
+
+def show_disclosure(terms: Terms, sizes: Sequence[int], *, err: bool) -> Disclosure:
+    """What owners will learn from the release."""
+    found = disclosure(terms, sizes)
+    guess = " ".join(f"{size:,}" for size in sizes)
+    click.echo(f"what the release tells the owners, if they have {guess} samples:", err=err)
+    for sentence in found.told:
+        click.echo(f"  - {sentence}", err=err)
+    return found
+
+
+@click.command("disclosure")
+@click.argument("plan", type=FILE)
+@click.option("--samples", help="How many every owner has, with commas; by default the fewest allowed.")
+def disclosure_command(plan: Path, samples: str | None) -> None:
+    """What a study's release will tell the owners: PLAN is a study.toml, or a manifest."""
+    terms = Manifest.read(plan) if plan.suffix == ".json" else read_plan(plan)
+    sizes = smallest_sizes(terms, len(terms.owners))
+    if samples is not None:
+        try:
+            sizes = [int(part) for part in samples.replace("_", "").split(",")]
+        except ValueError:
+            raise InputError("--samples: write whole numbers with commas between") from None
+        if len(sizes) != len(terms.owners) or min(sizes) < 1:
+            raise InputError(f"--samples: give a number for each of the {len(terms.owners)} owners")
+    found = show_disclosure(terms, sizes, err=False)
+    problem = terms.problem_with(sizes)
+    if problem:
+        click.echo(f"there will be no result: {problem}")
+    for said in (*found.warnings, *organisation_warnings(terms)):
+        click.echo(f"warning: {said}")
 
 
 @click.command("provision")
@@ -35,14 +77,17 @@ def show(manifest: Manifest) -> None:
 @click.option("--out", type=FOLDER, help="New folder for the kits.")
 @click.option("--reuse", type=FOLDER, help="Earlier kits, whose participants keep their certificates.")
 @click.option("--sample", is_flag=True, help="Print a commented study.toml to start from.")
-def provision_command(plan: Path | None, out: Path | None, reuse: Path | None, sample: bool) -> None:
+@force_option
+def provision_command(
+    plan: Path | None, out: Path | None, reuse: Path | None, sample: bool, force: bool
+) -> None:
     """Make the manifest and a start-up kit per participant from PLAN, a study.toml."""
     if sample:
         click.echo(SAMPLE, nl=False)
         return
     if plan is None or out is None:
         raise InputError("name a plan and a folder: ppaurora provision study.toml --out kits/")
-    manifest = provision(plan, out, reuse)
+    manifest = provision(plan, out, reuse, force=force)
     show(manifest)
     click.echo(f"{out / manifest.study}.json and one folder per participant in {out}")
     click.echo(f"keep {out / 'authority'} to yourself; it renews certificates and makes the next study")
@@ -51,15 +96,19 @@ def provision_command(plan: Path | None, out: Path | None, reuse: Path | None, s
 @click.command("accept")
 @click.argument("kit", type=FOLDER)
 @click.argument("manifest", type=FILE)
+@expect_hash_option
 @yes_option
-def accept_command(kit: Path, manifest: Path, yes: bool) -> None:
+@force_option
+def accept_command(kit: Path, manifest: Path, expect_hash: str | None, yes: bool, force: bool) -> None:
     """Agree to a study: show MANIFEST and, once confirmed, add it to KIT. A node may be running."""
     found, own = Manifest.read(manifest), read_kit(kit)
+    own.expect(found, expect_hash)
     own.check_own(found)
     show(found)
+    check_nodes_apart(found, force=force)
     if not yes and not click.confirm("Accept this study?"):
         raise InputError("not accepted; nothing was changed")
-    new = accept(own, found)
+    new = accept(own, found, force=force)
     click.echo(f"{'accepted' if new else 'was accepted before'}: {found.study} {found.hash}")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import click
 from rich.console import Console
 from rich.table import Table
 
+from ppaurora.estimates import Estimate
 from ppaurora.report import MetricValues
 
 
@@ -13,6 +15,19 @@ def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
     table = Table(title=f"{samples} samples of {owners} owners", title_justify="left")
     table.add_column("metric")
     table.add_column("value", justify="right")
-    for name, value in report.shown():
-        table.add_row(name, value)
+    shown = report.shown()
+    if any(interval for _, _, interval in shown):
+        table.add_column("interval")
+    for name, value, interval in shown:
+        table.add_row(name, value, *([interval] if len(table.columns) > 2 else []))
     Console().print(table)
+    if report.suppressed:
+        click.echo(
+            "suppressed: a rule of the policy on secret counts failed, so there is no result. Which rule, "
+            "and for which class, is not told."
+        )
+    elif report.positives is not None:
+        click.echo(f"positives: {report.positives:,.0f}")
+    for name, found in report.metrics.items():
+        if name == "auroc" and isinstance(found, Estimate) and found.interval is not None:
+            click.echo(found.line("Area under the curve"))

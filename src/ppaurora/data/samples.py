@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Samples:
         Where in the source each sample is; by default 1, 2, and so on.
     score_column
         What the source calls the scores.
+    negated
+        Whether the source's scores are lower for what is more positive; `scores` are then their negatives.
     """
 
     source: str
@@ -41,6 +43,15 @@ class Samples:
     labels: NDArray[np.uint8] = field(repr=False)
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
     score_column: str = "y_score"
+    negated: bool = False
+
+    def negate(self) -> Samples:
+        """Exactly, and zero stays zero."""
+        return replace(self, scores=0.0 - self.scores, negated=not self.negated)
+
+    @property
+    def scores_of_source(self) -> NDArray[np.float64]:
+        return 0.0 - self.scores if self.negated else self.scores
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -53,6 +64,13 @@ class Samples:
         return DataError(
             problem, source=self.source, row=self.row_of(index), column=self.score_column, hint=hint
         )
+
+
+def check_probabilities(samples: Samples, hint: str) -> None:
+    """Scores from 0 to 1."""
+    outside = np.flatnonzero((samples.scores < 0) | (samples.scores > 1))
+    if len(outside):
+        raise samples.bad_score(int(outside[0]), "the score is outside [0, 1]", hint)
 
 
 def check_samples(

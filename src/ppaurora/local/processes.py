@@ -26,7 +26,7 @@ from ppaurora.party.run import RunOutcome
 from ppaurora.party.starting import Spares
 from ppaurora.servers import Server
 from ppaurora.session import Progress
-from ppaurora.sharing.stages import InputShare
+from ppaurora.sharing.stages import OwnerShare
 from ppaurora.terms import Job
 
 _SECONDS_TO_START = 30.0
@@ -35,7 +35,7 @@ _SECONDS_FOR_LAST_WORDS = 2.0
 
 def run_in_processes(
     job: Job,
-    inputs: Mapping[Server, Sequence[InputShare]],
+    inputs: Mapping[Server, Sequence[OwnerShare]],
     progress: Progress,
     timeout: float,
     network: Network | None = None,

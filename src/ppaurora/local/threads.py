@@ -13,7 +13,7 @@ from ppaurora.errors import PeerError
 from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.servers import Server
 from ppaurora.session import Progress, no_progress
-from ppaurora.sharing.stages import InputShare
+from ppaurora.sharing.stages import OwnerShare
 from ppaurora.terms import Job
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 def run_in_threads(
     job: Job,
-    inputs: Mapping[Server, Sequence[InputShare]],
+    inputs: Mapping[Server, Sequence[OwnerShare]],
     progress: Progress,
     timeout: float,
     network: Network | None = None,

@@ -1,10 +1,10 @@
 """Between an owner and the nodes that it talks to, and the receipt that an owner keeps.
 
-    PUT  /v2/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
+    PUT  /v3/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
                                           -> Acknowledgement
-    GET  /v2/studies/{hash}               -> StudyStatus
-    GET  /v2/studies/{hash}/release       -> ReleasedPart
-    GET  /v2/openapi.json                 this, for machines
+    GET  /v3/studies/{hash}               -> StudyStatus
+    GET  /v3/studies/{hash}/release       -> ReleasedPart
+    GET  /v3/openapi.json                 this, for machines
 
 Anything else is answered by a Refusal.
 """
@@ -16,8 +16,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ppaurora.evaluated import Evaluated
 from ppaurora.messages import VERSION
 from ppaurora.models import StrictModel
+from ppaurora.policy import Floors, Policy
 from ppaurora.sharing.stages import ResultShare
 
 PATH = f"/v{VERSION}/studies"
@@ -29,9 +31,10 @@ Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
 
 class Offer(StrictModel):
-    """What an owner is about to send: how many samples, and a commitment to every input server's share."""
+    """What an owner is about to send: how many samples, what it demands, and a commitment to every share."""
 
     samples: int
+    floors: Floors = Floors()
     commitments: tuple[Digest, ...]
 
 
@@ -40,6 +43,7 @@ class Submitted(StrictModel):
 
     owner: str
     samples: int
+    floors: Floors = Floors()
     commitments: tuple[Digest, ...]
 
 
@@ -111,6 +115,8 @@ class Receipt(StrictModel):
     study: str
     manifest: Digest
     attempt: int
+    evaluation: Evaluated
+    policy: Policy  # under which it was released: the strictest of the study's and all owners' floors
     protocol: str
     protocol_version: int
     ppaurora: str

@@ -1,39 +1,30 @@
-"""The metrics, each one entry of a table from which everything else about it derives."""
+"""The metrics, each one class from which everything else about it derives; and what leaves of a result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+# In the order in which people are shown them.
+# isort: off
+from ppaurora.metrics import roc, precision_recall, operating_points, thresholds, calibration
 
-from ppaurora.errors import InputError
-from ppaurora.metrics import precision_recall, roc
-from ppaurora.metrics.base import Denominator, Metric, SecretFraction
+# isort: on
+from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.base import Metric
+from ppaurora.metrics.registry import METRICS, check_metrics, described_metrics, find_metric, metrics_named
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in (*roc.METRICS, *precision_recall.METRICS)}
 DEFAULT_METRICS = ("auroc", "aupr")
-
-
-def check_metrics(names: Sequence[str]) -> None:
-    """Known ones, each once, at least one."""
-    if not names:
-        raise InputError(f"no metric asked for; there are: {', '.join(METRICS)}")
-    for name in names:
-        if name not in METRICS:
-            raise InputError(f"unknown metric '{name}'; there are: {', '.join(METRICS)}")
-        if list(names).count(name) > 1:
-            raise InputError(f"the metric '{name}' is asked for more than once")
-
-
-def described_metrics() -> str:
-    """All of them in one line, for help texts."""
-    return ", ".join(f"{metric.name} ({metric.description})" for metric in METRICS.values())
-
 
 __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
-    "Denominator",
+    "Asked",
     "Metric",
-    "SecretFraction",
+    "calibration",
     "check_metrics",
     "described_metrics",
+    "find_metric",
+    "metrics_named",
+    "operating_points",
+    "precision_recall",
+    "roc",
+    "thresholds",
 ]

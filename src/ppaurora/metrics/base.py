@@ -1,63 +1,207 @@
-"""What a metric is: one entry that says everything about it."""
+"""What a metric is: one class that says everything about it, and how it is computed on shares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
-from ppaurora.algorithms.curve import Curve, Finish, Quantity
+from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
 from ppaurora.errors import InputError
+from ppaurora.estimates import Estimate, Table
+from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.registry import find_metric
+from ppaurora.metrics.sums import Fit, OwnerSum
+from ppaurora.models import StrictModel, checked, to_builtins
+from ppaurora.sharing.shares import RingShare, WideShare
+
+
+class NoParameters(StrictModel):
+    """Of a metric that has none."""
+
+
+class Metric(ABC):
+    """One thing to compute, with its parameters. Public in all its parts.
+
+    Help texts, the sample plan, reports and documents derive from it.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]  # what it is, in a few words
+    definition: ClassVar[str]  # the same on pooled data in the clear, as people know it
+    Parameters: ClassVar[type[StrictModel]] = NoParameters
+    of_probabilities: ClassVar[bool] = False  # whether it makes sense for probabilities only
+    discloses_counts: ClassVar[bool] = False  # ... and only where class counts may be told
+    is_area: ClassVar[bool] = False
+    needs_curve: ClassVar[bool] = False  # the merged list; else owners' sums are enough
+    # Whether it is computed once the curve has kept only ends of tie groups; then `begin` must not wait for
+    # anything, so that all such metrics share a round.
+    at_ends: ClassVar[bool] = True
+    uses_ends: ClassVar[bool] = True  # whether it needs to know where tie groups end at all
+    most_samples: ClassVar[int] = MOST_SAMPLES
+
+    def __init__(self, **parameters: Any) -> None:
+        plain = {
+            name: value.tolist() if hasattr(value, "tolist") else value for name, value in parameters.items()
+        }
+        self.parameters = checked(self.Parameters, plain, self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Metric) and (self.name, self.parameters) == (other.name, other.parameters)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.parameters))
+
+    def __repr__(self) -> str:
+        return f"<Metric {self}>"
+
+    def __str__(self) -> str:
+        """Name and parameters, for people."""
+        shown = ", ".join(f"{name} {_in_words(value)}" for name, value in self.settings().items())
+        return f"{self.name} ({shown})" if shown else self.name
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(to_builtins(self.parameters))
+
+    def to_plain(self) -> Any:
+        """Its name; with its parameters, if it has any."""
+        settings = self.settings()
+        return {"name": self.name, **settings} if settings else self.name
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Metric:
+        """A name, or a table with a name and parameters."""
+        if isinstance(plain, str):
+            plain = {"name": plain}
+        if not isinstance(plain, dict):
+            raise ValueError("a metric is a name, or a table with a name and its parameters")  # noqa: TRY004
+        parameters = dict(plain)
+        return find_metric(parameters.pop("name", None))(**parameters)
+
+    # What is public
+
+    @abstractmethod
+    def reference(self, y_true: Any, y_score: Any) -> Any:
+        """The same on pooled data in the clear, by the library that people know: a number, or a list of
+        rows as `Table` has them."""
+
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        """The numbers that are released."""
+        return (Output(self.name),)
+
+    def sums(self) -> tuple[OwnerSum, ...]:
+        """What every owner sums up and submits beside its list."""
+        return ()
+
+    def fits(self) -> tuple[Fit, ...]:
+        """What these sums are to each other, in any list."""
+        return ()
+
+    def thresholds(self) -> tuple[float, ...]:
+        """Public ones at which it has numbers, in growing order."""
+        return ()
+
+    def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
+        """Rows of the curve, besides TP."""
+        return ()
+
+    # On shares
+
+    def begin(self, curve: Curve, asked: Asked) -> Callable[[], list[RingShare]]:
+        """Secrets that the formula needs besides counts and owners' sums, each a list of one below 2^64."""
+        return list
+
+    @abstractmethod
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        """One ratio for every output."""
+
+    # For people
+
+    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Estimate | Table:
+        """What its released numbers, in the order of its outputs, say. None: not released."""
+        (value,) = values
+        return plain_estimate(value, self.outputs(asked)[0], asked)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of samples that the release tells: all of them, and by class where the policy allows it."""
+
+    samples: int
+    positives: int | None = None
+
+    @property
+    def negatives(self) -> int | None:
+        """Rounded positives may be more than all samples."""
+        return None if self.positives is None else max(self.samples - self.positives, 0)
 
 
 class Denominator(Enum):
-    """Of a metric; each is computed once for all."""
+    """Of an area; each is computed once for all."""
 
     POSITIVES = "P"
     CLASS_PRODUCT = "P·N"
 
 
-@dataclass(frozen=True)
-class SecretFraction:
-    """numerator / (denominator·2^shift), from 0 to 1, each a list of one. The numerator is begun."""
+class Area(Metric):
+    """numerator / (denominator·2^shift), from 0 to 1, of the curve."""
 
-    numerator: Finish
-    denominator: Denominator
-    shift: int = 0
+    is_area = True
+    needs_curve = True
+    needs: ClassVar[tuple[Quantity, ...]] = ()
+    denominator: ClassVar[Denominator]
+
+    def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
+        return self.needs
+
+    @abstractmethod
+    def numerator(self, curve: Curve) -> Finish:
+        """Begun."""
+
+    def shift(self, samples: int) -> int:
+        return 0
+
+    def begin(self, curve: Curve, asked: Asked) -> Callable[[], list[RingShare]]:
+        finish = self.numerator(curve)
+        return lambda: [finish()]
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        return [Ratio(secrets[0], self.secret_denominator(evidence))]
+
+    def secret_denominator(self, evidence: Evidence) -> WideShare:
+        by_kind = {
+            Denominator.POSITIVES: evidence.positives,
+            Denominator.CLASS_PRODUCT: evidence.class_product,
+        }
+        return by_kind[self.denominator] * (1 << self.shift(evidence.samples))
 
 
-@dataclass(frozen=True)
-class Metric:
-    """Everything about a metric. Help texts, the sample plan, reports and documents derive from it."""
-
-    name: str
-    description: str  # what it is, in a few words
-    definition: str  # the same on pooled data in the clear, as people know it
-    # ... and as a function of (y_true, y_score)
-    reference: Callable[[Any, Any], float] = field(repr=False)
-    fraction: Callable[[Curve], SecretFraction] = field(repr=False)  # how it is computed on shares
-    needs: tuple[Quantity, ...] = field(default=(), repr=False)  # rows of the curve, besides TP
-    # Whether it is computed once the curve has kept only ends of tie groups; then `fraction` must not wait
-    # for anything, only begin, so that all such metrics share a round.
-    at_ends: bool = True
-    uses_ends: bool = True  # whether it needs to know where tie groups end at all
-    lowest: float = 0.0
-    highest: float = 1.0
-    decimals: int = 12  # as people see it
-
-    def shown(self, value: float) -> str:
-        return f"{value:.{self.decimals}f}"
+def plain_estimate(value: float | None, output: Output, asked: Asked) -> Estimate:
+    """Without an interval."""
+    if value is None:
+        return Estimate(None, suppressed=True)
+    return Estimate(value, digits=asked.digits_of(output))
 
 
-def scikit_learn(function: str) -> Callable[..., Any]:
-    """A function of sklearn.metrics, loaded when it is first called: it takes a second."""
+def _in_words(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def scikit_learn(function: str, module: str = "metrics") -> Callable[..., Any]:
+    """A function of scikit-learn, loaded when it is first called: it takes a second."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         try:
-            import sklearn.metrics
+            import importlib
+
+            library = importlib.import_module(f"sklearn.{module}")
         except ImportError:
             raise InputError("references are scikit-learn's: pip install 'ppaurora[demo]'") from None
-        return getattr(sklearn.metrics, function)(*arguments, **options)
+        return getattr(library, function)(*arguments, **options)
 
     return call

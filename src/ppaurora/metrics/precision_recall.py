@@ -2,44 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from ppaurora.algorithms.curve import PRECISION, TP, Curve, precision_bits
-from ppaurora.metrics.base import Denominator, Metric, SecretFraction, scikit_learn
+from ppaurora.algorithms.curve import PRECISION, TP, Curve, Finish, precision_bits
+from ppaurora.estimates import Estimate, ap_logit_interval
+from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
+from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.registry import register
+from ppaurora.policy import AUTO
+from ppaurora.sharing.shares import WideShare
 
 
-def aupr(curve: Curve) -> SecretFraction:
+class UnderPrecision(Area):
+    """An area under precisions, each of which is at most one step off: the area is at most P steps off.
+
+    What is rounded is the area and P steps, which is not below the exact one. So an area that lies exactly
+    between two grid points is rounded up, as it must be.
+    """
+
+    needs = (PRECISION,)
+    denominator = Denominator.POSITIVES
+    precisions: ClassVar[int]  # that are added up at every step of TP
+
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        """Where the policy chooses digits, with one less: single labels move it more than other areas."""
+        return (Output(self.name, more_digits=-1 if asked.policy.digits == AUTO else 0),)
+
+    def shift(self, samples: int) -> int:
+        return precision_bits(samples) + self.precisions - 1
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        not_below = secrets[0] + evidence.positives * self.precisions
+        return [Ratio(not_below, self.secret_denominator(evidence))]
+
+
+@register
+class Aupr(UnderPrecision):
     """Algorithm 4, with recall's numerator TP as x axis: trapezoids of precision over TP, over 2·P."""
-    area = curve.trapezoids(TP, PRECISION)
-    return SecretFraction(area, Denominator.POSITIVES, shift=1 + precision_bits(curve.size))
+
+    name = "aupr"
+    description = "area under the precision-recall curve, by trapezoids"
+    definition = "`auc(recall, precision)` of `precision_recall_curve(y_true, y_score)`"
+    precisions = 2
+
+    def numerator(self, curve: Curve) -> Finish:
+        return curve.trapezoids(TP, PRECISION)
+
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        precision, recall, _ = scikit_learn("precision_recall_curve")(y_true, y_score)
+        return float(scikit_learn("auc")(recall, precision))
 
 
-def ap(curve: Curve) -> SecretFraction:
-    """Average precision: the sum over ends of precision·(TP - TP_prev), over P."""
-    area = curve.rectangles(TP, PRECISION)
-    return SecretFraction(area, Denominator.POSITIVES, shift=precision_bits(curve.size))
+@register
+class AveragePrecision(UnderPrecision):
+    """The sum over ends of precision·(TP - TP_prev), over P."""
 
+    name = "ap"
+    description = "average precision"
+    definition = "`average_precision_score(y_true, y_score)`"
+    precisions = 1
 
-def _trapezoids(y_true: Any, y_score: Any) -> float:
-    precision, recall, _ = scikit_learn("precision_recall_curve")(y_true, y_score)
-    return float(scikit_learn("auc")(recall, precision))
+    def numerator(self, curve: Curve) -> Finish:
+        return curve.rectangles(TP, PRECISION)
 
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        return float(scikit_learn("average_precision_score")(y_true, y_score))
 
-METRICS = (
-    Metric(
-        "aupr",
-        description="area under the precision-recall curve, by trapezoids",
-        definition="`auc(recall, precision)` of `precision_recall_curve(y_true, y_score)`",
-        reference=_trapezoids,
-        fraction=aupr,
-        needs=(PRECISION,),
-    ),
-    Metric(
-        "ap",
-        description="average precision",
-        definition="`average_precision_score(y_true, y_score)`",
-        reference=scikit_learn("average_precision_score"),
-        fraction=ap,
-        needs=(PRECISION,),
-    ),
-)
+    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Estimate:
+        """With the logit interval of Boyd, Eng and Page (2013), which takes the number of positives."""
+        (value,) = values
+        (output,) = self.outputs(asked)
+        digits = asked.digits_of(output)
+        if value is None or asked.confidence_level is None:
+            return plain_estimate(value, output, asked)
+        if not counts.positives:
+            why = "which the policy hides" if counts.positives is None else "which is rounded to 0"
+            note = f"no interval: it would take the number of positives, {why}"
+            return Estimate(value=value, digits=digits, note=note)
+        return Estimate(
+            value=value,
+            digits=digits,
+            interval=ap_logit_interval(value, counts.positives, asked.confidence_level),
+            method="logit (Boyd, Eng, Page 2013)",
+            confidence_level=asked.confidence_level,
+        )

@@ -1,86 +1,153 @@
-"""Metrics of the ROC curve: Algorithms 1 and 2 of the paper, and Youden's J."""
+"""Metrics of the ROC curve: Algorithms 1 and 2 of the paper, DeLong's standard error, and Youden's J."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ppaurora.algorithms.curve import FP, TP, Curve
+from ppaurora.algorithms.curve import FP, TP, Curve, Finish, Quantity
+from ppaurora.algorithms.placements import begin_placement_sums, limb_weights, needs
+from ppaurora.algorithms.tournament import largest
 from ppaurora.errors import InputError
-from ppaurora.metrics.base import Denominator, Metric, SecretFraction, scikit_learn
-from ppaurora.sharing.shares import RingShare, concat
-from ppaurora.suites.base import Suite
+from ppaurora.estimates import Estimate, delong_estimate
+from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
+from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.registry import register
+from ppaurora.sharing.shares import RingShare, WideShare
 
 
-def auroc(curve: Curve) -> SecretFraction:
-    """Algorithm 2: trapezoids of TP over FP, over 2·P·N."""
-    return SecretFraction(curve.trapezoids(FP, TP), Denominator.CLASS_PRODUCT, shift=1)
+def standard_error(samples: int) -> Output:
+    """DeLong's; its denominator is at most 4·(n²/4)³."""
+    return Output(
+        "standard_error",
+        form=Form.ROOT,
+        conditional=True,
+        more_digits=1,
+        most_denominator=samples**6 // 16 + 1,
+    )
 
 
-def auroc_no_ties(curve: Curve) -> SecretFraction:
+@register
+class Auroc(Area):
+    """Algorithm 2: A, the trapezoids of TP over FP, over 2·P·N. With an interval also DeLong's variance.
+
+    At ends of tie groups let b = TP_prev + TP and c = FP_prev + FP. With A = sum dFP·b, Q = sum dFP·b²,
+    C1 = sum dTP·c = 2·P·N - A and C2 = sum dTP·c²,
+
+        Var = [(P·C2 - C1²) / (P - 1) + (N·Q - A²) / (N - 1)] / (4·P²·N²)
+    """
+
+    name = "auroc"
+    description = "area under the ROC curve"
+    definition = "`roc_auc_score(y_true, y_score)`"
+    denominator = Denominator.CLASS_PRODUCT
+
+    def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
+        return (FP, *(needs(asked.samples) if asked.interval else ()))
+
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        return (Output(self.name), *((standard_error(asked.samples),) if asked.interval else ()))
+
+    def numerator(self, curve: Curve) -> Finish:
+        return curve.trapezoids(FP, TP)
+
+    def shift(self, samples: int) -> int:
+        return 1
+
+    def begin(self, curve: Curve, asked: Asked) -> Callable[[], list[RingShare]]:
+        area = self.numerator(curve)
+        if not asked.interval:
+            return lambda: [area()]
+        placements = begin_placement_sums(curve)
+
+        def finish() -> list[RingShare]:
+            a, sums = area(), placements()
+            return [a, *(number for number, _ in (*sums.of_negatives, *sums.of_positives))]
+
+        return finish
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        area = Ratio(secrets[0], self.secret_denominator(evidence))
+        if not evidence.asked.interval:
+            return [area]
+        weights = limb_weights(evidence.samples)
+        a, limbs = secrets[0], secrets[1:]
+        q, c2 = (
+            sum((limb * weight for limb, weight in zip(some, weights, strict=True)), a * 0)
+            for some in (limbs[: len(weights)], limbs[len(weights) :])
+        )
+        p, n, product = evidence.positives, evidence.negatives, evidence.class_product
+        c1 = product * 2 - a
+        p_c2, c1_c1, n_q, a_a, product_squared = evidence.multiply(
+            [(p, c2), (c1, c1), (n, q), (a, a), (product, product)]
+        )
+        rest = product - evidence.samples + 1  # (P - 1)(N - 1)
+        of_positives, of_negatives, denominator = evidence.multiply(
+            [(n - 1, p_c2 - c1_c1), (p - 1, n_q - a_a), (product_squared, rest)]
+        )
+        variance = Ratio(
+            of_positives + of_negatives,
+            denominator * 4,
+            positive=evidence.ring_class_product - evidence.samples + 1,
+        )
+        return [area, variance]
+
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        return float(scikit_learn("roc_auc_score")(y_true, y_score))
+
+    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Estimate:
+        area, output = values[0], self.outputs(asked)[0]
+        if area is None or asked.confidence_level is None:
+            return plain_estimate(area, output, asked)
+        return delong_estimate(area, values[1], asked.confidence_level, asked.digits_of(output))
+
+
+@register
+class UntiedAuroc(Area):
     """Algorithm 1: the sum of TP[j]·(FP[j] - FP[j-1]), over P·N."""
-    return SecretFraction(curve.rectangles(FP, TP), Denominator.CLASS_PRODUCT)
+
+    name = "auroc_no_ties"
+    description = "area under the ROC curve as if no scores were equal"
+    definition = "`roc_auc_score(y_true, y_score)`, if no scores are equal"
+    needs = (FP,)
+    denominator = Denominator.CLASS_PRODUCT
+    at_ends = False
+    uses_ends = False
+
+    def numerator(self, curve: Curve) -> Finish:
+        return curve.rectangles(FP, TP)
+
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        if len(set(y_score)) != len(y_score):
+            raise InputError("scores are tied, and 'auroc_no_ties' then has no pooled value to compare with")
+        return float(scikit_learn("roc_auc_score")(y_true, y_score))
 
 
-def youden_j(curve: Curve) -> SecretFraction:
+@register
+class YoudenJ(Area):
     """The largest TP/P - FP/N: over ends, the largest TP·N - FP·P = n·TP[j] - j·P, over P·N.
 
     At the last end it is zero, so the largest is not negative; positions that are no ends count as zero.
     """
-    suite = curve.suite
-    positions = np.arange(1, curve.size + 1, dtype=np.uint64)
-    height = curve[TP][1:] * curve.size - curve.positives * positions
-    largest = _largest(suite, suite.mul(suite.to_ring(curve.ends), height))
-    return SecretFraction(lambda: largest, Denominator.CLASS_PRODUCT)
 
+    name = "youden_j"
+    description = "largest distance between ROC curve and diagonal (Youden's J, Kolmogorov-Smirnov)"
+    definition = "`max(tpr - fpr)` of `roc_curve(y_true, y_score)`"
+    denominator = Denominator.CLASS_PRODUCT
+    at_ends = False
+    most_samples = 1 << 27  # whole lists go in one frame
 
-def _largest(suite: Suite, values: RingShare) -> RingShare:
-    """By a tournament: pairs are compared, the larger ones go on."""
-    while len(values) > 1:
-        pairs = len(values) // 2
-        one, other = values[: 2 * pairs : 2], values[1 : 2 * pairs : 2]
-        winners = suite.mux(one, other, suite.is_positive(other - one))
-        values = concat([winners, values[2 * pairs :]])
-    return values
+    def numerator(self, curve: Curve) -> Finish:
+        suite = curve.suite
+        positions = np.arange(1, curve.size + 1, dtype=np.uint64)
+        height = curve[TP][1:] * curve.size - curve.positives * positions
+        highest = largest(suite, suite.mul(suite.to_ring(curve.ends), height))
+        return lambda: highest
 
-
-def _largest_gap(y_true: Any, y_score: Any) -> float:
-    false_positive_rate, recall, _ = scikit_learn("roc_curve")(y_true, y_score, drop_intermediate=False)
-    return float((recall - false_positive_rate).max())
-
-
-def _untied_auroc(y_true: Any, y_score: Any) -> float:
-    if len(set(y_score)) != len(y_score):
-        raise InputError("scores are tied, and 'auroc_no_ties' then has no pooled value to compare with")
-    return float(scikit_learn("roc_auc_score")(y_true, y_score))
-
-
-METRICS = (
-    Metric(
-        "auroc",
-        description="area under the ROC curve",
-        definition="`roc_auc_score(y_true, y_score)`",
-        reference=scikit_learn("roc_auc_score"),
-        fraction=auroc,
-        needs=(FP,),
-    ),
-    Metric(
-        "auroc_no_ties",
-        description="area under the ROC curve as if no scores were equal",
-        definition="`roc_auc_score(y_true, y_score)`, if no scores are equal",
-        reference=_untied_auroc,
-        fraction=auroc_no_ties,
-        needs=(FP,),
-        at_ends=False,
-        uses_ends=False,
-    ),
-    Metric(
-        "youden_j",
-        description="largest distance between ROC curve and diagonal (Youden's J, Kolmogorov-Smirnov)",
-        definition="`max(tpr - fpr)` of `roc_curve(y_true, y_score)`",
-        reference=_largest_gap,
-        fraction=youden_j,
-        at_ends=False,
-    ),
-)
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        false_positive_rate, recall, _ = scikit_learn("roc_curve")(y_true, y_score, drop_intermediate=False)
+        return float((recall - false_positive_rate).max())

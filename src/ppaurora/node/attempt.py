@@ -100,7 +100,7 @@ class Attempt:
 def _task(kit: NodeKit, plan: AttemptPlan) -> Task:
     manifest = plan.manifest
     return Task(
-        job=manifest.job([submitted.samples for submitted in plan.agreed]),
+        job=manifest.job(plan.agreed),
         server=kit.server(manifest).file_name,
         links=links_for(
             kit.identity(manifest),

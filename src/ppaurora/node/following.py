@@ -87,9 +87,6 @@ class Follower:
             return Verdict.STOPPED, study.note
         if [submitted.owner for submitted in agreed] != manifest.owner_names:
             return Verdict.MISMATCH, "other owners than in the manifest"
-        problem = manifest.problem_with([submitted.samples for submitted in agreed])
-        if problem:
-            return Verdict.MISMATCH, problem
         if self._kit.server(manifest) in manifest.protocol.input_servers:
             here = {one.owner: one.submitted for one in self._store.submissions(study)}
             other = [one.owner for one in agreed if here.get(one.owner, one) != one]
@@ -98,6 +95,9 @@ class Follower:
             missing = [one.owner for one in agreed if one.owner not in here]
             if missing:
                 return Verdict.NOT_YET, f"{', '.join(missing)} has not submitted there"
+        problem = manifest.problem_with_submissions(agreed)
+        if problem:
+            return Verdict.MISMATCH, problem
         spent = self._runner.limit_problem(study)
         if spent and self._activity.attempt(study.hash) is not None:
             return Verdict.BUSY, "an earlier attempt has not ended there"

@@ -24,7 +24,7 @@ from ppaurora.messages.nodes import (
     Stop,
     Verdict,
 )
-from ppaurora.messages.owners import StudyState
+from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.logs import about, log_unforeseen
@@ -138,8 +138,9 @@ class Leader:
             names = ", ".join(sorted(lost))
             raise NotReadyError(f"shares of {names} were lost here; they have to submit again")
         agreed = tuple(submission.submitted for submission in self._store.submissions(study))
-        problem = study.manifest.problem_with([submitted.samples for submitted in agreed])
+        problem = study.manifest.problem_with_submissions(agreed)
         if problem:
+            self._let_uploads_end(study, agreed)
             raise MustStopError(problem)
         for peer in self._peers(study):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
@@ -149,6 +150,14 @@ class Leader:
                 raise PeerMisbehavedError(peer.title, f"says that there was an attempt {answer.last:,}")
             last = max(last, answer.last)
         return self._runner.plan(study, last + 1, fresh_token(), agreed)
+
+    def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:
+        """Nobody whose share is still on its way to another node is to be refused because of a stop."""
+        for peer in self._peers(study):
+            with contextlib.suppress(PeerError):
+                answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
+                if answer.answer is Verdict.NOT_YET:
+                    _check_ready(peer, answer)
 
     def _try(self, study: StudyRecord, plan: AttemptPlan) -> None:
         """Begin an attempt, and see it through."""

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 from aiohttp import web
 
@@ -33,7 +34,7 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
 from ppaurora.node.status import study_status
-from ppaurora.node.store import ClosedError, ConflictError, Store, StudyRecord, SubmissionRecord
+from ppaurora.node.store import ClosedError, ConflictError, ReusedError, Store, StudyRecord, SubmissionRecord
 from ppaurora.node.uploads import PIECE, read_offer, receive_share
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
@@ -109,8 +110,12 @@ class OwnersService:
         kept = await asyncio.to_thread(self._store.submission, study.hash, owner)
         if kept is None and study.state is not StudyState.COLLECTING:
             refuse(409, "closed", f"the study is {study.state.value}; nothing more can be submitted")
+        if kept is None and not study.manifest.evaluation.takes_submissions(offered.received_at):
+            refuse(409, "too-late", f"{study.manifest.evaluation.too_late}; nothing was stored")
         if kept is not None and kept.submitted != offered.submitted:
             refuse(409, "conflict", "this owner has submitted something else to this study")
+        if kept is None and await asyncio.to_thread(self._store.is_reused, study.hash, offered.commitments):
+            _refuse_reused()
         async with self._uploads[study.hash, owner]:
             path = await receive_share(request, offered.commitments[place], self._store.shares)
             # Not to be cut off between the row and the file: the thread goes on if this request ends.
@@ -135,7 +140,7 @@ class OwnersService:
 
     def _offer(self, request: web.Request, study: StudyRecord, owner: str) -> SubmissionRecord:
         offer = read_offer(request, study.manifest)
-        return SubmissionRecord(owner, offer.samples, offer.commitments, time.time())
+        return SubmissionRecord(owner, offer.samples, offer.commitments, time.time(), floors=offer.floors)
 
     def _keep(self, study: StudyRecord, offered: SubmissionRecord, path: Path) -> SubmissionRecord:
         """Write the row that names the file. Without one that does, the file goes."""
@@ -144,6 +149,8 @@ class OwnersService:
             stored = self._store.submit(study.hash, replace(offered, file=path.name))
         except ConflictError:
             refuse(409, "conflict", "this owner has submitted something else to this study")
+        except ReusedError:
+            _refuse_reused()
         except ClosedError as error:
             refuse(409, "closed", f"{error}; nothing more can be submitted")
         finally:
@@ -193,6 +200,10 @@ class OwnersService:
         if owner is None:
             refuse(403, "not-an-owner", "this certificate is not of an owner of this study")
         return study, owner
+
+
+def _refuse_reused() -> NoReturn:
+    refuse(409, "reused", "this was submitted to another study; every study takes shares of its own")
 
 
 def _response(message: StrictModel, status: int = 200) -> web.Response:

@@ -15,9 +15,12 @@ def study_status(kit: NodeKit, store: Store, study: StudyRecord, progress: str =
     """As this node sees it; `progress` of an attempt that runs."""
     submitted = tuple(submission.owner for submission in store.submissions(study))
     missing = tuple(name for name in study.manifest.owner_names if name not in submitted)
-    note = study.note
-    if not note and not missing and study.state is StudyState.COLLECTING:
-        note = f"all have submitted; {study.manifest.protocol.leader.title} leads on"
+    note, now = study.note, time.time()
+    if not note and study.state is StudyState.COLLECTING:
+        if not missing:
+            note = f"all have submitted; {study.manifest.protocol.leader.title} leads on"
+        elif not study.manifest.evaluation.takes_submissions(now):
+            note = f"{study.manifest.evaluation.too_late}; those of {', '.join(missing)} are missing"
     return StudyStatus(
         study=study.hash,
         name=study.manifest.study,
@@ -30,5 +33,5 @@ def study_status(kit: NodeKit, store: Store, study: StudyRecord, progress: str =
         version=__version__,
         protocol_version=VERSION,
         server=kit.server(study.manifest).title,
-        time=time.time(),
+        time=now,
     )

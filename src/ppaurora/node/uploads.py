@@ -31,10 +31,10 @@ def read_offer(request: web.Request, manifest: Manifest) -> Offer:
         refuse(400, "headers", f"{OFFER_HEADER} with the number of samples and the commitments is needed")
     if len(offer.commitments) != len(manifest.protocol.input_servers):
         refuse(400, "headers", f"{len(manifest.protocol.input_servers)} commitments are needed")
-    problem = manifest.problem_with([offer.samples], awaited=len(manifest.owners) - 1)
+    problem = manifest.problem_with([offer.samples], [offer.floors], awaited=len(manifest.owners) - 1)
     if problem:
         refuse(422, "samples", problem)
-    expected = SALT_BYTES + manifest.protocol.input_bytes(offer.samples)
+    expected = SALT_BYTES + manifest.protocol.share_bytes(offer.samples, len(manifest.sums))
     if request.content_length is None:
         refuse(411, "length", "the length of the body must be announced")
     if request.content_length > expected:

@@ -85,7 +85,7 @@ class Watcher:
 
     def _retain(self, study: StudyRecord, now: float) -> bool:
         """Delete what the manifest says is not kept any longer. True if the study's time is over."""
-        kept_seconds = study.manifest.release.retention_days * _SECONDS_PER_DAY
+        kept_seconds = study.manifest.limits.retention_days * _SECONDS_PER_DAY
         if study.state is StudyState.EXPIRED:
             return True
         times = [submission.received_at for submission in self._store.submissions(study)]

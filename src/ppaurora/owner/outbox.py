@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ import msgspec
 
 from ppaurora.data import Samples
 from ppaurora.errors import InputError
-from ppaurora.files import read_text, replace_file, sync, write_secret
+from ppaurora.files import replace_file, sync, write_secret
 from ppaurora.messages.owners import Acknowledgement, Offer
-from ppaurora.models import StrictModel, checked, to_json
+from ppaurora.models import StrictModel, to_json
+from ppaurora.owner.records import read_record
 from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
@@ -64,19 +66,13 @@ class Outbox:
 
     def __init__(self, kit: OwnerKit, manifest: Manifest) -> None:
         self._manifest = manifest
+        self._floors = kit.settings.floors
         self._servers = manifest.protocol.input_servers
         self._folder = kit.folder / "outbox" / manifest.study
 
     def find(self) -> OutgoingSubmission | None:
-        path = self._folder / _RECORD
-        if not path.exists():
-            return None
-        try:
-            content = msgspec.json.decode(read_text(path))
-        except (msgspec.DecodeError, RecursionError):
-            raise InputError(f"{path}: is damaged (no JSON); restore it from a backup") from None
-        submission = checked(OutgoingSubmission, content, str(path))
-        if submission.study != self._manifest.hash:
+        submission = read_record(OutgoingSubmission, self._folder / _RECORD)
+        if submission is not None and submission.study != self._manifest.hash:
             raise InputError(f"{self._folder}: belongs to another manifest; move it away")
         return submission
 
@@ -91,10 +87,7 @@ class Outbox:
         if found is None:
             return self._begin(samples)
         if found.fingerprint is None:
-            raise InputError(
-                f"the study '{name}' has its result, with what was submitted from this kit before; "
-                "nothing was sent now. 'ppaurora result' fetches it again, in Python Study.result()"
-            )
+            raise has_result(name)
         if Fingerprint.of(samples, found.fingerprint.salt) != found.fingerprint:
             raise InputError(
                 f"other data was submitted to the study '{name}' from this kit before; "
@@ -102,17 +95,30 @@ class Outbox:
             )
         return found
 
-    def _begin(self, samples: Samples) -> OutgoingSubmission:
-        manifest, protocol = self._manifest, self._manifest.protocol
-        problem = manifest.terms.problem_with([len(samples)], awaited=len(manifest.owners) - 1)
+    def check(self, samples: Samples) -> Samples:
+        """As the study reads them; or what is wrong with them, or with beginning a submission now."""
+        manifest = self._manifest
+        if not manifest.evaluation.takes_submissions(time.time()):
+            raise InputError(
+                f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. If this "
+                "machine's clock is wrong, set it"
+            )
+        awaited = len(manifest.owners) - 1
+        problem = manifest.terms.problem_with([len(samples)], [self._floors], awaited=awaited)
         if problem:
             raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
-        shares = protocol.split(protocol.prepare(samples))
+        return manifest.evaluation.read(samples)
+
+    def _begin(self, samples: Samples) -> OutgoingSubmission:
+        manifest = self._manifest
+        shares = manifest.terms.share(self.check(samples))
         bodies = [(fresh_salt(), share.to_bytes()) for share in shares]
         submission = OutgoingSubmission(
             study=manifest.hash,
             offer=Offer(
-                samples=len(samples), commitments=tuple(commit(salt, share) for salt, share in bodies)
+                samples=len(samples),
+                floors=self._floors,
+                commitments=tuple(commit(salt, share) for salt, share in bodies),
             ),
             fingerprint=Fingerprint.of(samples, fresh_salt()),
             acknowledged={},
@@ -158,6 +164,14 @@ class Outbox:
     def _keep(self, submission: OutgoingSubmission) -> OutgoingSubmission:
         replace_file(self._folder / _RECORD, to_json(submission), mode=0o600)
         return submission
+
+
+def has_result(study: str) -> InputError:
+    """What to raise when somebody submits to a study that has its result."""
+    return InputError(
+        f"the study '{study}' has its result, with what was submitted from this kit before; "
+        "nothing was sent now. 'ppaurora result' shows it again, in Python Study.result()"
+    )
 
 
 def _body_name(server: Server) -> str:

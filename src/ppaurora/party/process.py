@@ -23,7 +23,7 @@ from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Ope
 from ppaurora.models import from_json, to_json
 from ppaurora.party.run import take_part
 from ppaurora.servers import Server
-from ppaurora.sharing.stages import InputShare
+from ppaurora.sharing.stages import OwnerShare
 
 M = TypeVar("M")
 _EXIT_STARTER_GONE = 75
@@ -136,15 +136,17 @@ def _serve(starter: Starter) -> None:
     )
 
 
-def _read_inputs(task: Task, server: Server, starter: Starter) -> list[InputShare]:
+def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShare]:
     """From files, or from the pipe; a server that takes no submissions has none."""
-    protocol, sizes = task.job.terms.protocol, task.job.sizes
+    protocol, sizes, sums = task.job.terms.protocol, task.job.sizes, len(task.job.terms.sums)
     if server not in protocol.input_servers:
         return []
     if task.share_files is None:
-        return [protocol.read_input(starter.read(protocol.input_bytes(size)), size) for size in sizes]
+        return [
+            protocol.read_share(starter.read(protocol.share_bytes(size, sums)), size, sums) for size in sizes
+        ]
     files = zip(task.share_files, sizes, strict=True)
-    return [protocol.read_input(Path(path).read_bytes(), size) for path, size in files]
+    return [protocol.read_share(Path(path).read_bytes(), size, sums) for path, size in files]
 
 
 def connect(server: Server, links: Links, entrance: socket.socket) -> TlsTransport:

@@ -12,7 +12,7 @@ from ppaurora.channel.base import Transport
 from ppaurora.channel.meter import MeterReading
 from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.session import Progress, no_progress, open_session, throttled
-from ppaurora.sharing.stages import InputShare, ResultShare
+from ppaurora.sharing.stages import OwnerShare, ResultShare
 from ppaurora.terms import Job
 
 
@@ -30,7 +30,7 @@ class RunOutcome:
 def take_part(
     transport: Transport,
     job: Job,
-    inputs: list[InputShare],
+    inputs: list[OwnerShare],
     progress: Progress = no_progress,
     network: Network | None = None,
     *,
@@ -51,7 +51,7 @@ def take_part(
     if announce is not None:
         announce(context.channel.session)
     start = time.perf_counter()
-    parts = job.terms.protocol.run(context, job.terms.metrics, job.sizes, inputs, recipients)
+    parts = job.terms.protocol.run(context, job.asked, inputs, recipients)
     seconds = time.perf_counter() - start
     return RunOutcome(parts, seconds, context.meter.reading(), dict(context.openings), peak_memory())
 

@@ -12,15 +12,21 @@ import numpy as np
 from ppaurora.algorithms.merge import MergeTwo, merge_all
 from ppaurora.algorithms.order import count_ascents
 from ppaurora.data.samples import Samples
-from ppaurora.errors import ProtocolError
-from ppaurora.metrics.result import areas, column_count, read_columns
+from ppaurora.errors import InputError, ProtocolError
+from ppaurora.metrics import Asked, Metric
+from ppaurora.metrics.evidence import Inputs
+from ppaurora.metrics.reading import ReleasedResult, column_count, read_release
+from ppaurora.metrics.release import release
+from ppaurora.metrics.sums import ListCounts, OwnerSum, sums_of
 from ppaurora.models import StrictModel, checked, to_builtins
+from ppaurora.policy import EXACT, ROUNDED, Policy
 from ppaurora.protocols import registry
 from ppaurora.randomness.streams import Stream
 from ppaurora.servers import Server
 from ppaurora.session import Context, Work
+from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.shares import Bytes, Words
-from ppaurora.sharing.stages import InputShare, ResultShare
+from ppaurora.sharing.stages import InputShare, OwnerShare, ResultShare
 from ppaurora.suites.base import Suite
 
 
@@ -48,6 +54,7 @@ class Protocol(ABC):
     input_servers: ClassVar[tuple[Server, ...]]
     result_servers: ClassVar[tuple[Server, ...]]
     checks_order: ClassVar[bool]  # whether the owners learn if somebody's list was not sorted
+    rounds_inside: ClassVar[bool] = True  # whether its suite has what a release policy needs
     process: ClassVar[str] = "ppaurora.party"  # the module that a server process runs
 
     def __init__(self, **parameters: Any) -> None:
@@ -94,6 +101,21 @@ class Protocol(ABC):
         """By the name that its folder and its section of a plan have."""
         return next(server for server in self.servers if server.file_name == file_name)
 
+    def problem_with(self, metrics: Sequence[Metric], policy: Policy, confidence_level: float | None) -> str:
+        """Why these cannot be computed by this protocol, or nothing."""
+        if self.rounds_inside:
+            return ""
+        if policy.digits != EXACT or policy.counts == ROUNDED:
+            return (
+                f"the protocol '{self.name}' cannot round inside the computation; its studies must say "
+                "digits = 'exact', and counts = 'exact' or 'hidden'"
+            )
+        others = [metric.name for metric in metrics if not metric.is_area]
+        if others or confidence_level is not None:
+            what = f"the metric '{others[0]}'" if others else "intervals"
+            return f"the protocol '{self.name}' does not compute {what}; use 'fast'"
+        return ""
+
     # The owner's side
 
     @abstractmethod
@@ -118,19 +140,40 @@ class Protocol(ABC):
         """How long an owner's share of so many samples is as bytes."""
 
     @abstractmethod
-    def read_input(self, raw: bytes, size: int) -> InputShare:
+    def read_input(self, raw: bytes | memoryview, size: int) -> InputShare:
         """A share from its bytes."""
 
-    def combine(
-        self, parts: Sequence[ResultShare], metrics: Sequence[str], owners: Sequence[str]
-    ) -> dict[str, float]:
-        """The metrics by name, from one part of every result server. Only an owner may do this."""
+    def share(
+        self, samples: Samples, asked_sums: Sequence[OwnerSum], *, stream: Stream | None = None
+    ) -> tuple[OwnerShare, ...]:
+        """An owner's list and sums, a share of both for every input server."""
+        stream = Stream.fresh() if stream is None else stream
+        lists = self.split(self.prepare(samples), stream=stream)
+        sums = sums_of(samples, asked_sums)
+        drawn = [stream.words(sums.shape) for _ in lists[1:]]
+        parts = [*drawn, sums - sum(drawn, np.zeros_like(sums))]
+        return tuple(OwnerShare(*both) for both in zip(lists, parts, strict=True))
+
+    def share_bytes(self, size: int, sums: int) -> int:
+        """How long one of them is as bytes."""
+        return self.input_bytes(size) + RING.wire_bytes(sums)
+
+    def read_share(self, raw: bytes, size: int, sums: int) -> OwnerShare:
+        expected = self.share_bytes(size, sums)
+        if len(raw) != expected:
+            raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
+        list_bytes = self.input_bytes(size)
+        words = RING.from_wire(memoryview(raw)[list_bytes:], (sums,))
+        return OwnerShare(self.read_input(memoryview(raw)[:list_bytes], size), words)
+
+    def combine(self, parts: Sequence[ResultShare], asked: Asked, owners: Sequence[str]) -> ReleasedResult:
+        """The release, from one part of every result server. Only an owner may do this."""
         checked_owners = owners if self.checks_order else ()
-        shape = (2, column_count(metrics, len(checked_owners)))
+        shape = (2, column_count(asked, len(checked_owners)))
         if [part.words.shape for part in parts] != [shape] * len(self.result_servers):
             raise ProtocolError("each server must give one part of every flag and of every metric asked for")
         whole = sum((part.words for part in parts), np.zeros(shape, dtype=np.uint64))
-        return read_columns(whole, metrics, checked_owners)
+        return read_release(whole, asked, checked_owners)
 
     # A server's side
 
@@ -142,32 +185,44 @@ class Protocol(ABC):
     def merge_two(self) -> MergeTwo:
         """How two sorted lists become one."""
 
-    def work(self, metrics: Sequence[str], sizes: Sequence[int]) -> Mapping[str, int]:
+    def work(self, asked: Asked) -> Mapping[str, int]:
         """About how much of a run's time each step takes, in any unit, from what is public."""
         return {"merge": 1}
 
     def run(
         self,
         context: Context,
-        metrics: Sequence[str],
-        sizes: Sequence[int],
-        inputs: list[InputShare],
+        asked: Asked,
+        inputs: list[OwnerShare],
         recipients: int,
     ) -> tuple[ResultShare, ...]:
         """One server's part of the computation; a part of the result for every recipient, if it gets any.
 
         Takes the inputs: the list is empty afterwards.
         """
-        context.progress = Work(self.work(metrics, sizes), context.progress)
+        context.progress = Work(self.work(asked), context.progress)
         suite = self.suite(context)
         with context.step("input"):
-            lists = suite.inputs(inputs, sizes)
+            lists = suite.inputs([share.samples for share in inputs], asked.sizes)
+            sums = None
+            if asked.sums:
+                sums = suite.input_words(
+                    [share.sums for share in inputs], (len(asked.sizes), len(asked.sums))
+                )
         inputs.clear()
         ascents = count_ascents(suite, lists) if self.checks_order else None
-        with context.step("merge"):
-            taken = (lists.pop(0) for _ in range(len(lists)))  # so that nobody else holds them
-            merged = [merge_all(suite, taken, self.merge_two())]
-        return suite.result(areas(suite, merged.pop(), metrics, ascents), recipients)
+        counts = None
+        if asked.needs_list_counts:
+            sizes = np.array(asked.sizes, dtype=np.uint64)
+            counts = ListCounts(sizes, suite.count_positives(lists))
+        merged = []
+        if asked.needs_curve:
+            with context.step("merge"):
+                taken = (lists.pop(0) for _ in range(len(lists)))  # so that nobody else holds them
+                merged.append(merge_all(suite, taken, self.merge_two()))
+        lists.clear()
+        columns = release(suite, asked, merged, Inputs(ascents, counts, sums))
+        return suite.result(columns, recipients)
 
     # For people
 

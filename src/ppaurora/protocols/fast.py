@@ -15,7 +15,7 @@ from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.merge_plan import plan_cost
 from ppaurora.channel.meter import Cost
 from ppaurora.data.samples import Samples
-from ppaurora.metrics import METRICS
+from ppaurora.metrics import Asked
 from ppaurora.models import StrictModel
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
@@ -101,7 +101,7 @@ class Fast(Protocol):
     def input_bytes(self, size: int) -> int:
         return PlanesShare.wire_bytes(size, self.key_bits)
 
-    def read_input(self, raw: bytes, size: int) -> PlanesShare:
+    def read_input(self, raw: bytes | memoryview, size: int) -> PlanesShare:
         return PlanesShare.from_bytes(raw, size, self.key_bits)
 
     def suite(self, context: Context) -> BitslicedSuite:
@@ -110,11 +110,12 @@ class Fast(Protocol):
     def merge_two(self) -> MergeTwo:
         return merge_network
 
-    def work(self, metrics: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
+    def work(self, asked: Asked) -> dict[str, int]:
         """By declared costs. The scan has about as many positions up as there are samples, and down again."""
-        samples = sum(sizes)
-        chosen = [METRICS[name] for name in metrics]
-        quantities = {TP, *(quantity for metric in chosen for quantity in metric.needs)}
+        samples, sizes, chosen = asked.samples, asked.sizes, asked.metrics
+        quantities = {TP, *asked.quantities}
+        if not asked.needs_curve:
+            return {"order check": 1, "division": 1}
         plan = plan_cost(sizes, merge_network.plan(sizes))
         layer = costs.exchange(self.key_bits, 1)
         steps = {
@@ -123,15 +124,15 @@ class Fast(Protocol):
             "merge": Cost(0, costs.exchange(self.key_bits, plan.words).bytes, layer.rounds * plan.layers),
             "curve": costs.to_ring(samples),
             "division": costs.rounded_quotients(
-                len(metrics), max(samples * samples // 4, samples), 2 * samples.bit_length()
+                len(chosen), max(samples * samples // 4, samples), 2 * samples.bit_length()
             ),
         }
-        if any(metric.uses_ends for metric in chosen):
+        if any(metric.needs_curve and metric.uses_ends for metric in chosen):
             steps["ties"] = costs.ends_of_groups(self.key_bits, samples)
         if PRECISION in quantities:
             # Twice, for it computes more per byte than others do.
             steps["precision"] = costs.div_public(samples, precision_bits(samples)) * 2
-        if any(metric.at_ends for metric in chosen):
+        if any(metric.needs_curve and metric.at_ends for metric in chosen):
             up, down = (costs.carry(len(quantities), samples, join=join) for join in (True, False))
             steps["curve"] += up + down + Cost(rounds=2 * samples.bit_length())
         return {step: weight(cost, _BYTES_PER_ROUND) for step, cost in steps.items()}
@@ -143,8 +144,8 @@ class Fast(Protocol):
         return {
             "each proxy": "nothing",
             "the helper": "nothing",
-            "the owners": "the metrics as float64 numbers; or that there is one class only; or whose "
-            "list was not sorted",
+            "the owners": "the metrics, as the policy lets them out; or that they are suppressed, or that "
+            "there is one class only; or whose list was not sorted or had sums that do not fit",
         }
 
 

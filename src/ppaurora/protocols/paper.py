@@ -6,7 +6,7 @@ Characteristic and Precision-Recall Curves (2023), arXiv:2102.08788.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -16,8 +16,8 @@ from ppaurora.algorithms.curve import PRECISION, TP, precision_bits
 from ppaurora.algorithms.merge import MergeTwo
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.channel.meter import Cost
-from ppaurora.data.samples import Samples
-from ppaurora.metrics import METRICS
+from ppaurora.data.samples import Samples, check_probabilities
+from ppaurora.metrics import Asked
 from ppaurora.models import StrictModel
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
@@ -58,6 +58,7 @@ class Paper(Protocol):
     leader = Role.PROXY_0
     input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
     checks_order = False
+    rounds_inside = False
 
     parameters: PaperParameters
 
@@ -71,10 +72,7 @@ class Paper(Protocol):
         The bit pattern of a non-negative float64, read as an integer, grows with the number. Equal
         scores have equal keys (-0.0 is made 0.0), different ones different keys.
         """
-        outside = np.flatnonzero((samples.scores < 0) | (samples.scores > 1))
-        if len(outside):
-            hint = "the protocol 'paper' takes scores from 0 to 1, such as probabilities"
-            raise samples.bad_score(int(outside[0]), "the score is outside [0, 1]", hint)
+        check_probabilities(samples, "the protocol 'paper' takes scores from 0 to 1, such as probabilities")
         return (samples.scores + 0.0).view(np.uint64)
 
     def split(
@@ -89,7 +87,7 @@ class Paper(Protocol):
     def input_bytes(self, size: int) -> int:
         return AdditiveShare.wire_bytes(size)
 
-    def read_input(self, raw: bytes, size: int) -> AdditiveShare:
+    def read_input(self, raw: bytes | memoryview, size: int) -> AdditiveShare:
         return AdditiveShare.from_bytes(raw, size)
 
     def suite(self, context: Context) -> CeciliaSuite:
@@ -98,15 +96,14 @@ class Paper(Protocol):
     def merge_two(self) -> MergeTwo:
         return merge_delta(self.delta)
 
-    def work(self, metrics: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
+    def work(self, asked: Asked) -> dict[str, int]:
         """By declared costs; the merge by the pairs that it compares, about."""
-        samples = sum(sizes)
-        chosen = [METRICS[name] for name in metrics]
-        quantities = {TP, *(quantity for metric in chosen for quantity in metric.needs)}
+        samples, chosen = asked.samples, asked.metrics
+        quantities = {TP, *asked.quantities}
         steps = {
-            "merge": costs.exchange(self.merge_two().total_work(sizes)),
+            "merge": costs.exchange(self.merge_two().total_work(asked.sizes)),
             "curve": costs.to_ring(samples),
-            "division": costs.div(len(metrics), FIXED_POINT_BITS),
+            "division": costs.div(len(chosen), FIXED_POINT_BITS),
         }
         if any(metric.uses_ends for metric in chosen):
             steps["ties"] = costs.differ(samples)

@@ -1,5 +1,25 @@
 """What a party holds of a secret, and how it is laid out in memory and on the wire."""
 
-from ppaurora.sharing.shares import BitShare, Holder, MaskedShare, RingShare, Share, concat, stack
+from ppaurora.sharing.shares import (
+    BitShare,
+    Holder,
+    MaskedShare,
+    MaskedWideShare,
+    RingShare,
+    Share,
+    WideShare,
+    concat,
+    stack,
+)
 
-__all__ = ["BitShare", "Holder", "MaskedShare", "RingShare", "Share", "concat", "stack"]
+__all__ = [
+    "BitShare",
+    "Holder",
+    "MaskedShare",
+    "MaskedWideShare",
+    "RingShare",
+    "Share",
+    "WideShare",
+    "concat",
+    "stack",
+]

@@ -30,7 +30,27 @@ class Algebra(Protocol):
 
 
 class Ring:
-    """Z_2^64, eight bytes to an element, little endian."""
+    """Z_2^64, eight bytes to an element, little endian.
+
+    Arrays of elements are computed with by the ordinary operators; `reduced` brings a result back into range.
+    """
+
+    bits = 64
+    dtype: np.dtype[Any] = np.dtype(np.uint64)
+
+    def elements(self, public: int | Array) -> Array:
+        """A public integer or array of integers."""
+        if isinstance(public, int):
+            return np.asarray(public % (1 << 64), dtype=np.uint64)
+        return public.astype(np.uint64)
+
+    def reduced(self, values: Array) -> Array:
+        """In place; machine words wrap by themselves."""
+        return values
+
+    def fill(self, stream: Stream, out: Array) -> None:
+        """As `draw`, into an array that is there."""
+        stream.fill(out)
 
     def draw(self, stream: Stream, shape: Shape) -> Array:
         return stream.words(shape)
@@ -60,6 +80,46 @@ class XorWords(Ring):
     sub = add
 
 
+class WideRing(Ring):
+    """Z_2^256: Python integers in arrays of objects; 32 bytes to an element, little endian.
+
+    For the few numbers that do not fit into a machine word.
+    """
+
+    bits = 256
+    dtype = np.dtype(object)
+
+    def elements(self, public: int | Array) -> Array:
+        if isinstance(public, int):
+            return np.asarray(public % (1 << 256), dtype=object)
+        return np.asarray(_residues(public), dtype=object)
+
+    def reduced(self, values: Array) -> Array:
+        return np.bitwise_and(values, _LARGEST, out=values)
+
+    def fill(self, stream: Stream, out: Array) -> None:
+        out[...] = self.draw(stream, out.shape)
+
+    def draw(self, stream: Stream, shape: Shape) -> Array:
+        return self.from_wire(RING.to_wire(stream.words((*shape, 4))), shape)
+
+    def add(self, a: Array, b: Array) -> Array:
+        return self.reduced(a + b)
+
+    def sub(self, a: Array, b: Array) -> Array:
+        return self.reduced(a - b)
+
+    def wire_bytes(self, count: int) -> int:
+        return 32 * count
+
+    def to_wire(self, values: Array) -> memoryview:
+        return memoryview(b"".join(value.to_bytes(32, "little") for value in values.reshape(-1).tolist()))
+
+    def from_wire(self, buffer: memoryview, shape: Shape) -> Array:
+        numbers = [int.from_bytes(buffer[at : at + 32], "little") for at in range(0, len(buffer), 32)]
+        return np.array(numbers, dtype=object).reshape(shape)
+
+
 class Bits:
     """Z_2: one byte to an element in memory, one bit on the wire."""
 
@@ -83,6 +143,10 @@ class Bits:
         return np.unpackbits(packed, count=count, bitorder="little").reshape(shape)
 
 
+_LARGEST = (1 << 256) - 1
+_residues = np.frompyfunc(lambda value: int(value) & _LARGEST, 1, 1)
+
 RING = Ring()
+WIDE = WideRing()
 XOR_WORDS = XorWords()
 BITS = Bits()

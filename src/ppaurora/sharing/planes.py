@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import Bytes, Holder, Words
+from ppaurora.sharing.algebra import RING, Ring
+from ppaurora.sharing.shares import Bytes, Elements, Holder, Words
 
 LANES = 64
 ALL_ONES = np.uint64(2**64 - 1)
@@ -124,15 +125,15 @@ def keep_lanes(data: Words, count: int) -> Words:
     return data
 
 
-def slice_numbers(numbers: Words, width: int) -> Words:
-    """Numbers as planes, most significant bit first: an array of (width, words)."""
+def slice_numbers(numbers: Elements, width: int, ring: Ring = RING) -> Words:
+    """The low bits of numbers as planes, most significant bit first: an array of (width, words)."""
     count = len(numbers)
-    octets = np.zeros((word_count(count) * LANES, 8), dtype=np.uint8)
-    octets[:count] = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+    octets = np.zeros((word_count(count) * LANES, ring.bits // 8), dtype=np.uint8)
+    octets[:count] = np.frombuffer(ring.to_wire(numbers), dtype=np.uint8).reshape(octets[:count].shape)
     planes = np.empty((width, word_count(count)), dtype=np.uint64)
     for plane in range(width):
-        octet, bit = divmod(64 - width + plane, 8)
-        planes[plane] = pack_lanes((octets[:, octet] >> np.uint8(7 - bit)) & np.uint8(1))
+        octet, bit = divmod(width - 1 - plane, 8)
+        planes[plane] = pack_lanes((octets[:, octet] >> np.uint8(bit)) & np.uint8(1))
     return planes
 
 

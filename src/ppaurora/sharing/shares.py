@@ -7,6 +7,8 @@ ordinary operators. All three parties run the same algorithm on the same types, 
                             part of everything is zero. In the clear the only part is the value.
     MaskedShare             x = m - r modulo 2^64. Both proxies know m and hold parts of r; the helper
                             knows r. So the helper computes on masks what the proxies compute on values.
+    WideShare,              The same modulo 2^256, for the few numbers that do not fit into 64 bits.
+    MaskedWideShare
 
 A public constant belongs to one component only: each holder knows its `units`, its own components
 of the constant one.
@@ -23,8 +25,10 @@ from numpy.typing import NDArray
 
 from ppaurora.errors import MisuseError
 from ppaurora.servers import Server
+from ppaurora.sharing.algebra import RING, WIDE, Ring
 
 Words = NDArray[np.uint64]
+Elements = NDArray[Any]  # of a ring
 Bytes = NDArray[np.uint8]
 Public = int | NDArray[Any]
 S = TypeVar("S", bound="Share")
@@ -135,25 +139,29 @@ def stack(columns: Sequence[S]) -> S:
     return type(first)(first.holder, np.stack([column.values for column in columns], axis=first.hidden_axes))
 
 
-class RingShare(Share):
-    """Additive parts modulo 2^64."""
+class LinearShare(Share):
+    """Elements of a ring: what is linear is local."""
 
     __slots__ = ()
-    dtype = np.dtype(np.uint64)
+    ring: Ring
 
-    def _with(self, values: Words) -> Self:
-        return type(self)(self.holder, values)
+    def _with(self, values: Elements) -> Self:
+        return type(self)(self.holder, self.ring.reduced(values))
 
-    def _public(self, value: Public) -> Words:
+    def _public(self, value: Public) -> Elements:
         """This holder's components of a public value."""
-        return to_words(value) * np.uint64(self.holder.unit)
+        return self.ring.elements(value) * self.ring.elements(self.holder.unit)
 
-    def _components_of(self, other: Self | Public) -> Words:
-        if not isinstance(other, RingShare):
+    def _components_of(self, other: Self | Public) -> Elements:
+        if not isinstance(other, LinearShare):
             return self._public(other)
+        self.check_kind(other)
+        return other.values
+
+    def check_kind(self, other: LinearShare) -> None:
+        """Only parts of one holder in one ring can be computed with together."""
         if type(other) is not type(self) or other.holder is not self.holder:
             raise MisuseError(f"{self!r} and {other!r} are not parts of the same kind")
-        return other.values
 
     def __add__(self, other: Self | Public) -> Self:
         return self._with(self.values + self._components_of(other))
@@ -165,23 +173,39 @@ class RingShare(Share):
         return self._with(self._components_of(public) - self.values)
 
     def __mul__(self, public: Public) -> Self:
-        return self._with(self.values * to_words(public))
+        return self._with(self.values * self.ring.elements(public))
 
     __radd__ = __add__
     __rmul__ = __mul__
 
     def cumsum(self) -> Self:
-        return self._with(np.cumsum(self.values, axis=-1, dtype=np.uint64))
+        return self._with(np.cumsum(self.values, axis=-1, dtype=self.dtype))
+
+    def sum(self) -> Self:
+        """The sum along the list, as a list of one."""
+        return self._with(self.values.sum(axis=-1, keepdims=True, dtype=self.dtype))
+
+
+class RingShare(LinearShare):
+    """Additive parts modulo 2^64."""
+
+    __slots__ = ()
+    ring = RING
+    dtype = RING.dtype
 
     def cumsum_in_place(self) -> None:
         np.cumsum(self.values, axis=-1, dtype=np.uint64, out=self.values)
 
-    def sum(self) -> Self:
-        """The sum along the list, as a list of one."""
-        return self._with(self.values.sum(axis=-1, keepdims=True, dtype=np.uint64))
+
+class WideShare(LinearShare):
+    """Additive parts modulo 2^256."""
+
+    __slots__ = ()
+    ring = WIDE
+    dtype = WIDE.dtype
 
 
-class MaskedShare(RingShare):
+class _Masked(LinearShare):
     """Components (m, part of r) at a proxy and (r) at the helper, with x = m - r."""
 
     __slots__ = ()
@@ -191,11 +215,23 @@ class MaskedShare(RingShare):
     def components(cls, holder: Holder) -> tuple[int, ...]:
         return (len(holder.masked_units),)
 
-    def _public(self, value: Public) -> Words:
-        words = to_words(value)
-        units = np.array(self.holder.masked_units, dtype=np.uint64)
-        aligned = units.reshape(units.shape + (1,) * max(len(self.shape), words.ndim))
-        return aligned * words
+    def _public(self, value: Public) -> Elements:
+        elements = self.ring.elements(value)
+        units = np.array(self.holder.masked_units, dtype=self.dtype)
+        aligned = units.reshape(units.shape + (1,) * max(len(self.shape), elements.ndim))
+        return aligned * elements
+
+
+class MaskedShare(_Masked, RingShare):
+    """Modulo 2^64."""
+
+    __slots__ = ()
+
+
+class MaskedWideShare(_Masked, WideShare):
+    """Modulo 2^256."""
+
+    __slots__ = ()
 
 
 class BitShare(Share):
@@ -209,10 +245,3 @@ class BitShare(Share):
 
     def __invert__(self) -> BitShare:
         return BitShare(self.holder, self.values ^ np.uint8(self.holder.unit))
-
-
-def to_words(public: Public) -> Words:
-    """A public integer or array of integers as elements of the ring."""
-    if isinstance(public, int):
-        return np.asarray(public % (1 << 64), dtype=np.uint64)
-    return public.astype(np.uint64)

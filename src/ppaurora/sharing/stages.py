@@ -34,7 +34,7 @@ class PlanesShare:
         return bytes(RING.to_wire(self.planes))
 
     @classmethod
-    def from_bytes(cls, raw: bytes, size: int, key_bits: int) -> PlanesShare:
+    def from_bytes(cls, raw: bytes | memoryview, size: int, key_bits: int) -> PlanesShare:
         _check_length(raw, cls.wire_bytes(size, key_bits), size)
         return cls(RING.from_wire(memoryview(raw), (key_bits + 1, word_count(size))), size)
 
@@ -57,7 +57,7 @@ class AdditiveShare:
         return bytes(RING.to_wire(self.keys)) + bytes(BITS.to_wire(self.labels))
 
     @classmethod
-    def from_bytes(cls, raw: bytes, size: int) -> AdditiveShare:
+    def from_bytes(cls, raw: bytes | memoryview, size: int) -> AdditiveShare:
         _check_length(raw, cls.wire_bytes(size), size)
         split_at = RING.wire_bytes(size)
         view = memoryview(raw)
@@ -68,7 +68,21 @@ class AdditiveShare:
         return RING.wire_bytes(size) + BITS.wire_bytes(size)
 
 
-def _check_length(raw: bytes, expected: int, size: int) -> None:
+@dataclass(frozen=True)
+class OwnerShare:
+    """One server's part of all that an owner submits: its list, and parts modulo 2^64 of its sums."""
+
+    samples: InputShare = field(repr=False)
+    sums: Words = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def to_bytes(self) -> bytes:
+        return self.samples.to_bytes() + bytes(RING.to_wire(self.sums))
+
+
+def _check_length(raw: bytes | memoryview, expected: int, size: int) -> None:
     if len(raw) != expected:
         raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
 

@@ -12,6 +12,7 @@ A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 
 from __future__ import annotations
 
+import re
 import ssl
 import stat
 from dataclasses import dataclass
@@ -25,12 +26,14 @@ from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.errors import InputError
 from ppaurora.files import replace_file
 from ppaurora.models import StrictModel
+from ppaurora.policy import Floors
 from ppaurora.servers import Server
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.names import Address, Name
 from ppaurora.study.plan import read_toml
 
 STUDIES = "studies"
+_DIGITS = re.compile(r"[0-9a-f]{12,64}")
 
 
 class NodeSettings(StrictModel):
@@ -50,6 +53,7 @@ class OwnerSettings(StrictModel):
 
     name: Name
     authority: str | None = None  # further authorities to trust, when a node's has changed
+    floors: Floors = Floors()  # what this owner demands of every study
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,22 @@ class _Kit:
     def manifests(self) -> list[Manifest]:
         """Those in the kit, by name of the study."""
         return [Manifest.read(path) for path in sorted((self.folder / STUDIES).glob("*.json"))]
+
+    def expect(self, manifest: Manifest, expected_hash: str | None) -> None:
+        """Refuses a manifest of another hash than a person expects, by all its digits or the first ones."""
+        if expected_hash is None:
+            return
+        digits = expected_hash.strip().lower()
+        if not _DIGITS.fullmatch(digits):
+            raise InputError("the expected hash: 64 digits from 0 to 9 and a to f, or at least the first 12")
+        if not manifest.hash.startswith(digits):
+            raise InputError(
+                f"study {manifest.study}: its manifest has the hash {manifest.hash}, which is not the "
+                "expected one; nothing was done"
+            )
+        others = [known.hash for known in self.manifests() if known.hash != manifest.hash]
+        if any(other.startswith(digits) for other in others):
+            raise InputError("the expected hash: two manifests of this kit begin like that; give more digits")
 
     def add(self, manifest: Manifest) -> Path:
         """Keep a manifest in the kit; whole or not at all."""

@@ -11,11 +11,16 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.certificates import describe_certificates
-from ppaurora.errors import InputError
+from ppaurora.data.samples import Samples
+from ppaurora.errors import DataError, InputError
+from ppaurora.evaluated import Evaluated
 from ppaurora.files import read_text
 from ppaurora.messages import VERSION
+from ppaurora.messages.owners import Submitted
 from ppaurora.models import StrictModel, canonical_json, checked
 from ppaurora.servers import Server
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
@@ -40,10 +45,11 @@ class OwnerEntry(StrictModel):
 
 
 class Manifest(Terms):
-    """Terms, and who takes part, with every participant's key. All agree to it by its hash."""
+    """Terms, what is evaluated, and who takes part, with every participant's key. All agree to its hash."""
 
     version: int = VERSION
     study: Name
+    evaluation: Evaluated = Evaluated()
     nodes: dict[str, NodeEntry]
     owners: tuple[OwnerEntry, ...]
     authorities: str  # PEM; whom certificates must be signed by
@@ -53,6 +59,7 @@ class Manifest(Terms):
         if self.version != VERSION:
             raise InputError(f"version: this ppaurora takes part in studies of version {VERSION} only")
         _check_nodes(self)
+        _check_direction(self)
         try:
             describe_certificates(self.authorities)
         except ValueError:
@@ -64,8 +71,22 @@ class Manifest(Terms):
             raise InputError("two owners have the same name")
         if len(self.owners) < 2:
             raise InputError(f"at least two owners are needed, got {len(self.owners)}")
+        if len(self.owners) < self.policy.minimum_owners:
+            raise InputError(
+                f"policy.minimum_owners: at least {self.policy.minimum_owners} owners are needed, "
+                f"got {len(self.owners)}; with two, each learns the other's part by subtracting its own"
+            )
+        self._check_scale()
         if self.limits.samples_per_owner + len(self.owners) - 1 > MOST_SAMPLES:
             raise InputError(f"limits.samples_per_owner: {MOST_SAMPLES:,} samples in all are the most")
+
+    def _check_scale(self) -> None:
+        of_probabilities = [metric.name for metric in self.metrics if metric.of_probabilities]
+        if of_probabilities and self.evaluation.score_scale != "probability":
+            raise InputError(
+                f"metrics: '{of_probabilities[0]}' takes probabilities; say so in the plan, with "
+                'score_scale = "probability" in [evaluation]'
+            )
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
@@ -93,10 +114,23 @@ class Manifest(Terms):
 
     @property
     def terms(self) -> Terms:
-        return Terms(metrics=self.metrics, protocol=self.protocol, limits=self.limits, release=self.release)
+        return Terms(
+            metrics=self.metrics,
+            confidence_level=self.confidence_level,
+            protocol=self.protocol,
+            limits=self.limits,
+            policy=self.policy,
+        )
 
-    def job(self, sizes: Sequence[int]) -> Job:
-        return Job(terms=self.terms, sizes=tuple(sizes))
+    def job(self, agreed: Sequence[Submitted]) -> Job:
+        """With what was submitted, under the strictest of the policy and all owners' floors."""
+        sizes = tuple(submitted.samples for submitted in agreed)
+        return Job(terms=self.terms.under([submitted.floors for submitted in agreed], sizes), sizes=sizes)
+
+    def problem_with_submissions(self, agreed: Sequence[Submitted]) -> str:
+        """Which public rule they break, or nothing."""
+        sizes = [submitted.samples for submitted in agreed]
+        return self.problem_with(sizes, [submitted.floors for submitted in agreed])
 
     def node(self, server: Server) -> NodeEntry:
         return self.nodes[server.file_name]
@@ -124,11 +158,13 @@ class Manifest(Terms):
 
     def describe(self) -> list[tuple[str, str]]:
         """What a person agrees to, line by line."""
-        limits, release = self.limits, self.release
+        limits, policy = self.limits, self.policy
         lines = [
             ("study", self.study),
             ("hash", self.hash),
-            ("metrics", ", ".join(self.metrics)),
+            *self.evaluation.describe(),
+            ("metrics", ", ".join(map(str, self.metrics))),
+            *(("intervals", f"at confidence level {level}") for level in [self.confidence_level] if level),
             ("protocol", str(self.protocol)),
             *((f"learnt by {party}", what) for party, what in self.protocol.discloses().items()),
             ("version", f"{self.version} of the protocol between participants"),
@@ -149,14 +185,20 @@ class Manifest(Terms):
                 "at most",
                 f"{limits.samples_per_owner:,} samples of an owner, {limits.attempts} attempts",
             ),
-            (
-                "release",
-                f"from {release.minimum_samples:,} samples in all and "
-                f"{release.minimum_samples_per_owner:,} of every owner",
-            ),
-            ("kept", f"{release.retention_days} days; shares until the release"),
+            *((f"policy: {rule}", what) for rule, what in policy.described()),
+            ("kept", f"{limits.retention_days} days; shares until the release"),
         ]
         return lines
+
+
+def _check_direction(manifest: Manifest) -> None:
+    """Scores of which the lower one is the more positive are negated; not every protocol takes that."""
+    negative = Samples("a negated score", np.array([-1.0]), np.array([0], dtype=np.uint8))
+    if manifest.evaluation.score_direction == "lower":
+        try:
+            manifest.protocol.encode(negative)
+        except DataError as error:
+            raise InputError(f'evaluation: score_direction: with "lower", {error}') from None
 
 
 def _check_nodes(manifest: Manifest) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated
 
 from msgspec import Meta
 
-from ppaurora.text import printable
+from ppaurora.text import CheckedText, Line
 
 Name = Annotated[
     str,
@@ -19,41 +19,15 @@ Name = Annotated[
 Pin = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")
-_LONGEST_ORGANISATION = 200
 
 
-class _CheckedText(str):
-    """A text that a model takes only if it is in order."""
-
-    __slots__ = ()
-
-    def to_plain(self) -> str:
-        return str(self)
-
-    @classmethod
-    def from_plain(cls, plain: Any) -> Self:
-        if not isinstance(plain, str):
-            raise ValueError("is not a text")  # noqa: TRY004 (models want a ValueError)
-        cls.check(plain)
-        return cls(plain)
-
-    @classmethod
-    def check(cls, text: str) -> None:
-        """Raises ValueError, which says what is wrong."""
-
-
-class Organisation(_CheckedText):
-    """Shown to people, so without control of their terminals."""
+class Organisation(Line):
+    """Who runs a node or holds data, for people to read."""
 
     __slots__ = ()
 
-    @classmethod
-    def check(cls, text: str) -> None:
-        if len(text) > _LONGEST_ORGANISATION or printable(text) != text:
-            raise ValueError(f"an organisation is named in at most {_LONGEST_ORGANISATION} printable letters")
 
-
-class Address(_CheckedText):
+class Address(CheckedText):
     """A host and a port."""
 
     __slots__ = ()

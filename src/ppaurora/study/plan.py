@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ppaurora.errors import InputError
+from ppaurora.evaluated import Evaluated
 from ppaurora.files import read_text
 from ppaurora.metrics import DEFAULT_METRICS, METRICS
 from ppaurora.models import StrictModel, checked
@@ -39,7 +40,10 @@ SAMPLE = f"""\
 name = "sepsis-2026"
 
 {_choices("Any of", {metric.name: metric.description for metric in METRICS.values()})}
+# One with parameters is a table: {{ name = "sensitivity", thresholds = [0.2, 0.5] }}
 metrics = {json.dumps(DEFAULT_METRICS)}
+# Of intervals; leave it out if there are to be none.
+confidence_level = 0.95
 
 {_choices("One of", {name: protocol.summary for name, protocol in protocols().items()})}
 # Each has parameters of its own: {_parameters()}
@@ -47,9 +51,23 @@ metrics = {json.dumps(DEFAULT_METRICS)}
 name = "fast"
 key_bits = 64
 
+# What is evaluated: for people to read before they take part, and kept with the result.
+[evaluation]
+description = "Does the sepsis alert of the wards, trained at hospital-a, hold elsewhere?"
+model = "sepsis-alert"
+version = "2.1.0"
+outcome = "sepsis (Sepsis-3) within 48 hours of the score"
+positive_class = "sepsis"
+# Whether a higher score means more positive, or a lower one: "higher" or "lower".
+score_direction = "higher"
+# What scores are: "any" finite number, or "probability", from 0 to 1.
+score_scale = "any"
+# The last day, in UTC, on which submissions are taken, or a time such as "2026-12-31T18:00:00Z".
+# submissions_until = "2026-12-31"
+
 # Three servers, run by three organisations that do not collude.
 # owners_address: where owners submit (HTTPS). nodes_address: where the other two nodes connect (TLS).
-# organisation: who runs it, for people to read before they accept.
+# organisation: who runs it, for people to read before they accept. Owners may have one, too.
 [nodes.proxy-0]
 organisation = "First University"
 owners_address = "proxy0.example.org:8443"
@@ -64,7 +82,8 @@ nodes_address = "proxy1.example.net:8444"
 organisation = "An Institute"
 nodes_address = "helper.example.com:8444"
 
-# The data owners, at least two. Names are of small letters, digits and hyphens.
+# The data owners, at least three unless the policy says otherwise. Names are of small letters, digits and
+# hyphens.
 [owners.hospital-a]
 
 [owners.hospital-b]
@@ -79,13 +98,27 @@ nodes_address = "helper.example.com:8444"
 samples_per_owner = 1_000_000
 # How often the servers try again by themselves when a computation is cut off.
 attempts = 5
-
-[release]
-# No result below these numbers of samples.
-minimum_samples = 100
-minimum_samples_per_owner = 10
 # Results, and shares that were never evaluated, are deleted after so many days.
 retention_days = 30
+
+# What may leave the computation. 'ppaurora disclosure study.toml' says what it will tell.
+[policy]
+# Public rules: checked by every node for itself.
+minimum_owners = 3
+largest_owner_fraction = 0.5
+minimum_samples = 100
+minimum_samples_per_owner = 10
+# Rules on secrets, enforced inside: in all, and without any one owner.
+minimum_positives = 10
+minimum_negatives = 10
+# Samples behind every number of a table, likewise.
+minimum_per_cell = 10
+# Decimals of every released number: "auto" (as the smaller class allows, at most most_digits), a number, or
+# "exact". Exact numbers can tell class counts and labels: docs/disclosure.md.
+digits = "auto"
+most_digits = 4
+# Numbers of positives and negatives: "hidden", "rounded" (to fives) or "exact".
+counts = "hidden"
 """
 
 
@@ -109,9 +142,10 @@ class PlannedOwner(Certified):
 
 
 class Plan(Terms):
-    """Terms, and who takes part. `SAMPLE` explains every setting."""
+    """Terms, what is evaluated, and who takes part. `SAMPLE` explains every setting."""
 
     name: Name
+    evaluation: Evaluated = Evaluated()
     nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ppaurora.files import write_secret
 from ppaurora.study.kit import STUDIES
 from ppaurora.study.manifest import Manifest, NodeEntry, OwnerEntry
 from ppaurora.study.names import split_address
+from ppaurora.study.organisations import check_nodes_apart
 from ppaurora.study.plan import Certified, Plan, PlannedNode, read_plan
 
 LIFETIME = datetime.timedelta(days=3 * 365)
@@ -30,8 +32,8 @@ class _Credentials:
     key: bytes | None = field(default=None, repr=False)
 
 
-def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest:
-    """Write the kits to a folder that does not exist yet.
+def provision(plan_path: Path, out: Path, reuse: Path | None = None, *, force: bool = False) -> Manifest:
+    """Write the kits to a folder that does not exist yet. Two nodes of one organisation have to be forced.
 
     With `reuse`, participants whose kit is there keep the certificate that they have. Their new
     folder has no key: they go on with the kit that they hold, and accept the new manifest into it.
@@ -39,6 +41,8 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest
     plan = read_plan(plan_path)
     if out.exists():
         raise InputError(f"{out}: exists; name a new folder, so that no kit is overwritten")
+    if not plan.evaluation.takes_submissions(time.time()):
+        raise InputError(f"{plan_path}: evaluation.submissions_until: is over; name a later date")
     authority = _authority(plan, reuse)
     names: dict[str, Certified] = dict(plan.nodes)
     names.update(plan.owners)
@@ -48,7 +52,7 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None) -> Manifest
         name: _credentials(name, participant, plan_path.parent, reuse, authority)
         for name, participant in names.items()
     }
-    manifest = _manifest(plan, credentials, str(plan_path))
+    manifest = _manifest(plan, credentials, str(plan_path), force)
     out.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f"{out.name}.", dir=out.parent))
     try:
@@ -87,15 +91,16 @@ def _credentials(
     return _Credentials(issued.certificate, authority.certificate, issued.key)
 
 
-def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str) -> Manifest:
+def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str, force: bool) -> Manifest:
     pins = {name: pin_of_pem(held.certificate) for name, held in credentials.items()}
     for name, held in credentials.items():
         if days_left(held.certificate) <= 0:
             raise InputError(f"{name}: its certificate has expired; renew it first")
     authorities = sorted({held.authority.decode().strip() for held in credentials.values()})
     try:
-        return Manifest(
+        manifest = Manifest(
             study=plan.name,
+            evaluation=plan.evaluation,
             metrics=plan.metrics,
             protocol=plan.protocol,
             nodes={
@@ -113,10 +118,13 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str) -> 
             ),
             authorities="\n".join(authorities) + "\n",
             limits=plan.limits,
-            release=plan.release,
+            policy=plan.policy,
+            confidence_level=plan.confidence_level,
         )
+        check_nodes_apart(manifest, force=force)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
+    return manifest
 
 
 def _write_kit(folder: Path, name: str, plan: Plan, held: _Credentials, manifest: Manifest) -> None:

@@ -65,6 +65,15 @@ class ArraySuite(Suite):
         denominators = self.constant(np.array(divisors, dtype=np.uint64))
         return _written(self.div(x, denominators, bits, max(divisors, default=1)), into)
 
+    def shift_right(self, x: RingShare, bits: int) -> RingShare:
+        """Bit by bit from the highest: one that fits is taken off."""
+        quotient, rest = x * 0, x
+        for place in reversed(range(bits, 63)):
+            fits = self.to_ring(self.compare(rest, self.constant(1 << place, len(x))))
+            quotient = quotient + fits * (1 << (place - bits))
+            rest = rest - fits * (1 << place)
+        return quotient
+
     def to_ring(self, flags: RingShare | BitShare, into: RingShare | None = None) -> RingShare:
         return _written(self.lift(flags), into)
 

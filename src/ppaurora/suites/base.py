@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.errors import MisuseError
-from ppaurora.sharing.shares import Holder, Public, RingShare, stack
+from ppaurora.sharing.shares import Holder, Public, RingShare, WideShare, Words, concat, stack
 from ppaurora.sharing.stages import ResultShare
 
 # A suite's own types, opaque to algorithms: additive shares or bit planes. Both can be measured with
@@ -25,6 +25,9 @@ Flags = Any
 Labels = Any
 
 FIXED_POINT_BITS = 50
+SIGNIFICAND_BITS = 53  # of a float64
+WIDE_BOUND = 1 << 230  # of wide denominators
+GRID_BOUND = 1 << 254  # of what is compared on a grid
 
 
 class Records(Protocol):
@@ -57,11 +60,21 @@ class Wires(Protocol):
 
 
 R = TypeVar("R", bound=Records)
+N = TypeVar("N", RingShare, WideShare)  # numbers of one ring or the other
 
 
 def concat_records(parts: Sequence[R]) -> R:
     """One list after the other."""
     return type(parts[0]).concat(parts)
+
+
+def side_by_side(groups: Sequence[Sequence[int]], count: int) -> NDArray[np.intp]:
+    """Groups of positions as columns; position 0 fills them up, and the `count` positions follow it."""
+    if any(not 0 <= position < count for group in groups for position in group):
+        raise MisuseError(f"a group has a position that is not one of {count}")
+    columns = [[1 + position for position in group] for group in groups]
+    longest = max(map(len, columns))
+    return np.array([column + [0] * (longest - len(column)) for column in columns], dtype=np.intp).T
 
 
 class Suite(ABC):
@@ -74,6 +87,14 @@ class Suite(ABC):
         """Owners' lists, of these sizes, as records; a server that takes no submissions has no shares."""
 
     @abstractmethod
+    def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> RingShare:
+        """What owners shared modulo 2^64, as rows: of (owners, words), one column per owner."""
+
+    def count_positives(self, lists: Sequence[Records]) -> RingShare:
+        """Per list, how many labels are 1."""
+        return concat([self.count_ones(records.labels, [slice(0, len(records))]) for records in lists])
+
+    @abstractmethod
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         """This server's part of a result for every recipient, each made fresh; none if it gets no part.
 
@@ -81,10 +102,10 @@ class Suite(ABC):
         """
 
     @abstractmethod
-    def mul(self, x: RingShare, y: RingShare) -> RingShare:
+    def mul(self, x: N, y: N) -> N:
         """x·y, elementwise; shapes broadcast, and an operand that broadcasts is masked only once."""
 
-    def begin_mul(self, x: RingShare, y: RingShare) -> Callable[[], RingShare]:
+    def begin_mul(self, x: N, y: N) -> Callable[[], N]:
         """Begun now, finished when it is called, so that several products share a round."""
         product = self.mul(x, y)
         return lambda: product
@@ -94,8 +115,21 @@ class Suite(ABC):
         total = sum((self.mul(x, y).sum() for x, y in pairs), self.constant(0))
         return lambda: total
 
+    def begin_sums_of_products(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], RingShare]:
+        """The sum of x·y over the pairs, element by element; all pairs, of which there is one at least,
+        broadcast to one shape. Finished when it is called.
+        """
+        first, *further = (self.mul(x, y) for x, y in pairs)
+        total = sum(further, first)
+        return lambda: total
+
     def dot(self, x: RingShare, y: RingShare) -> RingShare:
         return self.begin_dot([(x, y)])()
+
+    def begin_dot_squares(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], RingShare]:
+        """The sum of x·y² over all elements of all pairs, as a list of one; finished when it is called."""
+        total = sum((self.mul(x, self.mul(y, y)).sum() for x, y in pairs), self.constant(0))
+        return lambda: total
 
     def mux(self, x: RingShare, y: RingShare, select: RingShare) -> RingShare:
         """x - b(x - y): select = 1 chooses y."""
@@ -148,6 +182,21 @@ class Suite(ABC):
     def is_positive(self, x: RingShare) -> RingShare:
         """1 where x > 0, else 0, for |x| < 2^62."""
 
+    def all_positive(self, x: RingShare, groups: Sequence[Sequence[int]]) -> RingShare:
+        """For every group of positions, 1 if x > 0 at all of them, else 0, for |x| < 2^62.
+
+        A position may be in several groups; a group without any gives 1.
+        """
+        if not any(groups):
+            return self.constant(1, len(groups))
+        flags = concat([self.constant(1), self.is_positive(x)])
+        rows = [flags.take(positions) for positions in side_by_side(groups, len(x))]
+        while len(rows) > 1:
+            half = len(rows) // 2
+            products = self.mul(stack(rows[:half]), stack(rows[half : 2 * half])).rows()
+            rows = products + rows[2 * half :]
+        return rows[0]
+
     @abstractmethod
     def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> RingShare:
         """floor(2^bits·n / d) for 0 <= n <= d <= bound < 2^61; all ones where d = 0."""
@@ -157,6 +206,10 @@ class Suite(ABC):
         self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
     ) -> RingShare:
         """2^bits·x / divisor, at most one off, for public divisors and 0 <= x <= divisor."""
+
+    @abstractmethod
+    def shift_right(self, x: RingShare, bits: int) -> RingShare:
+        """floor(x / 2^bits) for 0 <= x < 2^63, of few elements."""
 
     def rounded_quotients(
         self,
@@ -175,6 +228,46 @@ class Suite(ABC):
         most = bound << max(shifts)
         quotient = self.div(numerator, denominator * scales, FIXED_POINT_BITS, most)
         return stack([quotient, self.constant(FIXED_POINT_BITS, len(quotient))])
+
+    def widen(self, x: RingShare) -> WideShare:
+        """The same numbers modulo 2^256, for 0 <= x < 2^64."""
+        raise self._no_wide_integers()
+
+    def absolute(self, x: WideShare) -> tuple[RingShare, WideShare]:
+        """1 where x < 0, else 0; and |x|. In two's complement, for |x| < 2^254."""
+        raise self._no_wide_integers()
+
+    def grid_steps(
+        self, reach: WideShare, slope: WideShare, curvature: WideShare, most: int, bound: int = GRID_BOUND
+    ) -> RingShare:
+        """The largest k in 1..most with k·slope + k²·curvature <= reach, elementwise; 0 if there is none.
+
+        So numbers are rounded, half away from zero: round(n/d) is the k of reach = 2·n + d, slope = 2·d and
+        curvature = 0; round(sqrt(n/d)) is that of reach = 4·n - d, slope = -4·d and curvature = 4·d. What
+        is larger becomes `most`.
+
+        k·slope + k²·curvature must not decrease from any k in 1..most to the next. It and reach must be
+        between -bound and bound; a smaller bound is cheaper. Where slope and curvature are zero, some k
+        comes out.
+        """
+        raise self._no_wide_integers()
+
+    def wide_quotients(
+        self,
+        numerator: WideShare,
+        denominator: WideShare,
+        leading_zeros: int,
+        significant_bits: int = SIGNIFICAND_BITS,
+    ) -> RingShare:
+        """Rows (mantissa, exponent) of n/d = mantissa / 2^exponent, for 0 <= n <= d < 2^230.
+
+        Rounded to so many bits, half up; by default to the nearest float64. A quotient with more
+        than `leading_zeros` zeros in front loses as many bits.
+        """
+        raise self._no_wide_integers()
+
+    def _no_wide_integers(self) -> MisuseError:
+        return MisuseError(f"{type(self).__name__} has no wide integers")
 
     def open_comparison(self, x: Keys, y: Keys, name: str) -> NDArray[np.bool_]:
         """OPENING. The proxies learn where x >= y. The helper learns nothing; it gets False throughout.

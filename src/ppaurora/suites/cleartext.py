@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,9 +10,10 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, RingShare
+from ppaurora.sharing.shares import BitShare, Elements, Holder, RingShare, WideShare, Words
 from ppaurora.sharing.stages import AdditiveShare, ResultShare
 from ppaurora.suites.arrays import ArrayRecords, ArraySuite
+from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, N
 
 
 class CleartextSuite(ArraySuite):
@@ -23,14 +25,18 @@ class CleartextSuite(ArraySuite):
     def inputs(self, shares: Sequence[AdditiveShare], sizes: Sequence[int]) -> list[ArrayRecords]:
         return [ArrayRecords(self._share(one.keys), BitShare(self.holder, one.labels)) for one in shares]
 
+    def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> RingShare:
+        return self._share(np.stack(parts, axis=1))
+
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         return (ResultShare(x.values),) * recipients
 
     def _share(self, values: NDArray[np.uint64]) -> RingShare:
         return RingShare(self.holder, values)
 
-    def mul(self, x: RingShare, y: RingShare) -> RingShare:
-        return self._share(x.values * y.values)
+    def mul(self, x: N, y: N) -> N:
+        x.check_kind(y)
+        return type(x)(self.holder, x.ring.reduced(x.values * y.values))
 
     def compare(self, x: RingShare, y: RingShare) -> RingShare:
         difference = (x.values - y.values).view(np.int64)
@@ -59,6 +65,34 @@ class CleartextSuite(ArraySuite):
         quotients = [(n << bits) // d if d else (2 << bits) - 1 for n, d in pairs]
         return self._share(np.array(quotients, dtype=np.uint64))
 
+    def shift_right(self, x: RingShare, bits: int) -> RingShare:
+        return self._share(x.values >> np.uint64(bits))
+
+    def widen(self, x: RingShare) -> WideShare:
+        return WideShare(self.holder, x.values.astype(object))
+
+    def absolute(self, x: WideShare) -> tuple[RingShare, WideShare]:
+        signed = _signed(x)
+        return self._share((signed < 0).astype(np.uint64)), WideShare(self.holder, abs(signed))
+
+    def grid_steps(
+        self, reach: WideShare, slope: WideShare, curvature: WideShare, most: int, bound: int = GRID_BOUND
+    ) -> RingShare:
+        ends, slopes, curvatures = (_signed(x).tolist() for x in (reach, slope, curvature))
+        steps = map(_steps_within, ends, slopes, curvatures, [most] * len(ends))
+        return self._share(np.fromiter(steps, dtype=np.uint64))
+
+    def wide_quotients(
+        self,
+        numerator: WideShare,
+        denominator: WideShare,
+        leading_zeros: int,
+        significant_bits: int = SIGNIFICAND_BITS,
+    ) -> RingShare:
+        pairs = zip(numerator.values.tolist(), denominator.values.tolist(), strict=True)
+        rounded = [_rounded_quotient(n, d, leading_zeros, significant_bits) for n, d in pairs]
+        return self._share(np.array(rounded, dtype=np.uint64).reshape(-1, 2).T)
+
     def lift(self, flags: RingShare | BitShare) -> RingShare:
         return self._share(flags.values.astype(np.uint64))
 
@@ -76,3 +110,26 @@ class CleartextSuite(ArraySuite):
 
     def progress(self, step: str, done: int, total: int) -> None:
         pass
+
+
+def _signed(x: WideShare) -> Elements:
+    """As integers from -2^255 on."""
+    half = 1 << (x.ring.bits - 1)
+    signed: Elements = (x.values ^ half) - half
+    return signed
+
+
+def _steps_within(reach: int, slope: int, curvature: int, most: int) -> int:
+    """By bisection: one less than the first k that is too far."""
+    return bisect_left(range(1, most + 1), True, key=lambda k: k * slope + k * k * curvature > reach)
+
+
+def _rounded_quotient(n: int, d: int, leading_zeros: int, significant_bits: int) -> tuple[int, int]:
+    """Mantissa and exponent of n/d, from `leading_zeros` bits of it and one more than is significant."""
+    behind_point = leading_zeros + significant_bits
+    quotient = (n << behind_point) // d if d else (2 << behind_point) - 1
+    if not quotient:
+        return 0, 0
+    exponent = behind_point - quotient.bit_length() + significant_bits
+    with_next = (quotient << (significant_bits + 1)) >> quotient.bit_length()
+    return (with_next + 1) >> 1, exponent

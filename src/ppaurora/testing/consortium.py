@@ -28,6 +28,16 @@ NODES = tuple(server.file_name for server in PROTOCOL.servers)
 _FOR_OWNERS = {server.file_name for server in (*PROTOCOL.input_servers, *PROTOCOL.result_servers)}
 # Below those from which systems take ports for outgoing connections, which would come in between.
 _PORTS = range(20_000, 32_000)
+# Small studies with made-up data are to have results, at full precision.
+POLICY = """\
+[policy]
+minimum_owners = 2
+largest_owner_fraction = 1.0
+minimum_positives = 0
+minimum_negatives = 0
+minimum_per_cell = 1
+digits = "exact"
+"""
 
 
 def free_ports(count: int) -> list[int]:
@@ -67,7 +77,7 @@ class Consortium:
                 lines.append(f'owners_address = "127.0.0.1:{owners_port}"')
         lines += [f"[owners.{owner}]" for owner in self.owners]
         lines += ["[limits]", f"attempts = {attempts}", "samples_per_owner = 2_000_000"]
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines) + "\n" + POLICY
 
     def provision(self, name: str, out: Path, reuse: Path | None = None, attempts: int = 100) -> Manifest:
         plan = self.folder / f"{name}.toml"

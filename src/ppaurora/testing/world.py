@@ -21,10 +21,12 @@ from ppaurora.channel.frames import HEADER_BYTES, Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.meter import Cost
 from ppaurora.local.threads import run_parties
+from ppaurora.randomness import Stream
 from ppaurora.servers import Server
 from ppaurora.session import Context, open_session
+from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.planes import Planes, unpack_lanes
-from ppaurora.sharing.shares import BitShare, Holder, MaskedShare, RingShare
+from ppaurora.sharing.shares import BitShare, Holder, MaskedShare, MaskedWideShare, RingShare, WideShare
 from ppaurora.suites.base import Suite
 from ppaurora.suites.cecilia import CeciliaSuite
 from ppaurora.suites.role import Role
@@ -93,7 +95,8 @@ class World:
     def run(self, function: Callable[..., Any], *inputs: Any) -> WorldRun:
         """`function(suite, *shares)` at every party.
 
-        Inputs of integers are shared in the ring, of bools modulo 2; others are passed on as they are.
+        Inputs of integers are shared in the ring, arrays of Python's modulo 2^256, bools modulo 2; others are
+        passed on as they are.
         """
         shared = [share_input(value) for value in inputs]
         log: list[Message] = []
@@ -138,18 +141,25 @@ def share_input(value: Any) -> list[Any]:
             RingShare(Holder.PROXY_1, array.astype(np.uint64) - words),
             RingShare.zeros(Holder.HELPER, array.shape),
         ]
+    if isinstance(value, np.ndarray) and array.dtype == WIDE.dtype:
+        wide = WIDE.draw(Stream.fresh(), array.shape)
+        return [
+            WideShare(Holder.PROXY_0, wide),
+            WideShare(Holder.PROXY_1, WIDE.sub(array, wide)),
+            WideShare.zeros(Holder.HELPER, array.shape),
+        ]
     return [value] * 3
 
 
 def reconstruct(results: Sequence[Any]) -> Any:
     """The secret behind the parties' parts, in tuples and lists one by one; else what all three returned."""
     first = results[0]
-    if isinstance(first, MaskedShare):
-        return first.values[0] - first.values[1] - results[1].values[1]
+    if isinstance(first, MaskedShare | MaskedWideShare):
+        return first.ring.reduced(first.values[0] - first.values[1] - results[1].values[1])
     if isinstance(first, Planes):
         return unpack_lanes(first.data[0] ^ first.data[1] ^ results[1].data[1], len(first))
-    if isinstance(first, RingShare):
-        return first.values + results[1].values
+    if isinstance(first, RingShare | WideShare):
+        return first.ring.add(first.values, results[1].values)
     if isinstance(first, BitShare):
         return first.values ^ results[1].values
     if isinstance(first, tuple | list):

@@ -9,18 +9,26 @@ from typing import Any
 
 from msgspec import inspect
 
+from ppaurora.evaluated import Evaluated
 from ppaurora.models import StrictModel, to_builtins
+from ppaurora.policy import Floors, Policy
 from ppaurora.protocols import Paper, Protocol
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.terms import Job
-from tests.messages.vectors.job import PAPER
+from tests.messages.vectors.job import FULL
+from tests.messages.vectors.manifest import FULL_EVALUATION, FULL_POLICY
 from tests.messages.vectors.seeds import seed
 
 PATTERNS: dict[str | None, int] = {"^[0-9a-f]{64}$": 32, "^[0-9a-f]{32}$": 16}  # bytes in hexadecimal
 
+FULL_FLOORS = {name: value for name, value in FULL_POLICY.items() if name in Floors.__struct_fields__}
+
 # Types whose values must fit together, or that only they themselves understand.
 _WHOLE: dict[type, Callable[[str], Any]] = {
-    Job: lambda label: to_builtins(PAPER),
+    Evaluated: lambda label: dict(FULL_EVALUATION),
+    Floors: lambda label: dict(FULL_FLOORS),
+    Job: lambda label: to_builtins(FULL),
+    Policy: lambda label: dict(FULL_POLICY),
     Protocol: lambda label: Paper(delta=3).to_plain(),
     ResultShare: lambda label: base64.b64encode(seed(label, 64)).decode(),
 }
@@ -98,7 +106,10 @@ def _scalar(info: inspect.Type, label: str, number: int) -> Any:
 
 
 def main_type(info: inspect.Type) -> inspect.Type:
-    """Of what may be missing: what it is if it is not."""
+    """Of what may be missing: what it is if it is not. A number or one of some words stays that."""
+    if isinstance(info, inspect.Metadata):
+        info = info.type
     if isinstance(info, inspect.UnionType):
-        (info,) = [one for one in info.types if not isinstance(one, inspect.NoneType)]
+        present = [one for one in info.types if not isinstance(one, inspect.NoneType)]
+        return present[0] if len(present) == 1 else info
     return info

@@ -8,10 +8,12 @@ from typing import Any
 
 from msgspec import inspect
 
+from ppaurora.policy import Floors
 from tests.messages.vectors.examples import main_type
 from tests.messages.vectors.spoiling import MISSING, Path, with_value
 
 _EXPECTED = "Expected `"
+_NEVER_ALONE = (Floors,)  # no message, and in no other file of vectors
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Fault:
 def faults(kind: type, content: Any) -> Iterator[Fault]:
     """The good content with one thing wrong in it, in every place.
 
-    A model inside is only given a field too many: what else can be wrong is said where it stands alone.
+    A model inside is only given a field too many, if what else can be wrong is said where it stands alone.
     """
     yield _surplus(content, ())
     yield from _of_fields(inspect.type_info(kind), content, ())
@@ -52,6 +54,8 @@ def _of_value(info: inspect.Type, whole: Any, path: Path) -> Iterator[Fault]:
     match info:
         case inspect.StructType():
             yield _surplus(whole, path)
+            if info.cls in _NEVER_ALONE:
+                yield from _of_fields(info, whole, path)
         case inspect.DataclassType():
             yield from _of_fields(info, whole, path)
         case inspect.VarTupleType():
@@ -81,6 +85,15 @@ def _wrong_values(info: inspect.Type, good: Any) -> Iterator[tuple[str, str, Any
                 yield "too large", f"<= {info.le}", info.le + 1
         case inspect.FloatType():
             yield "a text", _EXPECTED, str(good)
+            if info.gt is not None:
+                yield "too small", f"> {info.gt}", info.gt
+            if info.le is not None:
+                yield "too large", f"<= {info.le}", info.le + 0.5
+        case inspect.LiteralType():
+            yield "a number", _EXPECTED, 7
+            yield "not among the words that there are", "Invalid enum value", "perhaps"
+        case inspect.UnionType():
+            yield from _wrong_numbers_or_words(info)
         case inspect.BoolType():
             yield "a number", _EXPECTED, 1
         case inspect.BytesType():
@@ -93,6 +106,17 @@ def _wrong_values(info: inspect.Type, good: Any) -> Iterator[tuple[str, str, Any
             yield "no list", _EXPECTED, {}
         case _:
             yield "no object", _EXPECTED, []
+
+
+def _wrong_numbers_or_words(info: inspect.UnionType) -> Iterator[tuple[str, str, Any]]:
+    (number,) = [one for one in info.types if isinstance(one, inspect.IntType)]
+    yield "a fraction", _EXPECTED, 1.5
+    yield "a truth value", _EXPECTED, True
+    yield "not among the words that there are", "Invalid enum value", "perhaps"
+    if number.ge is not None:
+        yield "too small", f">= {number.ge}", number.ge - 1
+    if number.le is not None:
+        yield "too large", f"<= {number.le}", number.le + 1
 
 
 def _wrong_digests(good: str) -> Iterator[tuple[str, str, Any]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.metrics import METRICS, metrics_named
 from ppaurora.models import canonical_json, from_json
+from ppaurora.policy import MOST_DIGITS, Policy
 from ppaurora.protocols import Fast, Paper
-from ppaurora.terms import Job, Limits, ReleaseTerms, Terms
+from ppaurora.terms import Job, Limits, Terms
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.seeds import seed
 from tests.messages.vectors.spoiling import MISSING, Fault, spoilt
@@ -19,18 +21,58 @@ SHA-256 of "ppaurora job", a zero byte, the SHA-256 of the study, and the text i
 `hash` are in hexadecimal.
 """
 
-FAST = Job(terms=Terms(metrics=("auroc", "aupr"), protocol=Fast(key_bits=32)), sizes=(5, 3, 2))
+FAST = Job(
+    terms=Terms(metrics=metrics_named("auroc", "aupr"), protocol=Fast(key_bits=32), policy=Policy.none()),
+    sizes=(5, 3, 2),
+)
+STUDY = Job(terms=Terms(metrics=metrics_named("auroc", "aupr")), sizes=(60, 45, 40))
+FULL = Job(
+    terms=Terms(
+        metrics=(
+            METRICS["auroc"](),
+            METRICS["sensitivity"](thresholds=(-1.5, 0.25, 40.0)),
+            METRICS["partial_auroc"](max_fpr=0.1),
+            METRICS["histogram"](bins=(0.0, 0.5, 1.0)),
+            METRICS["reliability"](),
+        ),
+        confidence_level=0.9,
+        protocol=Fast(key_bits=32),
+        limits=Limits(samples_per_owner=2000, attempts=3, retention_days=7),
+        policy=Policy(
+            minimum_owners=2,
+            largest_owner_fraction=0.75,
+            minimum_samples=100,
+            minimum_samples_per_owner=20,
+            minimum_positives=25,
+            minimum_negatives=15,
+            minimum_per_cell=5,
+            digits=3,
+            counts="rounded",
+        ),
+    ),
+    sizes=(1000, 400),
+)
 PAPER = Job(
     terms=Terms(
-        metrics=("ap",),
+        metrics=metrics_named("ap"),
         protocol=Paper(delta=3),
-        limits=Limits(samples_per_owner=5000, attempts=3),
-        release=ReleaseTerms(minimum_samples=100, minimum_samples_per_owner=20, retention_days=7),
+        limits=Limits(samples_per_owner=5000, attempts=3, retention_days=7),
+        policy=Policy(
+            minimum_owners=2,
+            largest_owner_fraction=1.0,
+            minimum_samples=100,
+            minimum_samples_per_owner=20,
+            digits="exact",
+        ),
     ),
     sizes=(1000, 20),
 )
 LARGEST = Job(
-    terms=Terms(metrics=("auroc_no_ties",), limits=Limits(samples_per_owner=MOST_SAMPLES)),
+    terms=Terms(
+        metrics=metrics_named("auroc_no_ties"),
+        limits=Limits(samples_per_owner=MOST_SAMPLES),
+        policy=Policy.none(),
+    ),
     sizes=(MOST_SAMPLES - 1, 1),
 )
 JOBS = {
@@ -38,6 +80,8 @@ JOBS = {
     "fast in a study": (FAST, seed("a study")),
     "paper": (PAPER, b""),
     "paper in a study": (PAPER, seed("a study")),
+    "the policy that studies have by default": (STUDY, b""),
+    "parameters of metrics, intervals, no default": (FULL, seed("a study")),
     "as many samples as there may be": (LARGEST, b""),
 }
 
@@ -80,7 +124,7 @@ FAULTS: tuple[Fault, ...] = (
     ("more samples than an owner may have", "more than 5,000", "sizes.0", 5001),
     ("fewer samples than an owner must have", "fewer than 20", "sizes.1", 19),
     ("fewer samples than needed in all", "in all", "sizes", [50, 49]),
-    ("an unknown metric", "unknown metric", "terms.metrics", ["f1"]),
+    ("an unknown metric", "unknown metric", "terms.metrics", ["f2"]),
     ("a metric twice", "more than once", "terms.metrics", ["ap", "ap"]),
     ("no metric", "no metric", "terms.metrics", []),
     ("an unknown protocol", "unknown protocol", "terms.protocol.name", "slow"),
@@ -89,15 +133,67 @@ FAULTS: tuple[Fault, ...] = (
     ("a delta that is a text", "int", "terms.protocol.delta", "3"),
     ("keys of 48 bits", "32 or 64", "terms.protocol", {"name": "fast", "key_bits": 48}),
     ("too many attempts", "<= 1000", "terms.limits.attempts", 1001),
+    ("intervals of a protocol that has none", "does not compute", "terms.confidence_level", 0.95),
+    ("a metric of another protocol", "does not compute", "terms.metrics", ["brier"]),
+)
+
+
+# The same with a job that has a policy, intervals, and metrics with parameters.
+_THRESHOLDS = "terms.metrics.1.thresholds"
+FULL_FAULTS: tuple[Fault, ...] = (
+    ("an unknown rule", "unknown field", "terms.policy.colour", "blue"),
+    ("terms of a release, as there were once", "unknown field", "terms.release", {}),
+    ("no decimals", ">= 1", "terms.policy.digits", 0),
+    ("too many decimals", f"<= {MOST_DIGITS}", "terms.policy.digits", MOST_DIGITS + 1),
+    ("decimals that are a fraction", "Expected `int | str`", "terms.policy.digits", 2.5),
+    ("decimals in a word that there is not", "Invalid enum value", "terms.policy.digits", "many"),
+    ("counts in a word that there is not", "Invalid enum value", "terms.policy.counts", "told"),
+    ("a study of one owner", ">= 2", "terms.policy.minimum_owners", 1),
+    ("a fraction of zero", "> 0", "terms.policy.largest_owner_fraction", 0.0),
+    ("a fraction above one", "<= 1", "terms.policy.largest_owner_fraction", 1.01),
+    ("fewer positives than none", ">= 0", "terms.policy.minimum_positives", -1),
+    ("cells of no sample", ">= 1", "terms.policy.minimum_per_cell", 0),
+    ("fewer owners than the policy asks for", "at least 3 owners", "terms.policy.minimum_owners", 3),
+    ("an owner that is too large", "more than 0.75 of all", "sizes", [1201, 400]),
+    ("a level in percent", "0.9 for 90 %", "terms.confidence_level", 90),
+    ("a level of one", "both excluded", "terms.confidence_level", 1.0),
+    ("a level that is a text", "Expected `float | null`", "terms.confidence_level", "0.9"),
+    ("a metric that is a number", "a metric is", "terms.metrics.0", 7),
+    ("a metric without a name", "unknown metric", "terms.metrics.1.name", MISSING),
+    ("a metric without its parameters", "is missing", "terms.metrics.1", "sensitivity"),
+    ("a parameter of another metric", "no such setting", "terms.metrics.1.bins", [0.0, 1.0]),
+    ("a parameter of a metric that has none", "no such setting", "terms.metrics.0", {
+        "name": "auroc", "max_fpr": 0.1,
+    }),
+    ("no thresholds", "length >= 1", _THRESHOLDS, []),
+    ("a threshold twice", "must grow", _THRESHOLDS, [0.5, 0.5]),
+    ("thresholds that fall", "must grow", _THRESHOLDS, [0.5, 0.25]),
+    ("a threshold that is a text", "expected float", _THRESHOLDS, ["0.5"]),
+    ("a rate of zero", "above 0", "terms.metrics.2.max_fpr", 0.0),
+    ("a rate with too many decimals", "six decimals", "terms.metrics.2.max_fpr", 0.1234567),
+    ("one edge", "length >= 2", "terms.metrics.3.bins", [0.5]),
+    ("bins that do not reach from 0 to 1", "from 0 to 1", "terms.metrics.4.bins", [0.0, 0.5]),
+    ("a metric twice, with two parameters", "more than once", "terms.metrics.2", {
+        "name": "sensitivity", "thresholds": [0.75],
+    }),
+    ("a metric that tells counts, which are hidden", "tells numbers", "terms.policy.counts", "hidden"),
+    ("a protocol that cannot round", "cannot round", "terms.protocol", {"name": "paper", "delta": 1}),
+)  # fmt: skip
+
+STUDY_FAULTS: tuple[Fault, ...] = (
+    ("two owners, under the default policy", "at least 3 owners", "sizes", [60, 45]),
+    ("an owner that is too large, under the default policy", "more than 0.5", "sizes", [482, 45, 40]),
+    ("too few samples for a decimal, under the default policy", "one decimal", "sizes", [25, 20, 19]),
 )
 
 
 def spoil() -> list[Bad]:
-    text = canonical_json(PAPER).decode()
     refused = [
         Bad(why, ValueError, says, {"text": canonical_json(content).decode()})
-        for why, says, content in spoilt(json.loads(text), FAULTS)
+        for job, faults in ((PAPER, FAULTS), (FULL, FULL_FAULTS), (STUDY, STUDY_FAULTS))
+        for why, says, content in spoilt(json.loads(canonical_json(job)), faults)
     ]
+    text = canonical_json(PAPER).decode()
     return [*refused, Bad("cut off", ValueError, "truncated", {"text": text[:-1]})]
 
 

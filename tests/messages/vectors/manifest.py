@@ -23,6 +23,18 @@ Refused are texts that a person would be given as a manifest.
 """
 
 
+FULL_EVALUATION: Entry = {
+    "description": "Does the alert hold elsewhere? “Ja”, 病院",
+    "model": "sepsis-alert",
+    "version": "2.1.0",
+    "outcome": "sepsis within 48 hours",
+    "positive_class": "sepsis",
+    "score_direction": "higher",
+    "score_scale": "probability",
+    "submissions_until": "2026-12-31T18:00:00+01:00",
+}
+
+
 def _content(protocol: Entry, **more: object) -> Entry:
     """As few fields as a manifest can have."""
     return {
@@ -38,7 +50,8 @@ def _content(protocol: Entry, **more: object) -> Entry:
             for name in ("proxy-0", "proxy-1", "helper")
         },
         "owners": [
-            {"name": name, "pin": seed(f"pin of {name}").hex()} for name in ("hospital-a", "hospital-b")
+            {"name": name, "pin": seed(f"pin of {name}").hex()}
+            for name in ("hospital-a", "hospital-b", "hospital-c")
         ],
         "authorities": AUTHORITY,
         **more,
@@ -49,14 +62,34 @@ def least(**more: object) -> Entry:
     return _content({"name": "fast"}, **more)
 
 
+FULL_POLICY: Entry = {
+    "minimum_owners": 2,
+    "largest_owner_fraction": 0.75,
+    "minimum_samples": 100,
+    "minimum_samples_per_owner": 20,
+    "minimum_positives": 25,
+    "minimum_negatives": 15,
+    "minimum_per_cell": 5,
+    "digits": 3,
+    "counts": "rounded",
+}
+
+
 def _full() -> Entry:
     """No field has its default."""
     full = _content(
-        {"name": "paper", "delta": 3},
-        metrics=["ap", "auroc"],
+        {"name": "fast", "key_bits": 32},
+        metrics=[
+            "auroc",
+            {"name": "sensitivity", "thresholds": [0.2, 0.5]},
+            {"name": "histogram", "bins": [0.0, 0.5, 1.0]},
+            "brier",
+        ],
+        confidence_level=0.9,
         version=VERSION,
-        limits={"samples_per_owner": 5000, "attempts": 3},
-        release={"minimum_samples": 100, "minimum_samples_per_owner": 20, "retention_days": 7},
+        limits={"samples_per_owner": 5000, "attempts": 3, "retention_days": 7},
+        policy=FULL_POLICY,
+        evaluation=FULL_EVALUATION,
     )
     full["owners"][0]["organisation"] = 'Hôpital "Zürich" <Ünal> 病院'
     full["nodes"]["helper"]["owners_address"] = "[2001:db8::1]:8444"
@@ -64,9 +97,17 @@ def _full() -> Entry:
     return full
 
 
+def _paper() -> Entry:
+    """As few rules as this protocol takes."""
+    return _content({"name": "paper", "delta": 3}, metrics=["ap", "auroc"], policy={"digits": "exact"})
+
+
+CONTENTS = {"every default": least(), "no default": _full(), "paper": _paper()}
+
+
 def make() -> list[Entry]:
     entries = []
-    for name, content in {"every default": least(), "no default": _full()}.items():
+    for name, content in CONTENTS.items():
         manifest = checked(Manifest, content)
         entries.append(
             {
@@ -98,10 +139,11 @@ def _canonical(content: Entry) -> str:
 
 def spoil() -> list[Bad]:
     text = checked(Manifest, _full()).text()
-    good = json.loads(text)
+    good, paper = json.loads(text), json.loads(checked(Manifest, _paper()).text())
     return _bad_texts(text) + [
         Bad(why, InputError, says, {"text": _canonical(content)})
-        for why, says, content in spoilt(good, _bad_contents(good))
+        for one, faults in ((good, _bad_contents(good)), (paper, _bad_contents_of_paper(paper)))
+        for why, says, content in spoilt(one, faults)
     ]
 
 
@@ -119,6 +161,13 @@ def _bad_texts(text: str) -> list[Bad]:
         "with a default left out": _canonical(
             with_value(json.loads(text), at("owners.1.organisation"), MISSING)
         ),
+        "with a rule's default left out": _canonical(
+            with_value(json.loads(text), at("policy.digits"), "auto")
+        ).replace('    "digits": "auto",\n', ""),
+        "with a metric as a table that has no parameters": _canonical(
+            with_value(json.loads(text), at("metrics.0"), {"name": "auroc"})
+        ),
+        "with a whole number where a number with decimals is written": text.replace("0.75", "1"),
     }
     refused = [
         Bad(f"not canonical: {how}", InputError, "canonical", {"text": spoilt})
@@ -145,11 +194,9 @@ def _bad_contents(good: Entry) -> list[Fault]:
         ("an earlier version", "version", "version", VERSION - 1),
         ("an unknown protocol", "unknown protocol", "protocol", {"name": "slow"}),
         ("a protocol without a name", "unknown protocol", "protocol.name", MISSING),
-        ("a protocol that is a text", "table", "protocol", "paper"),
-        ("a parameter of another protocol", "key_bits", "protocol.key_bits", 64),
-        ("an even delta", "odd", "protocol.delta", 2),
+        ("a protocol that is a text", "table", "protocol", "fast"),
         ("keys of 48 bits", "32 or 64", "protocol", {"name": "fast", "key_bits": 48}),
-        ("an unknown metric", "unknown metric", "metrics", ["f1"]),
+        ("an unknown metric", "unknown metric", "metrics", ["f2"]),
         ("a metric twice", "more than once", "metrics", ["ap", "ap"]),
         ("no metric", "no metric", "metrics", []),
         ("one owner only", "two owners", "owners", good["owners"][:1]),
@@ -169,7 +216,56 @@ def _bad_contents(good: Entry) -> list[Fault]:
         ("no certificates", "no certificates", "authorities", ""),
         ("a certificate cut off", "no certificates", "authorities", AUTHORITY[:-60]),
         ("no attempt", ">= 1", "limits.attempts", 0),
+        ("an unknown field of the evaluation", "no such setting", "evaluation.colour", "blue"),
+        ("a description in two lines", "one line", "evaluation.description", "one\ntwo"),
+        ("a description that is too long", "at most 500", "evaluation.description", "x" * 501),
+        ("a model whose name is too long", "at most 200", "evaluation.model", "x" * 201),
+        ("a probability that falls", "higher means", "evaluation.score_direction", "lower"),
+        ("an unknown direction", '"higher" or "lower"', "evaluation.score_direction", "up"),
+        ("an unknown scale", '"any" or "probability"', "evaluation.score_scale", "logit"),
+        ("a date that is none", "a date", "evaluation.submissions_until", "2026-02-30"),
+        ("a time without an offset", "a date", "evaluation.submissions_until", "2026-12-31T18:00:00"),
+        ("a date followed by a line break", "a date", "evaluation.submissions_until", "2026-12-31\n"),
+        ("a date in other digits", "a date", "evaluation.submissions_until", "２０２６-12-31"),
+        ("the last day that there is", "a date", "evaluation.submissions_until", "9999-12-31"),
         ("more samples than can be computed with", "the most", "limits.samples_per_owner", MOST_SAMPLES),
+        ("an unknown rule", "no such setting", "policy.colour", "blue"),
+        ("terms of a release, as there were once", "no such setting", "release", {"minimum_samples": 100}),
+        ("more owners asked for than there are", "at least 4 owners", "policy.minimum_owners", 4),
+        ("a study of one owner", ">= 2", "policy.minimum_owners", 1),
+        ("a fraction above one", "<= 1", "policy.largest_owner_fraction", 1.5),
+        ("a minimum that is a text", "expected int", "policy.minimum_positives", "25"),
+        ("no decimals", "a whole number from 1", "policy.digits", 0),
+        ("decimals in a word that there is not", "a whole number from 1", "policy.digits", "many"),
+        ("counts in a word that there is not", '"hidden"', "policy.counts", "told"),
+        ("a level in percent", "0.9 for 90 %", "confidence_level", 90),
+        ("nothing kept", ">= 1", "limits.retention_days", 0),
+        ("a metric without its parameters", "is missing", "metrics.1", "sensitivity"),
+        ("a parameter of another metric", "no such setting", "metrics.1.bins", [0.0, 1.0]),
+        ("thresholds that fall", "must grow", "metrics.1.thresholds", [0.5, 0.2]),
+        (
+            "a metric of probabilities, with scores that may be any number",
+            "takes probabilities",
+            "evaluation.score_scale",
+            "any",
+        ),
+        ("a metric that tells counts, which are hidden", "policy hides", "policy.counts", "hidden"),
+    ]
+
+
+def _bad_contents_of_paper(good: Entry) -> list[Fault]:
+    return [
+        ("a parameter of another protocol", "key_bits", "protocol.key_bits", 64),
+        ("an even delta", "odd", "protocol.delta", 2),
+        ("a protocol that cannot round", "cannot round", "policy.digits", 3),
+        ("a protocol that cannot round counts", "cannot round", "policy.counts", "rounded"),
+        ("intervals of a protocol that has none", "does not compute intervals", "confidence_level", 0.95),
+        (
+            "lower scores, which the protocol does not take negated",
+            "outside [0, 1]",
+            "evaluation",
+            {**good["evaluation"], "score_direction": "lower", "score_scale": "any"},
+        ),
     ]
 
 

@@ -9,61 +9,160 @@ from functools import partial
 import numpy as np
 
 from ppaurora.errors import PpauroraError, ProtocolError
-from ppaurora.models import from_json, to_json
+from ppaurora.metrics import METRICS, metrics_named
+from ppaurora.models import canonical_json, from_json, to_json
+from ppaurora.policy import Policy
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.terms import Job, Terms
 from tests.messages.vectors.file import Bad, Entry, VectorFile
+from tests.messages.vectors.learnt import learnt
 from tests.messages.vectors.seeds import seed
 
 _WHAT = """
-Parts of a result of the protocol `{protocol}`. A column is a mantissa and an exponent, the number
-mantissa / 2^exponent. The first column is 1 if there is a result, else 0; then comes one for every
-metric in `metrics`{flags}. A part is all mantissas, then all exponents, 64-bit words in little endian;
-`parts` has the parts' bytes in hexadecimal, `json` the same as they are in JSON, in base64. The parts'
-sum modulo 2^64 is `columns`. The first part is drawn from the AES-256 counter-mode stream under
-`stream_key`. An owner learns `values`, or that there are none, by `error`. Refused are parts that do
-not belong together, and texts that are no part of a result.
+Parts of a result of the protocol `{protocol}`, for a `job` (see job.json). A column is a mantissa, signed
+where the number is, and an exponent. The first column is 1 if there is a result, else 0; where the policy
+says "auto" and more than one decimal is possible, its exponent is the number of decimals that was decided
+on inside, and what numbers have behind those is 0. Then come all numbers that are released: that of
+positives, unless the policy hides counts; then those of every metric. With a confidence level, "auroc"
+has its standard error as a second number. A metric with thresholds or bins has its numbers row by row;
+behind each of "ppv", where counts are told, is the number of samples that it is of. Then comes, for every
+standard error, "observed_expected", and number of "ppv" or behind it, and where the policy has a minimum
+per cell above 1 for every number at a threshold but the lowest of all metrics, 1 if it is there, else
+0{flags}. What is not there is 0. A number that the policy rounds is the mantissa in units of its last
+digit, of as many as it may have (a standard error has one more; with "auto", "ap" and "aupr" have one
+less, but one at least; a fraction of few samples, and without "auto" of a class, has at most two where
+counts are hidden), and the exponent is 0; a count is the mantissa, in fives if it is rounded. Else it is
+mantissa / 2^exponent, of "observed_expected" 128 times that, of a standard error the square root of it. A
+part is all mantissas, then all exponents, 64-bit words in little endian; `parts` has the parts' bytes in
+hexadecimal, `json` the same as they are in JSON, in base64. The parts' sum modulo 2^64 is `columns`. The
+first part is drawn from the AES-256 counter-mode stream under `stream_key`. An owner learns `values`,
+with `standard_errors` and `positives` where there are any; or that the result is `suppressed`; or that
+there is none, by `error`. Refused are parts that do not belong together, and texts that are no part of a
+result.
 """
-_SORTED = ", then one for every owner in `owners`, 1 if its list was sorted, else 0"
+_SORTED = (
+    ", and for every owner in `owners` 1 if its list was sorted and its sums can be of such a list, else 0"
+)
 FAST_WHAT = _WHAT.format(protocol="fast", flags=_SORTED)
 PAPER_WHAT = _WHAT.format(protocol="paper", flags="")
 
-METRICS = ("auroc", "aupr")
 OWNERS = ("hospital-a", "hospital-b", "hospital-c")
+SIZES = (600, 450, 400)
 _YES, _NO = (1, 0), (0, 0)
 _AUROC, _AUPR = (0x1B5A3C7E9D2F41, 53), (0x1F0E1D2C3B4A59 >> 3, 50)
 
 Column = tuple[int, int]
 
+# Without floors, at full precision, and without counts.
+_EXACT = Policy(minimum_positives=0, minimum_negatives=0, digits="exact")
+_PPV = METRICS["ppv"](thresholds=(0.25, 0.5))
+
 
 @dataclass(frozen=True)
 class _Setting:
-    """A protocol, and the columns that follow the metrics if all lists are sorted."""
+    """What is asked for; a good result without what is said of owners; and of how many owners that is."""
 
-    protocol: Protocol
-    in_order: tuple[Column, ...]
+    terms: Terms
+    columns: tuple[Column, ...]
+    checked: int = len(OWNERS)
+
+    @property
+    def job(self) -> Job:
+        return Job(terms=self.terms, sizes=SIZES)
+
+    @property
+    def in_order(self) -> tuple[Column, ...]:
+        return (_YES,) * self.checked
 
     @property
     def good(self) -> list[Column]:
-        return [_YES, _AUROC, _AUPR, *self.in_order]
+        return [*self.columns, *self.in_order]
+
+    @property
+    def nothing(self) -> list[Column]:
+        return [*([_NO] * len(self.columns)), *self.in_order]
+
+    def but(self, **columns: Column) -> list[Column]:
+        """The good one with other columns: `but(c2=(7, 0))`."""
+        changed = self.good
+        for place, column in columns.items():
+            changed[int(place[1:])] = column
+        return changed
 
 
-FAST = _Setting(Fast(), (_YES,) * len(OWNERS))
-PAPER = _Setting(Paper(), ())
+def _plain(protocol: Protocol, checked: int) -> _Setting:
+    terms = Terms(metrics=metrics_named("auroc", "aupr"), protocol=protocol, policy=_EXACT)
+    return _Setting(terms, (_YES, _AUROC, _AUPR), checked)
 
 
-def _cases(setting: _Setting) -> dict[str, list[Column]]:
+FAST, PAPER = _plain(Fast(), len(OWNERS)), _plain(Paper(), 0)
+# With everything that may be behind a number: 0.733, 0.0125, -0.045, 705 positives; of ppv 0.25 and 0.5.
+ROUNDED = _Setting(
+    Terms(
+        metrics=(*metrics_named("auroc", "calibration_in_the_large"), _PPV),
+        confidence_level=0.95,
+        policy=Policy(digits=3, counts="rounded"),
+    ),
+    (
+        *(_YES, (141, 0), (733, 0), (125, 0), (2**64 - 45, 0)),
+        *((250, 0), (200, 0), (500, 0), (40, 0)),
+        *([_YES] * 5),
+    ),
+)
+# The same at full precision, with exact counts and a ratio that may be above one.
+PRECISE = _Setting(
+    Terms(
+        metrics=(*metrics_named("auroc", "observed_expected"), _PPV),
+        confidence_level=0.95,
+        policy=Policy(minimum_positives=0, minimum_negatives=0, digits="exact", counts="exact"),
+    ),
+    (
+        *(_YES, (703, 0), _AUROC, (0x10_0000_0000_0001, 65), (0x13_3333_3333_3333, 59)),
+        *((1, 2), (1001, 0), (1, 1), (200, 0)),
+        *([_YES] * 6),
+    ),
+)
+# Counts are hidden: two decimals at most of a fraction of a class, and a second threshold may be too close.
+CLOSE = _Setting(
+    Terms(
+        metrics=(*metrics_named("auroc"), METRICS["sensitivity"](thresholds=(0.25, 0.5))),
+        policy=Policy(digits=3),
+    ),
+    (_YES, (733, 0), (85, 0), (62, 0), _YES),
+)
+# Two decimals, which were decided on inside and stand beside the first 1; average precision has one less.
+AUTO = _Setting(Terms(metrics=metrics_named("auroc", "ap")), ((1, 2), (73, 0), (10, 0)))
+
+
+def _cases(setting: _Setting) -> dict[str, tuple[_Setting, list[Column]]]:
     cases = {
         "a result": setting.good,
         "the ends of the range": [_YES, (0, 0), (1, 0), *setting.in_order],
-        "many binary places": [_YES, (2**62 + 1, 63), (1, 200), *setting.in_order],
-        "one class only": [_NO, _NO, _NO, *setting.in_order],
+        "many binary places": [_YES, (2**62 + 1, 63), (1, 300), *setting.in_order],
+        "one class only": setting.nothing,
     }
-    if setting.in_order:
-        cases["an unsorted list"] = [_NO, _NO, _NO, _YES, _NO, _YES]
-        cases["two unsorted lists"] = [_NO, _NO, _NO, _NO, _YES, _NO]
-    return cases
+    if not setting.in_order:
+        return {name: (setting, columns) for name, columns in cases.items()}
+    cases["an unsorted list"] = [_NO, _NO, _NO, _YES, _NO, _YES]
+    cases["two unsorted lists"] = [_NO, _NO, _NO, _NO, _YES, _NO]
+    return {name: (setting, columns) for name, columns in cases.items()} | {
+        "rounded": (ROUNDED, ROUNDED.good),
+        "rounded, without a standard error": (ROUNDED, ROUNDED.but(c3=_NO, c9=_NO)),
+        "rounded, without a row of a table": (
+            ROUNDED,
+            ROUNDED.but(c5=_NO, c6=_NO, c10=_NO, c11=_NO),
+        ),
+        "rounded, suppressed": (ROUNDED, ROUNDED.nothing),
+        "rounded, an unsorted list": (ROUNDED, [*ROUNDED.nothing[:-1], _NO]),
+        "rounded to digits that follow from the samples": (AUTO, AUTO.good),
+        "suppressed, digits that follow from the samples": (AUTO, AUTO.nothing),
+        "rounded, at thresholds, counts hidden": (CLOSE, CLOSE.good),
+        "rounded, at thresholds that are too close": (CLOSE, CLOSE.but(c3=_NO, c4=_NO)),
+        "all numbers at full precision, with counts": (PRECISE, PRECISE.good),
+        "one class only, with counts": (PRECISE, PRECISE.nothing),
+    }
 
 
 def _parts(columns: Sequence[Column], stream_key: bytes) -> list[ResultShare]:
@@ -72,29 +171,28 @@ def _parts(columns: Sequence[Column], stream_key: bytes) -> list[ResultShare]:
     return [ResultShare(mask), ResultShare(words - mask)]
 
 
-def _outcome(protocol: Protocol, parts: Sequence[ResultShare]) -> Entry:
+def _outcome(job: Job, parts: Sequence[ResultShare], owners: Sequence[str]) -> Entry:
     try:
-        return {"values": protocol.combine(parts, METRICS, OWNERS)}
+        return learnt(job.terms.protocol.combine(parts, job.asked, owners))
     except PpauroraError as error:
         return {"error": type(error).__name__}
 
 
 def make(setting: _Setting) -> list[Entry]:
     entries = []
-    for name, columns in _cases(setting).items():
-        stream_key = seed(f"parts of a result, {setting.protocol.name}, {name}")
+    for name, (case, columns) in _cases(setting).items():
+        stream_key = seed(f"parts of a result, {setting.terms.protocol.name}, {name}")
         parts = _parts(columns, stream_key)
         entries.append(
             {
                 "name": name,
-                "protocol": setting.protocol.to_plain(),
-                "metrics": METRICS,
+                "job": canonical_json(case.job).decode(),
                 "owners": OWNERS,
                 "columns": columns,
                 "stream_key": stream_key.hex(),
                 "parts": [part.to_bytes().hex() for part in parts],
                 "json": [to_json(part).decode() for part in parts],
-                "outcome": _outcome(setting.protocol, parts),
+                "outcome": _outcome(case.job, parts, OWNERS),
             }
         )
     return entries
@@ -111,14 +209,15 @@ def check(vector: Entry) -> None:
         bytes.fromhex(vector["stream_key"]),
     )
     assert [part.to_bytes() for part in split] == [part.to_bytes() for part in parts]
-    assert _outcome(Protocol.from_plain(vector["protocol"]), parts) == vector["outcome"]
+    assert _outcome(from_json(Job, vector["job"]), parts, vector["owners"]) == vector["outcome"]
 
 
 def take(bad: Entry) -> object:
     if "json" in bad:
         return from_json(ResultShare, bad["json"])
     parts = [ResultShare.from_bytes(bytes.fromhex(text)) for text in bad["parts"]]
-    return Protocol.from_plain(bad["protocol"]).combine(parts, bad["metrics"], bad["owners"])
+    job = from_json(Job, bad["job"])
+    return job.terms.protocol.combine(parts, job.asked, bad["owners"])
 
 
 def _bad_columns(setting: _Setting) -> dict[str, list[Column]]:
@@ -129,7 +228,7 @@ def _bad_columns(setting: _Setting) -> dict[str, list[Column]]:
         "a metric above one": [_YES, ((1 << 53) + 1, 53), *good[2:]],
         "a mantissa that is garbage": [_YES, (2**64 - 5, 53), *good[2:]],
         "an exponent that is garbage": [_YES, (5, 2**64 - 5), *good[2:]],
-        "an exponent one too large": [_YES, (1, 201), *good[2:]],
+        "an exponent one too large": [_YES, (1, 301), *good[2:]],
     }
     if in_order:
         bad["whether a list was sorted is neither 0 nor 1"] = [*good[:-1], (2, 0)]
@@ -142,6 +241,33 @@ def _bad_columns(setting: _Setting) -> dict[str, list[Column]]:
             (7, 7),
         ]
     return bad
+
+
+_BAD_ROUNDED = {
+    "rounded, with an exponent": ROUNDED.but(c2=(733, 1)),
+    "rounded, above one": ROUNDED.but(c2=(1001, 0)),
+    "rounded, below zero": ROUNDED.but(c2=(2**64 - 733, 0)),
+    "rounded, below minus one": ROUNDED.but(c4=(2**64 - 1001, 0)),
+    "a standard error that is not there, and yet a value": ROUNDED.but(c9=_NO),
+    "whether a standard error is there is neither 0 nor 1": ROUNDED.but(c9=(2, 0)),
+    "whether a standard error is there has an exponent": ROUNDED.but(c9=(1, 1)),
+    "a number of a table that is not there, and yet a value": ROUNDED.but(c12=_NO),
+    "more positives than samples": ROUNDED.but(c1=(291, 0)),
+    "a count that is garbage": ROUNDED.but(c1=(2**64 - 1, 0)),
+    "a count with an exponent": ROUNDED.but(c1=(141, 1)),
+    "suppressed, and yet a count": [_NO, (141, 0), *ROUNDED.nothing[2:]],
+    "suppressed, and yet a number is there": [*ROUNDED.nothing[:9], _YES, *ROUNDED.nothing[10:]],
+}
+_BAD_CLOSE = {
+    "a fraction of a class, counts hidden, above one": CLOSE.but(c2=(101, 0)),
+    "a number at a threshold that is too close, and yet a value": CLOSE.but(c4=_NO),
+}
+_BAD_PRECISE = {
+    "a standard error above one": PRECISE.but(c3=(3, 1)),
+    "a ratio above a hundred": PRECISE.but(c4=(101, 7)),
+    "a negative ratio": PRECISE.but(c4=(2**64 - 1, 7)),
+    "an exact count above all samples": PRECISE.but(c1=(1451, 0)),
+}
 
 
 def spoil(setting: _Setting) -> list[Bad]:
@@ -164,11 +290,27 @@ def spoil(setting: _Setting) -> list[Bad]:
         "parts of different lengths": [one[0], long[1]],
     }
     spoilt = {why: _parts(columns, seed(why)) for why, columns in _bad_columns(setting).items()}
-    groups = [(ill_matched | spoilt, "belong together"), (ill_shaped, "every metric asked for")]
-    place = {"protocol": setting.protocol.to_plain(), "metrics": METRICS, "owners": OWNERS}
+    groups = [
+        (setting, ill_matched | spoilt, "belong together"),
+        (setting, ill_shaped, "every metric asked for"),
+    ]
+    if setting.in_order:
+        for case, bad in ((ROUNDED, _BAD_ROUNDED), (CLOSE, _BAD_CLOSE), (PRECISE, _BAD_PRECISE)):
+            groups.append(
+                (case, {why: _parts(columns, seed(why)) for why, columns in bad.items()}, "belong together")
+            )
     refused = [
-        Bad(why, ProtocolError, says, {**place, "parts": [part.to_bytes().hex() for part in parts]})
-        for group, says in groups
+        Bad(
+            why,
+            ProtocolError,
+            says,
+            {
+                "job": canonical_json(case.job).decode(),
+                "owners": OWNERS,
+                "parts": [part.to_bytes().hex() for part in parts],
+            },
+        )
+        for case, group, says in groups
         for why, parts in group.items()
     ]
     return refused + _bad_texts(to_json(one[0]).decode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from ppaurora.channel import Channel
@@ -14,7 +15,9 @@ from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.data.samples import Samples
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.local.threads import run_parties
+from ppaurora.metrics import METRICS, metrics_named
 from ppaurora.models import canonical_json, from_json
+from ppaurora.policy import Policy
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.servers import Server
@@ -23,6 +26,7 @@ from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.role import Role
 from ppaurora.terms import Job, Terms
 from tests.messages.vectors.file import Bad, Entry, VectorFile
+from tests.messages.vectors.learnt import learnt
 from tests.messages.vectors.seeds import seed
 from tests.messages.vectors.session import agreed
 
@@ -31,10 +35,10 @@ Whole runs. Every owner's list in `owners` is split with the stream under its `s
 input_shares_*.json; the servers have the nonces and private keys of session.json, for the first attempt
 at `job`. `sent` has, for every two servers, how many frames one sent to the other after the keys were
 agreed, how many bytes they have together, headers included, and the SHA-256 of them all, one after the
-other. `parts` are the parts of the result at the servers that get one, by recipient, and `values` what
-they combine to. Servers of two versions that send anything else cannot compute with each other. Refused
-is a run in which a server sends `instead` in the place of its frame number `frame` (from 1 on) to
-another.
+other. `parts` are the parts of the result at the servers that get one, by recipient, and `outcome` what
+an owner learns from them (see result_*.json). Servers of two versions that send anything else cannot
+compute with each other. Refused is a run in which a server sends `instead` in the place of its frame number
+`frame` (from 1 on) to another.
 """
 
 Owner = tuple[list[float], list[int]]
@@ -44,7 +48,22 @@ _OWNERS: list[Owner] = [
     ([0.375, 0.5], [0, 1]),
 ]
 _PROTOCOLS = (Fast(key_bits=32), Fast(key_bits=64), Paper(delta=1), Paper(delta=3))
-_METRICS = ("auroc", "aupr", "ap")
+_METRICS = metrics_named("auroc", "aupr", "ap")
+_POLICY = Policy(minimum_positives=0, minimum_negatives=0, digits="exact", largest_owner_fraction=1.0)
+# Under a policy, with intervals and sums: floors that hold, and one that does not.
+_RELEASED = Terms(
+    metrics=(
+        *metrics_named("auroc", "ap", "brier", "calibration_in_the_large"),
+        METRICS["sensitivity"](thresholds=(0.25, 0.5, 0.75)),
+        METRICS["ppv"](thresholds=(0.25, 0.5, 0.75)),
+    ),
+    confidence_level=0.95,
+    protocol=Fast(key_bits=32),
+    policy=Policy(minimum_positives=2, minimum_negatives=2, minimum_per_cell=2, digits=2, counts="rounded"),
+)
+_SUPPRESSED = msgspec.structs.replace(
+    _RELEASED, policy=msgspec.structs.replace(_RELEASED.policy, minimum_positives=4)
+)
 RECIPIENTS = 2
 
 
@@ -71,10 +90,9 @@ def _run(
     """What every server sent to every other, and the parts of the result."""
     protocol = job.terms.protocol
     shares = [
-        protocol.split(
-            protocol.prepare(
-                Samples("owner", np.array(owner["scores"]), np.array(owner["labels"], dtype=np.uint8))
-            ),
+        protocol.share(
+            Samples("owner", np.array(owner["scores"]), np.array(owner["labels"], dtype=np.uint8)),
+            job.terms.sums,
             stream=Stream(bytes.fromhex(owner["stream_key"])),
         )
         for owner in owners
@@ -91,7 +109,7 @@ def _run(
             if server in protocol.input_servers
         ]
         context = Context(channel, keys[server])
-        return protocol.run(context, job.terms.metrics, job.sizes, inputs, RECIPIENTS)
+        return protocol.run(context, job.asked, inputs, RECIPIENTS)
 
     parts = run_parties(party, transports)
     sent = [
@@ -108,9 +126,12 @@ def _run(
     return sent, [parts[server] for server in protocol.result_servers]
 
 
-def _job(protocol: Protocol) -> Job:
-    sizes = tuple(len(scores) for scores, _ in _OWNERS)
-    return Job(terms=Terms(metrics=_METRICS, protocol=protocol), sizes=sizes)
+def _plain(protocol: Protocol) -> Terms:
+    return Terms(metrics=_METRICS, protocol=protocol, policy=_POLICY)
+
+
+def _job(terms: Terms) -> Job:
+    return Job(terms=terms, sizes=tuple(len(scores) for scores, _ in _OWNERS))
 
 
 def _owners() -> list[Entry]:
@@ -120,16 +141,17 @@ def _owners() -> list[Entry]:
     ]
 
 
-def _vector(protocol: Protocol) -> Entry:
-    job, owners = _job(protocol), _owners()
+def _vector(name: str, terms: Terms) -> Entry:
+    job, owners = _job(terms), _owners()
     sent, parts = _run(job, owners)
+    released = terms.protocol.combine([part[0] for part in parts], job.asked, _names(owners))
     return {
-        "name": str(protocol),
+        "name": name,
         "job": canonical_json(job).decode(),
         "owners": owners,
         "sent": sent,
         "parts": _texts(parts),
-        "values": protocol.combine([part[0] for part in parts], _METRICS, _names(owners)),
+        "outcome": learnt(released),
     }
 
 
@@ -142,19 +164,21 @@ def _names(owners: Sequence[Entry]) -> list[str]:
 
 
 def make() -> list[Entry]:
-    return [_vector(protocol) for protocol in _PROTOCOLS]
+    named = {str(protocol): _plain(protocol) for protocol in _PROTOCOLS}
+    named |= {"released under a policy": _RELEASED, "suppressed by a policy": _SUPPRESSED}
+    return [_vector(name, terms) for name, terms in named.items()]
 
 
 def check(vector: Entry) -> None:
-    """The run itself, and that every recipient's parts combine to the values."""
+    """The run itself, and that every recipient's parts combine to the same."""
     job = from_json(Job, vector["job"])
     sent, computed = _run(job, vector["owners"])
     assert sent == vector["sent"]
     assert _texts(computed) == vector["parts"]
     for recipient in range(RECIPIENTS):
         parts = [ResultShare.from_bytes(bytes.fromhex(texts[recipient])) for texts in vector["parts"]]
-        values = job.terms.protocol.combine(parts, job.terms.metrics, _names(vector["owners"]))
-        assert values == vector["values"]
+        released = job.terms.protocol.combine(parts, job.asked, _names(vector["owners"]))
+        assert learnt(released) == vector["outcome"]
 
 
 def take(bad: Entry) -> object:
@@ -167,7 +191,7 @@ def spoil() -> list[Bad]:
 
 def _bad_runs(protocol: Protocol) -> list[Bad]:
     """Proxy 0 sends something else than its first frame to proxy 1."""
-    job = _job(protocol)
+    job = _job(_plain(protocol))
     session = agreed(job.hash(), 1)[Role.PROXY_0].session
     instead = {
         "an empty frame": ("0 bytes in frame 0", Header(1, session, 0, 0)),

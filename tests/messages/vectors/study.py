@@ -12,6 +12,7 @@ from ppaurora.models import checked, from_builtins, to_builtins
 from ppaurora.node.attempt import AttemptPlan
 from ppaurora.node.gate import job_name
 from ppaurora.node.questions import CONTROL
+from ppaurora.policy import Floors
 from ppaurora.study.manifest import Manifest
 from ppaurora.suites.role import Role
 from tests.messages.vectors import manifest, session
@@ -22,13 +23,23 @@ WHAT = """
 Attempts of nodes. `agreed` is what all nodes have of the owners' submissions, in the order of the owners
 in the `manifest`. `study`, to which the job is bound (see job.json), is the JSON list of the version, the
 manifest's hash and `agreed`, sorted and without blanks; `job_hash` is the hash of the manifest's job with
-that. A node's port for other nodes is asked, as the server's name of TLS, for `control_name` if there is a
+that. The job's policy is the strictest of the manifest's and the `floors` of all owners in `agreed`: the
+largest of each minimum, the smallest fraction, "hidden" before "rounded" before "exact", and the fewest
+digits, where "exact" are the most; where "auto" meets a number it stays, and most_digits is at most that
+number. A node's port for other nodes is asked, as the server's name of TLS, for `control_name` if there is a
 question, and for `attempt_name`, which has the attempt's `token` in it, if an attempt is computed. Refused
 is the hello (see session.json) of a server that means something else.
 """
 
-OWNERS = ("hospital-a", "hospital-b")
-SIZES = (60, 45)
+OWNERS = ("hospital-a", "hospital-b", "hospital-c")
+SIZES = (600, 450, 400)
+# What one owner demands is more than the policy asks for, what another one does is less.
+FLOORS = (
+    Floors(minimum_positives=25, digits=3, largest_owner_fraction=0.5),
+    Floors(minimum_samples=1000, minimum_positives=5, minimum_per_cell=12, counts="rounded"),
+    Floors(),
+)
+NO_FLOORS = (Floors(),) * len(OWNERS)
 TOKEN = seed("a token", 16).hex()
 
 
@@ -36,27 +47,32 @@ def _manifest(**more: object) -> Manifest:
     return checked(Manifest, manifest.least(**more))
 
 
-def _agreed(word: str = "") -> tuple[Submitted, ...]:
+def _agreed(floors: Sequence[Floors] = NO_FLOORS, word: str = "") -> tuple[Submitted, ...]:
     return tuple(
         Submitted(
             owner=owner,
             samples=size,
+            floors=demanded,
             commitments=tuple(seed(f"commitment {number} of {owner}{word}").hex() for number in range(2)),
         )
-        for owner, size in zip(OWNERS, SIZES, strict=True)
+        for owner, size, demanded in zip(OWNERS, SIZES, floors, strict=True)
     )
 
 
 def _job_hash(agreed_on: Manifest, agreed: Sequence[Submitted]) -> bytes:
     plan = AttemptPlan(agreed_on, 1, TOKEN, tuple(agreed))
-    return agreed_on.job([one.samples for one in agreed]).hash(plan.binding())
+    return agreed_on.job(agreed).hash(plan.binding())
 
 
 def make() -> list[Entry]:
-    agreed_on, agreed = _manifest(), _agreed()
+    agreed_on = _manifest()
+    attempts = {
+        "an attempt": _agreed(),
+        "an attempt under owners' floors": _agreed(FLOORS),
+    }
     return [
         {
-            "name": "an attempt",
+            "name": name,
             "manifest": agreed_on.text(),
             "agreed": to_builtins(agreed),
             "token": TOKEN,
@@ -65,6 +81,7 @@ def make() -> list[Entry]:
             "control_name": CONTROL,
             "attempt_name": job_name(TOKEN),
         }
+        for name, agreed in attempts.items()
     ]
 
 
@@ -82,10 +99,12 @@ def spoil() -> list[Bad]:
     one_more = msgspec.structs.replace(agreed[0], samples=SIZES[0] + 1)
     meant = {
         "another manifest": _job_hash(_manifest(limits={"attempts": 4}), agreed),
-        "other shares of an owner": _job_hash(agreed_on, (agreed[0], _agreed(", again")[1])),
-        "another number of samples": _job_hash(agreed_on, (one_more, agreed[1])),
+        "other shares of an owner": _job_hash(agreed_on, (*agreed[:2], _agreed(word=", again")[2])),
+        "another number of samples": _job_hash(agreed_on, (one_more, *agreed[1:])),
         "another order of the owners": _job_hash(agreed_on, agreed[::-1]),
-        "no study": agreed_on.job(SIZES).hash(),
+        "other floors of an owner": _job_hash(agreed_on, _agreed(FLOORS)),
+        "another policy": _job_hash(_manifest(policy={"minimum_positives": 9}), agreed),
+        "no study": agreed_on.job(agreed).hash(),
     }
     place = {"job_hash": _job_hash(agreed_on, agreed).hex(), "attempt": 1, "sender": 1, "receiver": 0}
     return [

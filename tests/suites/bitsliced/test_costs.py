@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from ppaurora.channel.meter import Cost
-from ppaurora.sharing import Holder
+from ppaurora.sharing import Holder, MaskedShare
+from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
-from ppaurora.suites.bitsliced.records import PlaneRecords
-from ppaurora.suites.bitsliced.suite import _batches
+from ppaurora.suites.bitsliced.records import PlaneRecords, in_batches
 from tests.support.bitsliced import cost_of, unsorted_planes
+from tests.support.wide import wide_array
 
 each_count = pytest.mark.parametrize("count", [1, 3, 64, 65, 700])
 
@@ -41,6 +42,33 @@ def test_declared_costs_on_numbers(count: int) -> None:
         assert divided == costs.div_public(count, bits)
 
 
+@pytest.mark.parametrize("owners", [1, 5])
+@pytest.mark.parametrize("words", [1, 70])
+def test_declared_costs_of_what_owners_summed_up(owners: int, words: int) -> None:
+    def input_sums(suite: BitslicedSuite) -> MaskedShare:
+        parts = [] if suite.holder is Holder.HELPER else [np.zeros(words, dtype=np.uint64)] * owners
+        return suite.input_words(parts, (owners, words))
+
+    assert cost_of(input_sums) == costs.input_words(owners * words)
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("bits", [1, 2, 3, 15, 62])
+@each_count
+def test_declared_costs_of_dropping_bits(count: int, bits: int) -> None:
+    shifted = cost_of(lambda s, a: s.shift_right(a, bits), np.arange(count, dtype=np.uint64))
+    assert shifted == costs.shift_right(count, bits)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 50])
+@pytest.mark.parametrize("shape", [(1,), (7,), (3, 1, 20)])
+def test_sums_of_products_cost_the_same_however_many_products(shape: tuple[int, ...], pairs: int) -> None:
+    x = np.zeros(shape, dtype=np.uint64)
+    cost = cost_of(lambda s, a: s.begin_sums_of_products([(a, a)] * pairs)(), x)
+    assert cost == costs.sums_of_products(x.size)
+    assert cost.rounds == 1
+
+
 @pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize(("count", "bound"), [(1, 2**30), (3, 2**52), (65, 2**58)])
 def test_declared_costs_of_divisions(count: int, bound: int) -> None:
@@ -51,14 +79,68 @@ def test_declared_costs_of_divisions(count: int, bound: int) -> None:
     assert rounded == costs.rounded_quotients(count, bound, 20)
 
 
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("count", [1, 3, 65])
+def test_declared_costs_on_wide_numbers(count: int) -> None:
+    x, wide = np.arange(count, dtype=np.uint64), wide_array(range(count))
+    assert cost_of(lambda s, a: s.widen(a), x) == costs.widen(count)
+    assert cost_of(lambda s, a: s.mul(a, a), wide) == costs.mul(count, WIDE)
+    assert cost_of(lambda s, a: s.negative(a), wide) == costs.negative(count, 256)
+    assert cost_of(lambda s, a: s.absolute(a), wide) == costs.absolute(count)
+    for most in (1, 40, 600):
+        gridded = cost_of(lambda s, a, m=most: s.grid_steps(a, a, a, m), wide)
+        assert gridded == costs.grid_steps(count, most)
+
+
+@pytest.mark.parametrize(
+    ("most", "bound"), [(511, 2**254), (10**4, 10**9), (10**4, 2**62), (2**18 - 1, 1), (10**6, 2**100 + 1)]
+)
+def test_declared_costs_of_grids(most: int, bound: int) -> None:
+    cost = cost_of(lambda s, a: s.grid_steps(a, a, a, most, bound), wide_array([5, 6]))
+    assert cost == costs.grid_steps(2, most, bound)
+
+
+def test_a_grid_takes_five_rounds_per_digit() -> None:
+    assert [costs.grid_steps(30, 10**digits).rounds for digits in (2, 4, 5, 6, 9)] == [5, 10, 10, 15, 20]
+    # A smaller bound is cheaper: three rounds of four for numbers that would fit into a word.
+    assert [costs.grid_steps(30, 10**4, 2**bits).rounds for bits in (62, 63, 254)] == [8, 10, 10]
+    # What a release of 30 numbers with four digits rests on.
+    assert costs.grid_steps(30, 10**4).bytes < 3e6
+
+
+@pytest.mark.parametrize(("leading_zeros", "significant_bits"), [(0, 1), (20, 24), (40, 53)])
+def test_declared_costs_of_wide_quotients(leading_zeros: int, significant_bits: int) -> None:
+    cost = cost_of(lambda s, a: s.wide_quotients(a, a, leading_zeros, significant_bits), wide_array([5, 6]))
+    assert cost == costs.wide_quotients(2, leading_zeros, significant_bits)
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("sizes", [[], [0, 0], [1], [0, 2, 5], [4] * 70, [16, 17, 65], [1] * 300], ids=str)
+def test_declared_costs_of_groups(sizes: list[int]) -> None:
+    groups = [list(range(size)) for size in sizes]
+    cost = cost_of(lambda s, a: s.all_positive(a, groups), np.arange(65, dtype=np.uint64))
+    assert cost == costs.all_positive(65, sizes)
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [1], [700], [64, 0, 300]], ids=str)
+def test_declared_costs_of_sums_with_squares(lengths: list[int]) -> None:
+    def algorithm(s: BitslicedSuite, a: Any) -> Any:
+        return s.begin_dot_squares((a[place], a[place]) for place in spans(lengths))()
+
+    cost = cost_of(algorithm, np.arange(700, dtype=np.uint64))
+    assert cost == costs.dot_squares(lengths)
+    assert cost.rounds == 1
+
+
 def test_products_that_are_begun_together_share_a_round() -> None:
     def together(s: BitslicedSuite, a: Any) -> list[Any]:
         begun = [s.begin_mul(a, a), s.begin_dot([(a, a)]), s.begin_mul(a, a)]
+        begun.append(s.begin_sums_of_products([(a, a), (a, a)]))
         return [finish() for finish in begun]
 
     cost = cost_of(together, np.arange(10, dtype=np.uint64))
     assert cost.rounds == 1
-    apart = costs.mul(10) * 2 + costs.dot()
+    apart = costs.mul(10) * 2 + costs.dot() + costs.sums_of_products(10)
     assert (cost.messages, cost.bytes) == (apart.messages, apart.bytes)
 
 
@@ -139,7 +221,7 @@ def test_declared_costs_of_layers(sizes: list[tuple[int, int]]) -> None:
                 (wires, own[number]) for wires, own in zip(merges, strides, strict=True) if number < len(own)
             ]
             places = (place for wires, stride in layer for place in wires.places(stride))
-            words = [sum(place.words for place in batch) for batch in _batches(places)]
+            words = [sum(place.words for place in batch) for batch in in_batches(places)]
             assert max(words) <= trees.CHUNK_WORDS
             if s.holder is Holder.HELPER:
                 declared.append(costs.exchange_layer(9, words))

@@ -194,6 +194,27 @@ def test_a_dot_product_over_pairs(lengths: list[int]) -> None:
     assert run.value.tolist() == [total % 2**64]
 
 
+@pytest.mark.parametrize("pairs", [1, 2, 9])
+def test_sums_of_products_element_by_element(pairs: int) -> None:
+    """One operand has fewer elements and is used for many."""
+    random = np.random.default_rng(pairs)
+    x = random.integers(0, 1 << 64, (3, 1, pairs), dtype=np.uint64)
+    y = random.integers(0, 1 << 64, (2, 5 * pairs), dtype=np.uint64)
+    run = masked(lambda s, a, b: s.begin_sums_of_products((a[k], b[k::pairs]) for k in range(pairs))(), x, y)
+    assert (run.value == sum(x[..., k : k + 1] * y[:, k::pairs] for k in range(pairs))).all()
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("bits", [1, 2, 15, 40, 62])
+def test_a_number_without_its_last_bits(bits: int) -> None:
+    random = np.random.default_rng(bits)
+    edges = [k << bits for k in range(4) if k << bits < 2**63] + [0, 1, 2**62, 2**63 - 1]
+    near = {min(max(edge + off, 0), 2**63 - 1) for edge in edges for off in (-1, 0, 1)}
+    values = [*sorted(near), *random.integers(0, 2**63, 300).tolist()]
+    run = masked(lambda s, a: s.shift_right(a, bits), word_array(values))
+    assert run.value.tolist() == [value >> bits for value in values]
+
+
 def test_sums_of_bits_times_numbers() -> None:
     """Bits as `negative` gives them, one to a byte."""
     random = np.random.default_rng(4)

@@ -86,6 +86,22 @@ def test_div_edges() -> None:
     assert run(lambda s, a, b: s.div(a, b, 30, 2**62 - 1), n, d).value.tolist() == expected
 
 
+@pytest.mark.parametrize("bits", [1, 40, 62])
+def test_shift_right(bits: int) -> None:
+    values = [0, 1, (1 << bits) - 1, 1 << bits, (1 << bits) + 1, 2**62, 2**63 - 1]
+    result = run(lambda s, a: s.shift_right(a, bits), word_array(values))
+    assert result.value.tolist() == [value >> bits for value in values]
+    assert result.cost == costs.compare(len(values)) * (63 - bits)
+
+
+def test_sums_of_products() -> None:
+    x, y = word_array([1, 2, 3]), np.arange(6, dtype=np.uint64).reshape(2, 3)
+    pairs = run(lambda s, a, b: s.begin_sums_of_products([(a, b), (b, a[:1])])(), x, y)
+    assert pairs.value.tolist() == (x * y + y * x[:1]).tolist()
+    squares = run(lambda s, a, b: s.begin_dot_squares([(a, a), (a[:2], b.row(0)[:2])])(), x, y)
+    assert squares.value.tolist() == [int((x**3).sum() + (x[:2] * y[0, :2] ** 2).sum())]
+
+
 @settings(max_examples=20, deadline=None)
 @given(values=st.lists(st.tuples(words, st.integers(0, 2)), min_size=1, max_size=30))
 def test_differ(values: list[tuple[int, int]]) -> None:

@@ -11,6 +11,6 @@ shares themselves are files, written and synced before the row that names them.
 
 from ppaurora.node.store.attempts import Store
 from ppaurora.node.store.studies import StudyRecord
-from ppaurora.node.store.submissions import ClosedError, ConflictError, SubmissionRecord
+from ppaurora.node.store.submissions import ClosedError, ConflictError, ReusedError, SubmissionRecord
 
-__all__ = ["ClosedError", "ConflictError", "Store", "StudyRecord", "SubmissionRecord"]
+__all__ = ["ClosedError", "ConflictError", "ReusedError", "Store", "StudyRecord", "SubmissionRecord"]

@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS submissions (
     study TEXT NOT NULL REFERENCES studies(hash),
     owner TEXT NOT NULL,
     samples INTEGER NOT NULL,
+    floors TEXT NOT NULL, -- what the owner demands, in JSON
     commitments TEXT NOT NULL, -- a list in JSON, one for every server that takes submissions
     file TEXT,
     received_at REAL NOT NULL,
@@ -50,7 +51,7 @@ CREATE TABLE IF NOT EXISTS results (
     PRIMARY KEY (study, owner)
 );
 """
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 4
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 Value = str | int | float | bytes | None

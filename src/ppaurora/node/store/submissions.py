@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from ppaurora.errors import PpauroraError
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.models import from_json, to_json
 from ppaurora.node.store.studies import StudyRecord, StudyTable
+from ppaurora.policy import Floors
 
 
 @dataclass(frozen=True)
@@ -20,15 +22,22 @@ class SubmissionRecord:
     commitments: tuple[str, ...]  # one for every server that takes submissions, in their order
     received_at: float
     file: str | None = None
+    floors: Floors = field(default_factory=Floors)
 
     @property
     def submitted(self) -> Submitted:
         """What all nodes must have alike."""
-        return Submitted(owner=self.owner, samples=self.samples, commitments=self.commitments)
+        return Submitted(
+            owner=self.owner, samples=self.samples, floors=self.floors, commitments=self.commitments
+        )
 
 
 class ConflictError(PpauroraError):
     """Something else is there already."""
+
+
+class ReusedError(PpauroraError):
+    """It was submitted to another study before."""
 
 
 class ClosedError(PpauroraError):
@@ -42,18 +51,19 @@ class SubmissionTable(StudyTable):
         """Keep it, unless the owner has submitted; then what was kept, if it is the same.
 
         The share's file must be durable before. Raises if something else was submitted, or if the
-        study takes nothing more.
+        study takes nothing more, or if another study has it.
         """
         with self._transaction() as db:
             state = self._state(study)
             try:
                 db.execute(
-                    "INSERT INTO submissions (study, owner, samples, commitments, file, received_at) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO submissions (study, owner, samples, floors, commitments, file, received_at) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (
                         study,
                         submission.owner,
                         submission.samples,
+                        to_json(submission.floors).decode(),
                         to_json(submission.commitments).decode(),
                         submission.file,
                         submission.received_at,
@@ -63,6 +73,8 @@ class SubmissionTable(StudyTable):
                 return self._submitted_again(db, study, submission)
             if state is not StudyState.COLLECTING:
                 raise ClosedError(f"the study is {state}")
+            if self.is_reused(study, submission.commitments):
+                raise ReusedError("this was submitted to another study")
         return submission
 
     def _submitted_again(
@@ -83,6 +95,15 @@ class SubmissionTable(StudyTable):
     def submission(self, study: str, owner: str) -> SubmissionRecord | None:
         rows = self._rows("SELECT * FROM submissions WHERE study = ? AND owner = ?", study, owner)
         return _record(rows[0]) if rows else None
+
+    def is_reused(self, study: str, commitments: Sequence[str]) -> bool:
+        """Whether another study has a submission with one of these commitments."""
+        return any(
+            self._rows(
+                "SELECT 1 FROM submissions WHERE study != ? AND instr(commitments, ?) LIMIT 1", study, one
+            )
+            for one in commitments
+        )
 
     def submissions(self, study: StudyRecord) -> list[SubmissionRecord]:
         """In the order of the manifest. One whose share was lost from the disk is missing again."""
@@ -127,4 +148,5 @@ def _record(row: sqlite3.Row) -> SubmissionRecord:
         from_json(tuple[str, ...], row["commitments"]),
         row["received_at"],
         row["file"],
+        from_json(Floors, row["floors"]),
     )

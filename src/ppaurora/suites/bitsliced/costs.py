@@ -11,9 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
+from ppaurora.sharing.algebra import RING, WIDE, Ring
 from ppaurora.sharing.planes import word_count
+from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, WIDE_BOUND
 from ppaurora.suites.bitsliced import division, trees
 from ppaurora.suites.bitsliced.trees import CHILDREN, CHILDREN_OF_FEW, Level
+from ppaurora.suites.bitsliced.wide import grid_digits, grid_width
+
+WIDE_WORDS = WIDE.bits // RING.bits  # of an element
 
 
 def _message(words: int, times: int, rounds: int) -> Cost:
@@ -77,11 +82,12 @@ def _greater(bits: int, words: int, children: int = CHILDREN) -> Cost:
     return cost
 
 
-def _equal(bits: int, words: int) -> Cost:
+def _all(bits: int, words: int, children: int = CHILDREN) -> Cost:
+    """An AND of so many bits."""
     cost = Cost()
     while bits > 1:
-        level = Level(bits, CHILDREN)
-        dealt = level.nodes * ((1 << CHILDREN) - 1 - CHILDREN) + ((1 << level.rest) - 1 - level.rest)
+        level = Level(bits, children)
+        dealt = level.nodes * ((1 << children) - 1 - children) + ((1 << level.rest) - 1 - level.rest)
         shown = level.nodes + (level.rest > 1)
         cost += _deal(dealt * words) + _remask(shown * words)
         bits = level.next_stretches
@@ -97,6 +103,11 @@ def inputs(key_bits: int, sizes: Sequence[int]) -> Cost:
     )
 
 
+def input_words(count: int) -> Cost:
+    """The proxies exchange them under masks."""
+    return _remask(count)
+
+
 def compare(key_bits: int, count: int) -> Cost:
     """A last bit keeps the keys from being equal."""
     return _by_words(word_count(count), lambda words: _greater(key_bits + 1, words))
@@ -107,7 +118,7 @@ def compare_neighbours(key_bits: int, sizes: Sequence[int]) -> Cost:
 
 
 def differ(key_bits: int, count: int) -> Cost:
-    return _by_words(word_count(count), lambda words: _equal(key_bits, words))
+    return _by_words(word_count(count), lambda words: _all(key_bits, words))
 
 
 def ends_of_groups(key_bits: int, count: int) -> Cost:
@@ -123,12 +134,22 @@ def exchange_layer(key_bits: int, batches: Sequence[int]) -> Cost:
     return _together(_greater(key_bits, words) + gate((key_bits + 1) * words) for words in batches)
 
 
-def mul(count: int) -> Cost:
-    return gate(count)
+def mul(count: int, ring: Ring = RING) -> Cost:
+    return gate(count * ring.bits // RING.bits)
 
 
 def dot() -> Cost:
     return gate(1)
+
+
+def dot_squares(lengths: Sequence[int]) -> Cost:
+    """Of pairs of such lengths: two numbers per element from the helper, nothing between the proxies."""
+    return _together(_deal(2 * length) for length in lengths) + gate(1)
+
+
+def sums_of_products(outputs: int) -> Cost:
+    """So many sums, each of any number of products."""
+    return gate(outputs)
 
 
 def _bit_product(bits: int, products: int, shown: int) -> Cost:
@@ -151,38 +172,53 @@ def count_ones(count: int, groups: int) -> Cost:
     return _by_numbers(count, _deal) + _remask(groups)
 
 
-def negative(count: int) -> Cost:
-    """63 bits of a mask compared with public ones, and a last bit that keeps them from being equal."""
+def negative(count: int, width: int = RING.bits) -> Cost:
+    """All bits of a mask but the first compared with public ones; a last bit keeps them from being equal."""
     words = word_count(count)
-    return _deal(64 * words) + _by_words(words, lambda chunk: _greater(64, chunk, CHILDREN_OF_FEW))
+    compared = _by_words(words, lambda chunk: _greater(width, chunk, CHILDREN_OF_FEW))
+    return _deal(width * words) + compared
 
 
 def is_positive(count: int) -> Cost:
     return negative(count) + to_ring(count)
 
 
+def all_positive(count: int, sizes: Sequence[int]) -> Cost:
+    """Of groups of such sizes among `count` numbers."""
+    if not any(sizes):
+        return Cost()
+    groups = word_count(len(sizes))
+    together = _by_words(groups, lambda words: _all(max(sizes), words, CHILDREN_OF_FEW))
+    return negative(count) + together + to_ring(len(sizes))
+
+
 def div_public(count: int, bits: int) -> Cost:
-    dropped = 62 - bits
+    return shift_right(count, 62 - bits, CHILDREN)
+
+
+def shift_right(count: int, bits: int, children: int = CHILDREN_OF_FEW) -> Cost:
+    """The borrow out of the bits that are dropped, and what the mask has above them."""
 
     def chunk(lanes: int) -> Cost:
         words = word_count(lanes)
-        borrow = _deal(dropped * words) + _greater(dropped + 1, words)
+        borrow = _deal(bits * words) + _greater(bits + 1, words, children)
         return borrow + _deal(lanes) + _deal(2 * lanes) + _remask(lanes)
 
     return _by_numbers(count, chunk)
 
 
-def quotient_bits(count: int, bits: int, bound: int) -> Cost:
+def quotient_bits(count: int, bits: int, bound: int, ring: Ring = RING) -> Cost:
     """Per step: all multiples compared at once, then those that fit are subtracted."""
+    words = ring.bits // RING.bits
     cost = Cost()
     found = 0
     while found < bits:
-        step = min(division.bits_per_step(bound), bits - found)
+        step = min(division.bits_per_step(bound, ring, count), bits - found)
         comparisons = count * ((1 << step) - 1)
-        cost += negative(comparisons)
+        cost += negative(comparisons, ring.bits)
         found += step
         if found < bits:
-            cost += _bit_product(comparisons, comparisons, count)
+            cost += _bit_product(words * comparisons, words * comparisons, words * count)
     return cost
 
 
@@ -190,13 +226,49 @@ def div(count: int, bits: int, bound: int) -> Cost:
     return quotient_bits(count, bits + 1, bound) + to_ring(count * (bits + 1))
 
 
-def rounded_quotients(count: int, bound: int, leading_zeros: int) -> Cost:
-    bits = leading_zeros + division.SIGNIFICAND_BITS + 1
+def rounded_quotients(
+    count: int,
+    bound: int,
+    leading_zeros: int,
+    significant_bits: int = SIGNIFICAND_BITS,
+    ring: Ring = RING,
+) -> Cost:
+    bits = leading_zeros + significant_bits + 1
     words = word_count(count)
-    cost = quotient_bits(count, bits, bound)
+    cost = quotient_bits(count, bits, bound, ring)
     reach = 1
     while reach < bits:
         cost += gate((bits - reach) * words)
         reach *= 2
-    cost += gate(bits * (division.SIGNIFICAND_BITS + 1) * words)
-    return cost + to_ring(count * (division.SIGNIFICAND_BITS + 1 + bits))
+    cost += gate(bits * (significant_bits + 1) * words)
+    return cost + to_ring(count * (significant_bits + 1 + bits))
+
+
+def wide_quotients(count: int, leading_zeros: int, significant_bits: int = SIGNIFICAND_BITS) -> Cost:
+    return rounded_quotients(count, WIDE_BOUND, leading_zeros, significant_bits, WIDE)
+
+
+def widen(count: int) -> Cost:
+    """All bits of a mask compared with public ones; then the borrow and the mask as wide numbers."""
+    words = word_count(count)
+    borrow = _by_words(words, lambda chunk: _greater(RING.bits + 1, chunk, CHILDREN_OF_FEW))
+    wide = WIDE_WORDS * count
+    return _deal(RING.bits * words) + borrow + _deal(wide) + _deal(wide) + _remask(wide)
+
+
+def absolute(count: int) -> Cost:
+    wide = WIDE_WORDS * count
+    flag = _deal(count) + _remask(count)
+    return negative(count, WIDE.bits) + _together([flag, _bit_product(wide, wide, wide)])
+
+
+def grid_steps(count: int, most: int, bound: int = GRID_BOUND) -> Cost:
+    """Per digit: all its values compared at once; then reach and slope change by those that fit."""
+    cost, comparisons = Cost(), 0
+    for place, steps in grid_digits(most, count):
+        cost += negative(count * steps, grid_width(bound))
+        comparisons += count * steps
+        if place > 1:
+            flags = WIDE_WORDS * count * steps
+            cost += _bit_product(flags, 2 * flags, 2 * WIDE_WORDS * count)
+    return cost + _deal(comparisons) + _remask(count)

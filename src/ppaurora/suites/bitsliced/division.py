@@ -8,19 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ppaurora.errors import MisuseError
-from ppaurora.sharing.planes import Planes, pack_lanes, unpack_lanes, word_count
+from ppaurora.sharing.algebra import RING, Ring
+from ppaurora.sharing.planes import Planes, unpack_lanes
 from ppaurora.sharing.shares import Bytes, MaskedShare, RingShare, Words, stack
+from ppaurora.suites.base import SIGNIFICAND_BITS, N
+from ppaurora.suites.bitsliced.lanes import packed
 
 if TYPE_CHECKING:
     from ppaurora.suites.bitsliced.suite import BitslicedSuite
 
 MOST_BITS_PER_STEP = 10
-SIGNIFICAND_BITS = 53
+# A wide comparison is as dear as four, and wide quotients may be many: then more steps, of fewer bits.
+MOST_WIDE_BITS_PER_STEP = 8
+LEAST_WIDE_BITS_PER_STEP = 4
+_MOST_WIDE_COMPARISONS = 1 << 11
 
 
-def bits_per_step(bound: int) -> int:
-    """So many that a remainder below 2·bound, times 2^bits, stays below 2^63."""
-    bits = min(MOST_BITS_PER_STEP, 63 - (2 * bound).bit_length())
+def bits_per_step(bound: int, ring: Ring = RING, numbers: int = 1) -> int:
+    """So many that a remainder below 2·bound, times 2^bits, stays below half of the ring."""
+    most = MOST_BITS_PER_STEP
+    if ring is not RING:
+        affordable = (_MOST_WIDE_COMPARISONS // max(numbers, 1)).bit_length() - 1
+        most = max(min(MOST_WIDE_BITS_PER_STEP, affordable), LEAST_WIDE_BITS_PER_STEP)
+    bits = min(most, ring.bits - 1 - (2 * bound).bit_length())
     if bits < 1:
         raise MisuseError(f"denominators up to {bound} leave no room for a division step")
     return bits
@@ -36,8 +46,8 @@ def fixed_point(
 
 def _quotient_bits(
     suite: BitslicedSuite,
-    numerator: RingShare,
-    denominator: RingShare,
+    numerator: N,
+    denominator: N,
     shifts: Sequence[int],
     count: int,
     bound: int,
@@ -55,7 +65,7 @@ def _quotient_bits(
     digits: list[Bytes] = []
     found = 0
     while found < count:
-        bits = min(bits_per_step(bound), count - found)
+        bits = min(bits_per_step(bound, numerator.ring, len(numerator)), count - found)
         halved = np.minimum(left, np.uint64(bits))
         left = left - halved
         remainder = remainder * (np.uint64(1) << (np.uint64(bits) - halved))
@@ -76,38 +86,41 @@ def _quotient_bits(
 
 def nearest_floats(
     suite: BitslicedSuite,
-    numerator: RingShare,
-    denominator: RingShare,
+    numerator: N,
+    denominator: N,
     shifts: Sequence[int],
     bound: int,
     leading_zeros: int,
+    significant_bits: int = SIGNIFICAND_BITS,
 ) -> MaskedShare:
     """Rows (mantissa, exponent) of the float64 nearest to n / (d·2^shift) = mantissa / 2^exponent.
 
-    1. quotient bits q_0 . q_1 q_2 ..., enough for 54 behind the first one
+    1. quotient bits q_0 . q_1 q_2 ..., enough for 54 from the first one on
     2. c_k = 1 while all bits up to k are zero; l_p = c_(p-1) xor c_p marks the first one
     3. behind it, by one AND for each p and j: mantissa bit j is the xor of l_p·q_(p+j)
     4. the 54th bit rounds: up if it is 1. A quotient is never halfway between two floats while its
        denominator is below 2^53; a larger one that is halfway is rounded up.
 
+    Or so with fewer or more significant bits than a float64's 53.
+
     Only these two numbers are released: more bits of the quotient would tell its denominator.
     """
-    count = leading_zeros + SIGNIFICAND_BITS + 1
+    count = leading_zeros + significant_bits + 1
     quotient = _quotient_bits(suite, numerator, denominator, shifts, count, bound)
     elements = quotient.shape[-1]
-    q = _to_planes(suite, quotient)
+    q = Planes(suite.holder, packed(quotient), elements)
     none_yet = suite.prefix_and(~q)
     before = none_yet.data.copy()
     before[:, 1:] = none_yet.data[:, :-1]
     before[:, 0] = (~Planes.zeros(suite.holder, 1, elements)).data[:, 0]
     first = Planes(suite.holder, before ^ none_yet.data, elements)
 
-    padded = np.zeros((q.data.shape[0], count + SIGNIFICAND_BITS, q.data.shape[2]), dtype=np.uint64)
+    padded = np.zeros((q.data.shape[0], count + significant_bits, q.data.shape[2]), dtype=np.uint64)
     padded[:, :count] = q.data
-    windows = np.lib.stride_tricks.sliding_window_view(padded, SIGNIFICAND_BITS + 1, axis=1)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, significant_bits + 1, axis=1)
     behind_first = suite.select(first.data[:, :, np.newaxis], np.moveaxis(windows, -1, 2))
-    mantissa_weights = [*(1 << (SIGNIFICAND_BITS - 1 - place) for place in range(SIGNIFICAND_BITS)), 1]
-    exponent_weights = [place + SIGNIFICAND_BITS - 1 for place in range(count)]
+    mantissa_weights = [*(1 << (significant_bits - 1 - place) for place in range(significant_bits)), 1]
+    exponent_weights = [place + significant_bits - 1 for place in range(count)]
     # Both sums in one round.
     bits = np.concatenate([unpack_lanes(behind_first, elements), unpack_lanes(first.data, elements)], axis=1)
     weights = np.zeros((2, bits.shape[1]), dtype=np.uint64)
@@ -118,17 +131,10 @@ def nearest_floats(
     return MaskedShare(suite.holder, summed)
 
 
-def _to_planes(suite: BitslicedSuite, bits: Bytes) -> Planes:
-    """(component, bit, element), one to a byte, as planes over the elements."""
-    elements = bits.shape[-1]
-    padded = np.zeros((*bits.shape[:-1], word_count(elements) * 64), dtype=np.uint8)
-    padded[..., :elements] = bits
-    return Planes(suite.holder, pack_lanes(padded), elements)
-
-
 def _ring_bits(suite: BitslicedSuite, bits: Bytes) -> Words:
     """(component, bit, element) in the ring."""
-    lanes = _to_planes(suite, bits.reshape(bits.shape[0], 1, -1))
+    flat = bits.reshape(bits.shape[0], 1, -1)
+    lanes = Planes(suite.holder, packed(flat), flat.shape[-1])
     return suite.to_ring(lanes).values.reshape(bits.shape)
 
 

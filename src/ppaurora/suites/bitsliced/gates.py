@@ -24,16 +24,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppaurora.channel.meter import Meter
 from ppaurora.session import Context
-from ppaurora.sharing.algebra import RING
-from ppaurora.sharing.shares import Words
+from ppaurora.sharing.algebra import RING, XOR_WORDS, Ring
+from ppaurora.sharing.shares import Elements, Words
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced.sums import SumsOfProducts
 from ppaurora.suites.role import Role
 
-Finish = Callable[[], list[Words]]
+Finish = Callable[[], list[Elements]]
 
 
 class Gates:
@@ -53,6 +54,11 @@ class Gates:
         return 1 if self.role.is_helper else 2
 
     @property
+    def unit(self) -> int:
+        """This party's additive part of one."""
+        return int(self.role is Role.PROXY_1)
+
+    @property
     def meter(self) -> Meter:
         return self._channel.meter
 
@@ -62,26 +68,27 @@ class Gates:
         if self.role.is_helper:
             out ^= self._masks[1].words(out.shape)
 
-    def fresh_ring_mask(self, out: Words) -> None:
-        self._masks[0].fill(out)
+    def fresh_ring_mask(self, out: Elements, ring: Ring = RING) -> None:
+        ring.fill(self._masks[0], out)
         if self.role.is_helper:
-            out += self._masks[1].words(out.shape)
+            out += ring.draw(self._masks[1], out.shape)
+            ring.reduced(out)
 
     def deal_bits(self, shape: tuple[int, ...], make: Callable[[], Words]) -> Words:
         """Parts modulo 2 of what the helper makes; the helper gets its own value back."""
-        return self._deal(shape, make, np.bitwise_xor)
+        return self._deal(shape, make, XOR_WORDS)
 
-    def deal_ring(self, shape: tuple[int, ...], make: Callable[[], Words]) -> Words:
-        return self._deal(shape, make, np.subtract)
+    def deal_ring(self, shape: tuple[int, ...], make: Callable[[], Elements], ring: Ring = RING) -> Elements:
+        return self._deal(shape, make, ring)
 
-    def _deal(self, shape: tuple[int, ...], make: Callable[[], Words], hide: Any) -> Words:
+    def _deal(self, shape: tuple[int, ...], make: Callable[[], Elements], ring: Ring) -> Elements:
         if self.role is Role.PROXY_1:
-            return self._receive(Role.HELPER, shape)
-        pad = self._deals.words(shape)
+            return self._receive(Role.HELPER, shape, ring)
+        pad = ring.draw(self._deals, shape)
         if self.role is Role.PROXY_0:
             return pad
         value = make()
-        self._send(Role.PROXY_1, hide(value, pad))
+        self._send(Role.PROXY_1, ring.sub(value, pad), ring)
         return value
 
     def begin_and(self, x: Words, y: Words) -> Callable[[], Words]:
@@ -136,20 +143,18 @@ class Gates:
 
         return finish
 
-    def begin_product(self, x: Words, y: Words) -> Finish:
+    def begin_product(self, x: Elements, y: Elements, *, ring: Ring = RING) -> Finish:
         """The product of two ring values."""
         shape: tuple[int, ...] = np.broadcast_shapes(x.shape[1:], y.shape[1:])
-        out = np.empty((self.components, *shape), dtype=np.uint64)
-        self.fresh_ring_mask(out[-1])
-        g = self.deal_ring(shape, lambda: x[0] * y[0])
+        out = self._masked_output(shape, ring)
+        g = self.deal_ring(shape, lambda: x[0] * y[0], ring)
         if self.role.is_helper:
             return lambda: [out]
-        return self._begin_masked(self._cross_terms(x, y) + g + out[1], out)
+        return self._begin_masked(self._cross_terms(x, y) + g, out, ring)
 
     def begin_dot(self, pairs: Iterable[tuple[Words, Words]]) -> Finish:
         """The sum of all products of the pairs, elements along the last axis; (component, 1) in the end."""
-        out = np.empty((self.components, 1), dtype=np.uint64)
-        self.fresh_ring_mask(out[-1])
+        out = self._masked_output((1,))
         total = np.zeros(1, dtype=np.uint64)
         for x, y in pairs:
             products = x[0] * y[0] if self.role.is_helper else self._cross_terms(x, y)
@@ -157,48 +162,91 @@ class Gates:
         g = self.deal_ring((1,), lambda: total)
         if self.role.is_helper:
             return lambda: [out]
-        return self._begin_masked(total + g + out[1], out)
+        return self._begin_masked(total + g, out)
 
-    def _cross_terms(self, x: Words, y: Words) -> Words:
-        """[i = 1]·mx·my - mx·ry_i - my·rx_i."""
-        term = (y[0] - y[1]) if self.role is Role.PROXY_1 else np.uint64(0) - y[1]
-        terms: Words = x[0] * term - x[1] * y[0]
+    def begin_sums_of_products(self, pairs: Iterable[tuple[Words, Words]]) -> Finish:
+        """The sum of the products of all pairs, which have one shape, element by element."""
+        products = (x[0] * y[0] if self.role.is_helper else self._cross_terms(x, y) for x, y in pairs)
+        total = next(products)
+        for further in products:
+            total += further
+        g = self.deal_ring(total.shape, lambda: total)
+        return self.begin_remask(g if self.role.is_helper else total + g)
+
+    def begin_dot_squares(self, pairs: Iterable[tuple[Words, Words]]) -> Finish:
+        """The sum of x·y² over all pairs, elements along the last axis.
+
+        x·y² = mx·my² - 2·mx·my·ry - rx·my² + mx·ry² + 2·my·rx·ry - rx·ry². The helper deals <ry²> and <rx·ry>
+        of every element, a frame per pair, and the sum of all rx·ry² once.
+        """
+        total = np.zeros(1, dtype=np.uint64)
+        for x, y in pairs:
+            total = total + self._square_terms(x, y).sum(axis=-1, keepdims=True, dtype=np.uint64)
+        out = self._masked_output(total.shape)
+        g = self.deal_ring(total.shape, lambda: total)
+        if self.role.is_helper:
+            return lambda: [out]
+        return self._begin_masked(total - g, out)
+
+    def _square_terms(self, x: Words, y: Words) -> Words:
+        """At the helper rx·ry², at a proxy its part of all other terms of x·y²."""
+        squares, products = self.deal_ring((2, *x.shape[1:]), lambda: np.stack([y[0] * y[0], x[0] * y[0]]))
+        if self.role.is_helper:
+            last: Words = x[0] * squares
+            return last
+        (mx, rx), (my, ry) = x, y
+        terms: Words = mx * squares + my * (mx * (self.unit * my - 2 * ry) - rx * my + 2 * products)
         return terms
 
-    def begin_bit_product(self, bits: Words, values: Words, *, sum_first_axis: bool = False) -> Finish:
+    def _cross_terms(self, x: Elements, y: Elements) -> Elements:
+        """[i = 1]·mx·my - mx·ry_i - my·rx_i."""
+        term = (y[0] - y[1]) if self.role is Role.PROXY_1 else -y[1]
+        terms: Elements = x[0] * term - x[1] * y[0]
+        return terms
+
+    def begin_bit_product(
+        self, bits: NDArray[Any], values: Elements, *, ring: Ring = RING, sum_first_axis: bool = False
+    ) -> Finish:
         """b·x for bits, as numbers 0 and 1, and ring values; or the sum of all b·x along the first axis.
 
         With b = m xor r = m + (1 - 2m)r and x = mx - rx:
         b·x = m·mx - m·rx + (1 - 2m)(r·mx - r·rx). The helper deals <r> and <r·rx>.
         """
+        bits = bits.astype(ring.dtype, copy=False)
         shape: tuple[int, ...] = np.broadcast_shapes(bits.shape[1:], values.shape[1:])
-        shown = shape[1:] if sum_first_axis else shape
-        out = np.empty((self.components, *shown), dtype=np.uint64)
-        self.fresh_ring_mask(out[-1])
-        r = self.deal_ring(bits.shape[1:], lambda: bits[0])
-        r_times_mask = self.deal_ring(shape, lambda: bits[0] * values[0])
+        out = self._masked_output(shape[1:] if sum_first_axis else shape, ring)
+        r = self.deal_ring(bits.shape[1:], lambda: bits[0], ring)
+        r_times_mask = self.deal_ring(shape, lambda: bits[0] * values[0], ring)
         if self.role.is_helper:
             return lambda: [out]
         m, (mx, rx) = bits[0], values
-        term = (mx - rx) if self.role is Role.PROXY_1 else np.uint64(0) - rx
-        t = m * term + (np.uint64(1) - m - m) * (r * mx - r_times_mask)
+        term = (mx - rx) if self.role is Role.PROXY_1 else -rx
+        t = m * term + (1 - m - m) * (r * mx - r_times_mask)
         if sum_first_axis:
-            t = t.sum(axis=0, dtype=np.uint64)
-        return self._begin_masked(t + out[1], out)
+            t = t.sum(axis=0, dtype=ring.dtype)
+        return self._begin_masked(t, out, ring)
 
-    def begin_remask(self, part: Words) -> Finish:
+    def begin_remask(self, part: Elements, *, ring: Ring = RING) -> Finish:
         """From additive parts, zero at the helper, to masked form: the proxies show x + r."""
-        out = np.empty((self.components, *part.shape), dtype=np.uint64)
-        self.fresh_ring_mask(out[-1])
+        out = self._masked_output(part.shape, ring)
         if self.role.is_helper:
             return lambda: [out]
-        return self._begin_masked(part + out[1], out)
+        return self._begin_masked(part, out, ring)
 
-    def _begin_masked(self, t: Words, out: Words) -> Finish:
-        self._send(self.role.other_proxy, t)
+    def _masked_output(self, shape: tuple[int, ...], ring: Ring = RING) -> Elements:
+        """A fresh mask, and at a proxy room for m."""
+        out = np.empty((self.components, *shape), dtype=ring.dtype)
+        self.fresh_ring_mask(out[-1], ring)
+        return out
 
-        def finish() -> list[Words]:
-            np.add(t, self._receive(self.role.other_proxy, t.shape), out=out[0])
+    def _begin_masked(self, part: Elements, out: Elements, ring: Ring = RING) -> Finish:
+        """The end of a gate in the ring: the proxies show their parts under the mask in `out`."""
+        t = ring.reduced(part + out[1])
+        self._send(self.role.other_proxy, t, ring)
+
+        def finish() -> list[Elements]:
+            np.add(t, self._receive(self.role.other_proxy, t.shape, ring), out=out[0])
+            ring.reduced(out[0])
             return [out]
 
         return finish
@@ -209,8 +257,8 @@ class Gates:
             return lambda: out
         return self._begin_masked_bits(share ^ out[1], out)
 
-    def _send(self, to: Role, words: Words) -> None:
-        self._channel.send(to, RING.to_wire(words))
+    def _send(self, to: Role, values: Elements, ring: Ring = RING) -> None:
+        self._channel.send(to, ring.to_wire(values))
 
-    def _receive(self, sender: Role, shape: tuple[int, ...]) -> Words:
-        return RING.from_wire(self._channel.receive(sender, RING.wire_bytes(math.prod(shape))), shape)
+    def _receive(self, sender: Role, shape: tuple[int, ...], ring: Ring = RING) -> Elements:
+        return ring.from_wire(self._channel.receive(sender, ring.wire_bytes(math.prod(shape))), shape)

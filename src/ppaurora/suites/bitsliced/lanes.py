@@ -37,10 +37,10 @@ def lanes_of(planes: Words, lanes: slice) -> Bytes:
 
 
 def packed(bits: Bytes) -> Words:
-    """(component, lane), one to a byte, as a plane."""
+    """(component, plane, lane), one to a byte, as planes."""
     count = bits.shape[-1]
-    padded = np.zeros((len(bits), 1, word_count(count) * LANES), dtype=np.uint8)
-    padded[:, 0, :count] = bits
+    padded = np.zeros((*bits.shape[:-1], word_count(count) * LANES), dtype=np.uint8)
+    padded[..., :count] = bits
     return pack_lanes(padded)
 
 

@@ -9,7 +9,7 @@ difference, so it is applied in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -205,3 +205,17 @@ def _unpack(packed: Words, stride: int, words: int) -> Words:
     data[..., 0::2] = packed & mask
     data[..., 1::2] = (packed[..., : words // 2] << np.uint64(stride)) & mask
     return data
+
+
+def in_batches(places: Iterable[Place]) -> Iterator[list[Place]]:
+    """Small places together, up to a chunk."""
+    batch: list[Place] = []
+    words = 0
+    for place in places:
+        if batch and words + place.words > trees.CHUNK_WORDS:
+            yield batch
+            batch, words = [], 0
+        batch.append(place)
+        words += place.words
+    if batch:
+        yield batch

@@ -14,24 +14,39 @@ from ppaurora.sharing.planes import (
     Planes,
     concat_planes,
     keep_lanes,
-    slice_numbers,
     unpack_lanes,
     word_count,
 )
-from ppaurora.sharing.shares import Bytes, Holder, MaskedShare, Public, RingShare, Words
+from ppaurora.sharing.shares import (
+    Bytes,
+    Elements,
+    Holder,
+    LinearShare,
+    MaskedShare,
+    MaskedWideShare,
+    Public,
+    RingShare,
+    WideShare,
+    Words,
+)
 from ppaurora.sharing.spans import spans
 from ppaurora.sharing.stages import PlanesShare, ResultShare
-from ppaurora.suites.base import Suite
-from ppaurora.suites.bitsliced import division, trees
+from ppaurora.suites.base import (
+    GRID_BOUND,
+    SIGNIFICAND_BITS,
+    WIDE_BOUND,
+    N,
+    Records,
+    Suite,
+    side_by_side,
+)
+from ppaurora.suites.bitsliced import conversions, division, public_division, trees, wide
+from ppaurora.suites.bitsliced.conversions import never_equal, ring_part
 from ppaurora.suites.bitsliced.gates import Gates
-from ppaurora.suites.bitsliced.lanes import MaskedBits, as_slice, lanes_of, neighbours, packed
-from ppaurora.suites.bitsliced.records import Place, PlaneRecords, PlaneWires
+from ppaurora.suites.bitsliced.lanes import MaskedBits, as_slice, neighbours, packed
+from ppaurora.suites.bitsliced.records import Place, PlaneRecords, PlaneWires, in_batches
 from ppaurora.suites.bitsliced.trees import Steps, run_window
 from ppaurora.suites.release import fresh_parts
-
-_ONE = np.uint64(1)
-_63 = np.uint64(63)
-_RECIPROCAL_BITS = 62
 
 
 class BitslicedSuite(Suite):
@@ -43,7 +58,6 @@ class BitslicedSuite(Suite):
         self._context = context
         self._gates = Gates(context)
         self._is_helper = self._gates.role.is_helper
-        self._unit = np.uint64(self.holder.unit)
 
     def step(self, name: str) -> AbstractContextManager[None]:
         return self._context.step(name)
@@ -83,25 +97,44 @@ class BitslicedSuite(Suite):
         run_window(self._gates.meter, chunks())
         return [PlaneRecords(Planes(self.holder, keep_lanes(data, size), size)) for data, size in lists]
 
+    def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> MaskedShare:
+        return self._remask(np.stack(parts, axis=1) if parts else np.zeros(shape[::-1], dtype=np.uint64))
+
+    def count_positives(self, lists: Sequence[Records]) -> MaskedShare:
+        labels = concat_planes([records.labels for records in lists])
+        return self.count_ones(labels, spans(len(records) for records in lists))
+
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         """A proxy's additive part of x = m - r is m - r_1 or - r_0."""
         if self._is_helper:
             return ()
-        return fresh_parts(self._context, self._unit * x.values[0] - x.values[1], recipients)
+        return fresh_parts(self._context, self._gates.unit * x.values[0] - x.values[1], recipients)
 
-    def mask(self, x: RingShare) -> MaskedShare:
+    def mask(self, x: N) -> N:
         """From additive parts to masked form."""
-        return self._remask(x.values)
+        (masked,) = self._gates.begin_remask(x.values, ring=x.ring)()
+        kind = MaskedWideShare if isinstance(x, WideShare) else MaskedShare
+        return kind(self.holder, masked)
 
-    def begin_mul(self, x: RingShare, y: RingShare) -> Callable[[], MaskedShare]:
-        finish = self._gates.begin_product(*_aligned(x, y))
-        return lambda: MaskedShare(self.holder, finish()[0])
+    def begin_mul(self, x: N, y: N) -> Callable[[], N]:
+        finish = self._gates.begin_product(*_aligned(x, y), ring=x.ring)
+        return lambda: type(x)(self.holder, finish()[0])
 
-    def mul(self, x: RingShare, y: RingShare) -> MaskedShare:
+    def mul(self, x: N, y: N) -> N:
         return self.begin_mul(x, y)()
 
     def begin_dot(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], MaskedShare]:
         finish = self._gates.begin_dot((x.values, y.values) for x, y in pairs)
+        return lambda: MaskedShare(self.holder, finish()[0])
+
+    def begin_dot_squares(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], MaskedShare]:
+        finish = self._gates.begin_dot_squares((x.values, y.values) for x, y in pairs)
+        return lambda: MaskedShare(self.holder, finish()[0])
+
+    def begin_sums_of_products(
+        self, pairs: Iterable[tuple[RingShare, RingShare]]
+    ) -> Callable[[], MaskedShare]:
+        finish = self._gates.begin_sums_of_products(_aligned(x, y) for x, y in pairs)
         return lambda: MaskedShare(self.holder, finish()[0])
 
     def compare(self, x: Planes, y: Planes) -> Planes:
@@ -110,11 +143,7 @@ class BitslicedSuite(Suite):
 
     def _greater_steps(self, a: Words, b: Words) -> Steps[Words]:
         """A last bit, 0 for a and 1 for b, keeps them from being equal."""
-        return (yield from trees.greater_steps(self._gates, *self._never_equal(a, b)))
-
-    def _never_equal(self, a: Words, b: Words) -> tuple[Words, Words]:
-        last = Planes.zeros(self.holder, 1, a.shape[-1] * LANES)
-        return np.concatenate([a, last.data], axis=1), np.concatenate([b, (~last).data], axis=1)
+        return (yield from trees.greater_steps(self._gates, *never_equal(self._gates, a, b)))
 
     def differ(self, x: Planes, y: Planes) -> Planes:
         return ~self._one_plane(partial(trees.equal_steps, self._gates), x, y)
@@ -163,7 +192,7 @@ class BitslicedSuite(Suite):
     def exchange_layer(self, layer: Sequence[tuple[PlaneWires, int]]) -> None:
         """One AND per bit of a record, in place."""
         places = (place for wires, stride in layer for place in wires.places(stride))
-        run_window(self._gates.meter, (self._exchange_steps(batch) for batch in _batches(places)))
+        run_window(self._gates.meter, (self._exchange_steps(batch) for batch in in_batches(places)))
 
     def _exchange_steps(self, places: Sequence[Place]) -> Steps[None]:
         loaded = [place.load() for place in places]
@@ -195,7 +224,7 @@ class BitslicedSuite(Suite):
         out = ring.values
 
         def steps(chunk: slice) -> Steps[None]:
-            finish = self._gates.begin_remask(self._ring_part(flags.data[:, 0], chunk))
+            finish = self._gates.begin_remask(ring_part(self._gates, flags.data[:, 0], chunk))
             yield
             (out[:, chunk],) = finish()
 
@@ -208,47 +237,50 @@ class BitslicedSuite(Suite):
         sums = np.zeros(len(ends), dtype=np.uint64)
         running = np.uint64(0)
         for chunk in trees.in_chunks_of_numbers(len(flags)):
-            upto = running + np.cumsum(self._ring_part(flags.data[:, 0], chunk), dtype=np.uint64)
+            upto = running + np.cumsum(ring_part(self._gates, flags.data[:, 0], chunk), dtype=np.uint64)
             here = (ends > chunk.start) & (ends <= chunk.stop)
             sums[here] = upto[ends[here] - chunk.start - 1]
             running = upto[-1]
         return self._remask(np.diff(sums))
 
-    def _ring_part(self, planes: Words, lanes: slice) -> Words:
-        """From masked bits, of one plane, to additive parts in the ring.
-
-        1. the helper deals <r> in the ring
-        2. x = m xor r = m + (1 - 2m)<r>
-        """
-        bits = lanes_of(planes, lanes).astype(np.uint64)
-        mask = self._gates.deal_ring(bits.shape[1:], lambda: bits[0])
-        return mask if self._is_helper else self._unit * bits[0] + (_ONE - bits[0] - bits[0]) * mask
-
-    def negative(self, x: RingShare) -> Planes:
-        """The sign bit of x = m - r, one plane over all elements of x; for few elements.
-
-        With ' for the low 63 bits, MSB(x) = m_63 xor r_63 xor [r' > m'].
-        """
-        count = x.values[0].size
-        r, m = self._mask_and_public_bits(x.values.reshape(-1, count), LANES)
-        steps = partial(trees.greater_steps, self._gates, children=trees.CHILDREN_OF_FEW)
-        borrow = trees.run_in_chunks(self._gates, steps, *self._never_equal(r[:, 1:], m[:, 1:]))
-        return Planes(self.holder, keep_lanes(borrow ^ r[:, :1] ^ m[:, :1], count), count)
-
-    def _mask_and_public_bits(self, x: Words, width: int) -> tuple[Words, Words]:
-        """The low bits of r, as secrets, and of m, as public values, in planes.
-
-        The helper deals the bits of r, each a secret whose mask is the bit itself, with m = 0.
-        """
-        shape = (width, word_count(x.shape[1]))
-        nothing = np.zeros(shape, dtype=np.uint64)
-        dealt = self._gates.deal_bits(shape, lambda: slice_numbers(x[0], width))
-        if self._is_helper:
-            return dealt[np.newaxis], nothing[np.newaxis]
-        return np.stack([nothing, dealt]), np.stack([slice_numbers(x[0], width), nothing])
+    def negative(self, x: LinearShare) -> Planes:
+        """The sign bit, one plane over all elements of x; for few elements."""
+        return conversions.negative(self._gates, x, x.ring.bits)
 
     def is_positive(self, x: RingShare) -> RingShare:
         return self.to_ring(self.negative(0 - x))
+
+    def all_positive(self, x: RingShare, groups: Sequence[Sequence[int]]) -> RingShare:
+        """An AND over planes: plane k has, in the lane of every group, the flag of its k-th position."""
+        if not any(groups):
+            return self.constant(1, len(groups))
+        positive = self.flags_from_start(self.negative(0 - x))
+        planes = packed(positive.data[:, side_by_side(groups, len(x))])
+        steps = partial(trees.all_steps, self._gates, children=trees.CHILDREN_OF_FEW)
+        return self.to_ring(Planes(self.holder, trees.run_in_chunks(self._gates, steps, planes), len(groups)))
+
+    def widen(self, x: RingShare) -> MaskedWideShare:
+        return wide.widen(self._gates, x)
+
+    def absolute(self, x: WideShare) -> tuple[MaskedShare, MaskedWideShare]:
+        return wide.absolute(self._gates, x)
+
+    def grid_steps(
+        self, reach: WideShare, slope: WideShare, curvature: WideShare, most: int, bound: int = GRID_BOUND
+    ) -> MaskedShare:
+        return wide.grid_steps(self._gates, reach, slope, curvature, most, bound)
+
+    def wide_quotients(
+        self,
+        numerator: WideShare,
+        denominator: WideShare,
+        leading_zeros: int,
+        significant_bits: int = SIGNIFICAND_BITS,
+    ) -> MaskedShare:
+        no_shifts = [0] * len(numerator)
+        return division.nearest_floats(
+            self, numerator, denominator, no_shifts, WIDE_BOUND, leading_zeros, significant_bits
+        )
 
     def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> MaskedShare:
         return division.fixed_point(self, numerator, denominator, bits, bound)
@@ -263,11 +295,11 @@ class BitslicedSuite(Suite):
     ) -> MaskedShare:
         return division.nearest_floats(self, numerator, denominator, shifts, bound, leading_zeros)
 
-    def sum_of_bit_products(self, bits: Bytes, x: RingShare) -> MaskedShare:
+    def sum_of_bit_products(self, bits: Bytes, x: N) -> N:
         """The sum over the first axis of bits·x; bits are (component, bit, element)."""
         values = x.values[:, np.newaxis]
-        (total,) = self._gates.begin_bit_product(bits.astype(np.uint64), values, sum_first_axis=True)()
-        return MaskedShare(self.holder, total)
+        (total,) = self._gates.begin_bit_product(bits, values, ring=x.ring, sum_first_axis=True)()
+        return type(x)(self.holder, total)
 
     def prefix_and(self, bits: Planes) -> Planes:
         """Plane k becomes the AND of planes 0..k, in log2 rounds."""
@@ -287,44 +319,31 @@ class BitslicedSuite(Suite):
     def div_public(
         self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
     ) -> RingShare:
-        """x times floor(2^62 / divisor), a local product y <= 2^62, without its last k = 62 - bits bits.
-
-        They are rounded off: 2^(k-1) is added first. For y = m - r < 2^63, y >> k is
-        (m >> k) - (r >> k) + 2^(64-k)·r_63·(1 - m_63) - [r mod 2^k > m mod 2^k].
-        The third term undoes the wrap of the mask, the last is the borrow out of what is dropped.
-        The helper deals <r >> k> and <r_63>.
-        """
         quotient = self.blank(1, len(x)).row(0) if into is None else into
-        out = quotient.values
-
-        def steps(chunk: slice) -> Steps[None]:
-            part = yield from self._div_public_steps(x[chunk], divisors[chunk], bits)
-            finish = self._gates.begin_remask(part)
-            yield
-            (out[:, chunk],) = finish()
-
-        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(x))))
+        self._remask_in_chunks(
+            lambda chunk: public_division.quotient_steps(self._gates, x[chunk], divisors[chunk], bits),
+            quotient,
+        )
         return quotient
 
-    def _div_public_steps(self, x: RingShare, divisors: range, bits: int) -> Steps[Words]:
-        """Additive parts."""
-        k = _RECIPROCAL_BITS - bits
-        reciprocals = np.uint64(1 << _RECIPROCAL_BITS) // np.arange(
-            divisors.start, divisors.stop, divisors.step, dtype=np.uint64
+    def shift_right(self, x: RingShare, bits: int) -> RingShare:
+        shifted = self.blank(1, len(x)).row(0)
+        children = trees.CHILDREN_OF_FEW
+        self._remask_in_chunks(
+            lambda chunk: public_division.shift_right_steps(self._gates, x.values[:, chunk], bits, children),
+            shifted,
         )
-        y = (x * reciprocals + (1 << (k - 1))).values
-        r, m = self._never_equal(*self._mask_and_public_bits(y, k))
-        borrow = yield from trees.greater_steps(self._gates, r, m)
-        borrow_part = self._ring_part(borrow[:, 0], slice(0, len(x)))
-        drop = np.uint64(k)
-        dealt = self._gates.deal_ring((2, len(x)), lambda: np.stack([y[0] >> drop, y[0] >> _63]))
-        part: Words = dealt[0]
-        if self._is_helper:
-            return part
-        part = self._unit * (y[0] >> drop) - dealt[0]
-        part += (dealt[1] * (_ONE - (y[0] >> _63))) << np.uint64(64 - k)
-        part -= borrow_part
-        return part
+        return shifted
+
+    def _remask_in_chunks(self, steps: Callable[[slice], Steps[Words]], into: RingShare) -> None:
+        """Steps that end in additive parts, for every chunk of the list."""
+
+        def remasked(chunk: slice) -> Steps[None]:
+            finish = self._gates.begin_remask((yield from steps(chunk)))
+            yield
+            (into.values[:, chunk],) = finish()
+
+        run_window(self._gates.meter, map(remasked, trees.in_chunks_of_numbers(len(into))))
 
     def _remask(self, part: Words) -> MaskedShare:
         (masked,) = self._gates.begin_remask(part)()
@@ -346,10 +365,10 @@ class BitslicedSuite(Suite):
             from_, to = as_slice(sources[chunk]), as_slice(targets[chunk])
             unflagged = self._inverted(flags.data[:, to])
             gaps = values.values[..., from_] - values.values[..., to]
-            finish = self._gates.begin_bit_product(unflagged.astype(np.uint64), gaps)
+            finish = self._gates.begin_bit_product(unflagged, gaps)
             if join:
                 before = self._inverted(flags.data[:, from_])
-                both = self._gates.begin_and(packed(unflagged), packed(before))
+                both = self._gates.begin_and(packed(unflagged[:, np.newaxis]), packed(before[:, np.newaxis]))
             yield
             values.values[..., to] += finish()[0]
             if join:
@@ -362,22 +381,9 @@ class BitslicedSuite(Suite):
         return bits ^ units[:, np.newaxis]
 
 
-def _batches(places: Iterable[Place]) -> Iterator[list[Place]]:
-    """Small places together, up to a chunk."""
-    batch: list[Place] = []
-    words = 0
-    for place in places:
-        if batch and words + place.words > trees.CHUNK_WORDS:
-            yield batch
-            batch, words = [], 0
-        batch.append(place)
-        words += place.words
-    if batch:
-        yield batch
-
-
-def _aligned(x: RingShare, y: RingShare) -> tuple[Words, Words]:
+def _aligned(x: LinearShare, y: LinearShare) -> tuple[Elements, Elements]:
     """Components in front, the other axes broadcast from behind."""
+    x.check_kind(y)
     dimensions = max(len(x.shape), len(y.shape))
     return tuple(  # type: ignore[return-value]
         s.values.reshape(s.values.shape[0], *(1,) * (dimensions - len(s.shape)), *s.shape) for s in (x, y)

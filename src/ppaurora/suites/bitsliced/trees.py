@@ -107,27 +107,31 @@ def first_difference_steps(gates: Gates, equal: Words, value: Words, children: i
 
 def equal_steps(gates: Gates, a: Words, b: Words) -> Steps[Words]:
     """One plane: 1 where a = b."""
-    equal = invert(gates, a ^ b)
-    while (stretches := equal.shape[1]) > 1:
-        level = Level(stretches, CHILDREN)
-        parts = [(equal[:, level.rest :], CHILDREN, level.nodes)] if level.nodes else []
+    return (yield from all_steps(gates, invert(gates, a ^ b), CHILDREN))
+
+
+def all_steps(gates: Gates, planes: Words, children: int) -> Steps[Words]:
+    """One plane: 1 where all planes have 1."""
+    while (stretches := planes.shape[1]) > 1:
+        level = Level(stretches, children)
+        parts = [(planes[:, level.rest :], children, level.nodes)] if level.nodes else []
         if level.rest > 1:
-            parts.insert(0, (equal[:, : level.rest], level.rest, 1))
+            parts.insert(0, (planes[:, : level.rest], level.rest, 1))
         finish = gates.begin_sums(
             [
                 SumsOfProducts(
-                    [part[:, child::children][:, :nodes] for child in range(children)],
-                    (((tuple(range(children)),), nodes),),
+                    [part[:, child::width][:, :nodes] for child in range(width)],
+                    (((tuple(range(width)),), nodes),),
                 )
-                for part, children, nodes in parts
+                for part, width, nodes in parts
             ]
         )
         yield
         outputs = [output for (output,) in finish()]
         if level.rest == 1:
-            outputs.insert(0, equal[:, :1])
-        equal = np.concatenate(outputs, axis=1) if len(outputs) > 1 else outputs[0]
-    return equal
+            outputs.insert(0, planes[:, :1])
+        planes = np.concatenate(outputs, axis=1) if len(outputs) > 1 else outputs[0]
+    return planes
 
 
 def exchange_steps(gates: Gates, unlike: Words, right: Words) -> Steps[Words]:
@@ -193,8 +197,8 @@ def run_window(meter: Meter, steps: Iterable[Steps[T]]) -> list[T]:
     return [results[number] for number in range(len(results))]
 
 
-def run_in_chunks(gates: Gates, steps: Callable[[Words, Words], Steps[Words]], a: Words, b: Words) -> Words:
-    """The steps on every chunk of both operands; the results side by side."""
-    chunks = in_chunks(a.shape[-1])
-    results = run_window(gates.meter, (steps(a[..., chunk], b[..., chunk]) for chunk in chunks))
+def run_in_chunks(gates: Gates, steps: Callable[..., Steps[Words]], *operands: Words) -> Words:
+    """The steps on every chunk of all operands; the results side by side."""
+    chunks = in_chunks(operands[0].shape[-1])
+    results = run_window(gates.meter, (steps(*(one[..., chunk] for one in operands)) for chunk in chunks))
     return results[0] if len(results) == 1 else np.concatenate(results, axis=-1)

@@ -81,10 +81,15 @@ class CeciliaSuite(ArraySuite):
             for share in shares
         ]
 
+    def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> RingShare:
+        if self._role.is_helper:
+            return RingShare.zeros(self.holder, shape[::-1])
+        return RingShare(self.holder, np.stack(parts, axis=1))
+
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         return () if self._role.is_helper else fresh_parts(self._context, x.values, recipients)
 
-    def mul(self, x: RingShare, y: RingShare) -> RingShare:
+    def mul(self, x: RingShare, y: RingShare) -> RingShare:  # type: ignore[override]  # none are wide
         """MUL. Beaver's multiplication with a triple from the helper.
 
         1. masks a, b; the helper deals <ab>

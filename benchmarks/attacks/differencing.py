@@ -1,0 +1,185 @@
+"""Two studies on the same data but for one person, or one owner: what does the difference tell?
+
+Whoever sees both results may be the attacker. It knows the population, who left, and of a person the score.
+The person's label is a fair coin. Of an owner, the number of its positives is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from benchmarks.attacks.counts import fits_exactly
+from benchmarks.attacks.frame import EXACT, POLICY, Effort, Played, Setting
+from benchmarks.attacks.numbers import TOGETHER, numbers_of
+from benchmarks.attacks.policy import Bools, Floats, Ints, Policy
+from benchmarks.attacks.population import Population, Random
+from benchmarks.attacks.reading import CountReader, LabelReader, seen
+
+NAME, PRECISION = "differencing", "precision"
+DEFAULT = Policy()
+SIZES = (60, 600, 6_000)
+OWNERS = 4
+POPULATION = Population(prevalence=0.35)
+PLACES = {"high": 0.99, "middling": 0.5}  # the part of all people that the person is above
+Studies = tuple[Floats, Bools]
+
+
+def draw(random: Random, trials: int, samples: int, score: float | None = None) -> Studies:
+    """The last sample is the person, if a score is given; the last quarter is the owner that leaves."""
+    scores, labels = POPULATION.draw(random, trials, samples)
+    if score is not None:
+        scores[:, -1] = score
+        labels[:, -1] = random.random(trials) < 0.5
+    return scores, labels
+
+
+def sizes_of(samples: int, leaving: int) -> tuple[list[int], list[int]]:
+    """Of the owners in both studies."""
+    first = [samples // OWNERS] * OWNERS
+    return first, [size for size in [*first[:-1], first[-1] - leaving] if size]
+
+
+def results(
+    studies: Studies, names: Sequence[str], sizes: Sequence[int], policy: Policy | None
+) -> tuple[Floats, Bools]:
+    """Of the first so many samples."""
+    samples = sum(sizes)
+    scores, labels = studies[0][:, :samples], studies[1][:, :samples]
+    numbers = numbers_of(scores, labels, ~labels)
+    chosen = {name: numbers[name] for name in names}
+    if policy is None:
+        return seen(chosen, np.ones(len(labels), dtype=bool)), np.ones(len(labels), dtype=bool)
+    starts = np.cumsum([0, *sizes[:-1]])
+    positives = np.add.reduceat(labels.astype(np.int64), starts, axis=1)
+    released = policy.releases(positives, sizes)
+    return seen(policy.published(chosen, sizes, positives), released), released
+
+
+def both(studies: Studies, names: Sequence[str], leaving: int, policy: Policy) -> tuple[Floats, Bools]:
+    """What the policy shows of the first study, and by how much the second differs."""
+    before, after = (
+        results(studies, names, sizes, policy) for sizes in sizes_of(studies[0].shape[1], leaving)
+    )
+    return np.concatenate([before[0], after[0] - before[0]], axis=1), before[1] & after[1]
+
+
+def play_person(
+    random: Random,
+    trials: int,
+    *,
+    samples: int,
+    place: str,
+    names: Sequence[str],
+    rehearsals: int,
+    policy: Policy = DEFAULT,
+) -> Played:
+    """Rounded: the attacker learns to read both results."""
+    score = POPULATION.score_above(PLACES[place])
+    rehearsed = draw(random, rehearsals, samples, score)
+    reader = LabelReader(both(rehearsed, names, 1, policy)[0], rehearsed[1][:, -1])
+    studies = draw(random, trials, samples, score)
+    shown, released = both(studies, names, 1, policy)
+    return Played(reader.guesses(shown) == studies[1][:, -1], released, 0.5)
+
+
+def play_person_exact(random: Random, trials: int, *, samples: int, place: str) -> Played:
+    """With the class counts of both studies, which exact AUROCs give, the label is known."""
+    score = POPULATION.score_above(PLACES[place])
+    right = np.zeros(trials, dtype=bool)
+    possible = np.arange(2, samples // 2)
+    for trial in range(trials):
+        studies = draw(random, 1, samples, score)
+        before, after = _two_aurocs(studies, 1)
+        fit = fits_exactly(before, possible, samples)
+        if_positive = fit @ fits_exactly(after, possible - 1, samples - 1)
+        if_negative = fit @ fits_exactly(after, possible, samples - 1)
+        right[trial] = (if_positive > if_negative) == studies[1][0, -1]
+    return Played(right, np.ones(trials, dtype=bool), 0.5)
+
+
+def play_owner(random: Random, trials: int, *, samples: int, names: Sequence[str], rehearsals: int) -> Played:
+    leaving = samples // OWNERS
+    rehearsed = draw(random, rehearsals, samples)
+    counts = _positives_of_the_last(rehearsed, leaving)
+    reader = CountReader(both(rehearsed, names, leaving, DEFAULT)[0], counts)
+    studies = draw(random, trials, samples)
+    truth = _positives_of_the_last(studies, leaving)
+    shown, released = both(studies, names, leaving, DEFAULT)
+    base = (truth == np.bincount(counts).argmax()).mean()
+    return Played(np.rint(reader.guesses(shown)) == truth, released, float(base))
+
+
+def play_owner_exact(random: Random, trials: int, *, samples: int) -> Played:
+    """The class counts of both studies, and their difference."""
+    leaving = samples // OWNERS
+    usual = POPULATION.prevalence * leaving
+    spread = np.sqrt(usual * (1 - POPULATION.prevalence) + (POPULATION.prevalence_spread * usual) ** 2)
+    right, guessed = np.zeros(trials, dtype=bool), np.zeros(trials, dtype=bool)
+    for trial in range(trials):
+        studies = draw(random, 1, samples)
+        before, after = _two_aurocs(studies, leaving)
+        first, first_likely = _fitting(before, samples)
+        second, second_likely = _fitting(after, samples - leaving)
+        lost = first[:, np.newaxis] - second
+        prior = np.exp(-(((lost - usual) / spread) ** 2) / 2)
+        truth = _positives_of_the_last(studies, leaving)[0]
+        right[trial] = lost.flat[np.argmax(np.outer(first_likely, second_likely) * prior)] == truth
+        guessed[trial] = truth == round(usual)
+    return Played(right, np.ones(trials, dtype=bool), float(guessed.mean()))
+
+
+def _fitting(auroc: float, samples: int) -> tuple[Ints, Floats]:
+    """The numbers of positives that fit, of at most half of the samples, and how likely each is."""
+    possible = np.arange(1, samples // 2 + 1)
+    likely = fits_exactly(auroc, possible, samples)
+    return possible[likely > 0], likely[likely > 0]
+
+
+def _two_aurocs(studies: Studies, leaving: int) -> list[float]:
+    whole = studies[0].shape[1]
+    return [
+        float(results(studies, ["auroc"], [samples], None)[0][0, 0]) for samples in (whole, whole - leaving)
+    ]
+
+
+def _positives_of_the_last(studies: Studies, samples: int) -> Ints:
+    counts: Ints = studies[1][:, -samples:].sum(axis=1)
+    return counts
+
+
+def settings(effort: Effort) -> Iterator[Setting]:
+    for samples in SIZES:
+        trials, rehearsals = effort.of(1000, samples), effort.of(3000, samples)
+        digits = DEFAULT.digits(sizes_of(samples, 0)[0])
+        for what, names in TOGETHER.items():
+            read = partial(play_owner, samples=samples, names=names, rehearsals=rehearsals)
+            kinds = {f"positives of an owner; {what}": (partial(play_owner_exact, samples=samples), read)}
+            for place in PLACES:
+                read = partial(play_person, samples=samples, place=place, names=names, rehearsals=rehearsals)
+                exact = partial(play_person_exact, samples=samples, place=place)
+                kinds[f"label of a person, {place} score; {what}"] = exact, read
+            for label, (exact, read) in kinds.items():
+                yield Setting(NAME, label, samples, EXACT, None, exact, trials)
+                yield Setting(NAME, label, samples, POLICY, digits, read, trials)
+
+
+def precision_settings(effort: Effort) -> Iterator[Setting]:
+    """Average precision alone, with the digits of the others and with one less."""
+    for samples in SIZES[1:]:
+        trials, rehearsals = effort.of(1000, samples), effort.of(3000, samples)
+        digits = DEFAULT.digits(sizes_of(samples, 0)[0])
+        for place in PLACES:
+            for less, release in enumerate(("AP", "AP, one digit less")):
+                play = partial(
+                    play_person,
+                    samples=samples,
+                    place=place,
+                    names=("ap",),
+                    rehearsals=rehearsals,
+                    policy=Policy(average_precision_less=less),
+                )
+                label = f"label of a person, {place} score"
+                yield Setting(PRECISION, label, samples, release, digits, play, trials)

@@ -1,0 +1,48 @@
+"""The numbers that a study publishes, of many studies at once, in the clear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.attacks.policy import Floats
+
+# What a study may publish together.
+TOGETHER = {
+    "AUROC": ("auroc",),
+    "AUROC, SE, Brier": ("auroc", "se", "brier"),
+    "AUROC, SE, Brier, AP": ("auroc", "se", "brier", "ap"),
+}
+
+
+def numbers_of(scores: Floats, positives: NDArray[Any], negatives: NDArray[Any]) -> dict[str, Floats]:
+    """A row per study. A column is a score, and how many positives and negatives have it; scores differ.
+
+    With b = TP_prev + TP and c = FP_prev + FP at every score, descending:
+
+        A = sum dFP·b     Q = sum dFP·b²     C1 = sum dTP·c     C2 = sum dTP·c²
+        AUROC = A / 2PN
+        SE² = [(P·C2 - C1²)/(P-1) + (N·Q - A²)/(N-1)] / 4P²N²     (DeLong)
+        AP = sum dTP·TP/(TP + FP) / P
+    """
+    order = np.argsort(-scores, axis=1)
+    d_tp, d_fp = (
+        np.take_along_axis(counts, order, axis=1).astype(float) for counts in (positives, negatives)
+    )
+    tp, fp = d_tp.cumsum(axis=1), d_fp.cumsum(axis=1)
+    p, n = tp[:, -1], fp[:, -1]
+    b, c = 2 * tp - d_tp, 2 * fp - d_fp
+    a, q = (d_fp * b).sum(axis=1), (d_fp * b * b).sum(axis=1)
+    c1, c2 = (d_tp * c).sum(axis=1), (d_tp * c * c).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = ((p * c2 - c1**2) / (p - 1) + (n * q - a**2) / (n - 1)) / (2 * p * n) ** 2
+        precision = tp / np.maximum(tp + fp, 1)
+        squares = positives * (1 - scores) ** 2 + negatives * scores**2
+        return {
+            "auroc": a / (2 * p * n),
+            "se": np.sqrt(np.maximum(variance, 0)),
+            "ap": (d_tp * precision).sum(axis=1) / p,
+            "brier": squares.sum(axis=1) / (p + n),
+        }

@@ -1,0 +1,247 @@
+"""How well probabilities fit: Brier score, observed to expected, reliability; and a histogram of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import Meta
+
+from ppaurora.estimates import Estimate, Row, Table
+from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.base import Counts, Metric, plain_estimate, scikit_learn
+from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.registry import register
+from ppaurora.metrics.sums import (
+    STEPS_PER_ONE,
+    Bin,
+    Disjoint,
+    ExpectedEvents,
+    ExpectedIn,
+    Fit,
+    NegativesIn,
+    Ordered,
+    OwnerSum,
+    PositivesIn,
+    SamplesIn,
+    SquaredErrors,
+)
+from ppaurora.models import StrictModel
+from ppaurora.sharing.shares import WideShare
+
+_HIGHEST_RATIO = 100
+_STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expected of every event, rounded up
+_MOST_BINS = 100
+
+
+@register
+class Brier(Metric):
+    name = "brier"
+    description = "Brier score: mean squared error of the probabilities"
+    definition = "`brier_score_loss(y_true, y_score)`"
+    of_probabilities = True
+
+    def sums(self) -> tuple[OwnerSum, ...]:
+        return (SquaredErrors(),)
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        return [Ratio(evidence.totals[SquaredErrors()], evidence.samples * STEPS_PER_ONE)]
+
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        return float(scikit_learn("brier_score_loss")(y_true, y_score))
+
+
+@register
+class ObservedToExpected(Metric):
+    """P over the sum of probabilities. From 100 on it is withheld."""
+
+    name = "observed_expected"
+    description = "observed events over expected events"
+    definition = "`y_true.sum() / y_score.sum()`"
+    of_probabilities = True
+
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        return (Output(self.name, highest=_HIGHEST_RATIO, conditional=True),)
+
+    def sums(self) -> tuple[OwnerSum, ...]:
+        return (ExpectedEvents(),)
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        expected = evidence.by_owner[ExpectedEvents()].sum()
+        return [
+            Ratio(
+                evidence.positives * STEPS_PER_ONE,
+                evidence.totals[ExpectedEvents()],
+                positive=expected - evidence.ring_positives * _STEPS_AT_HIGHEST_RATIO,
+            )
+        ]
+
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        return float(np.sum(y_true) / np.sum(y_score))
+
+
+@register
+class CalibrationInTheLarge(Metric):
+    name = "calibration_in_the_large"
+    description = "mean observed minus mean predicted probability"
+    definition = "`y_true.mean() - y_score.mean()`"
+    of_probabilities = True
+
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        return (Output(self.name, signed=True),)
+
+    def sums(self) -> tuple[OwnerSum, ...]:
+        return (ExpectedEvents(),)
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        gap = evidence.positives * STEPS_PER_ONE - evidence.totals[ExpectedEvents()]
+        return [Ratio(gap, evidence.samples * STEPS_PER_ONE)]
+
+    def reference(self, y_true: Any, y_score: Any) -> float:
+        return float(np.mean(y_true) - np.mean(y_score))
+
+
+class Bins(StrictModel):
+    bins: Annotated[
+        tuple[float, ...],
+        Meta(
+            min_length=2,
+            max_length=_MOST_BINS + 1,
+            description="Edges of the bins, in growing order; ten equal ones from 0 to 1 by default.",
+        ),
+    ] = tuple(edge / 10 for edge in range(11))
+
+    def __post_init__(self) -> None:
+        if not all(np.isfinite(self.bins)):
+            raise ValueError("bins: must be finite numbers")
+        if any(later <= earlier for earlier, later in pairwise(self.bins)):
+            raise ValueError("bins: edges must grow, each once")
+
+
+class ProbabilityBins(Bins):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bins[0] != 0 or self.bins[-1] != 1:
+            raise ValueError("bins: edges must go from 0 to 1")
+
+
+@register
+class Reliability(Metric):
+    """For every bin the mean probability and the fraction of positives. Bins are open below, but the first.
+
+    Where counts are hidden, numbers of a bin have few decimals: more would tell how many samples it has.
+    """
+
+    name = "reliability"
+    description = "mean predicted and observed probability, in bins"
+    definition = "`calibration_curve(y_true, y_score)`"
+    Parameters = ProbabilityBins
+    parameters: ProbabilityBins
+    of_probabilities = True
+
+    def _bins(self) -> list[Bin]:
+        edges = self.parameters.bins
+        return [Bin(low, high, low == edges[0], with_high=True) for low, high in pairwise(edges)]
+
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        outputs = []
+        for one in self._bins():
+            at = (("low", one.low), ("high", one.high))
+            outputs += [
+                Output(name, at, conditional=True, most_digits=asked.most_rate_digits)
+                for name in ("mean_predicted", "observed")
+            ]
+            if asked.tells_counts:
+                outputs.append(Output("samples", at, form=Form.COUNT, conditional=True))
+        return tuple(outputs)
+
+    def sums(self) -> tuple[OwnerSum, ...]:
+        return tuple(kind(one) for one in self._bins() for kind in (SamplesIn, PositivesIn, ExpectedIn))
+
+    def fits(self) -> tuple[Fit, ...]:
+        bins = self._bins()
+        return (
+            *(Disjoint(tuple(map(kind, bins))) for kind in (SamplesIn, PositivesIn)),
+            *(Ordered(SamplesIn(one), kind(one)) for one in bins for kind in (PositivesIn, ExpectedIn)),
+        )
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        ratios = []
+        for one in self._bins():
+            samples, behind = evidence.totals[SamplesIn(one)], evidence.by_owner[SamplesIn(one)]
+            ratios += [
+                Ratio(evidence.totals[ExpectedIn(one)], samples * STEPS_PER_ONE, behind),
+                Ratio(evidence.totals[PositivesIn(one)], samples, behind),
+            ]
+            if evidence.asked.tells_counts:
+                ratios.append(Ratio(samples, behind=behind))
+        return ratios
+
+    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Table:
+        return read_rows(self.outputs(asked), values, asked)
+
+    def reference(self, y_true: Any, y_score: Any) -> Any:
+        labels, scores = np.asarray(y_true), np.asarray(y_score)
+        rows = []
+        for one in self._bins():
+            inside = one.holds(scores)
+            rows.append(
+                {"mean_predicted": float(scores[inside].mean()), "observed": float(labels[inside].mean())}
+                if inside.any()
+                else {"mean_predicted": float("nan"), "observed": float("nan")}
+            )
+        return rows
+
+
+@register
+class Histogram(Metric):
+    """Bins are open above, but the last; scores outside are not counted."""
+
+    name = "histogram"
+    description = "numbers of positives and negatives, in bins of scores"
+    definition = "`numpy.histogram(y_score[y_true == 1], bins)`, and of `y_score[y_true == 0]`"
+    Parameters = Bins
+    parameters: Bins
+    discloses_counts = True
+
+    def _bins(self) -> list[Bin]:
+        edges = self.parameters.bins
+        return [Bin(low, high, with_low=True, with_high=high == edges[-1]) for low, high in pairwise(edges)]
+
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        return tuple(
+            Output(name, (("low", one.low), ("high", one.high)), form=Form.COUNT, conditional=True)
+            for one in self._bins()
+            for name in ("positives", "negatives")
+        )
+
+    def sums(self) -> tuple[OwnerSum, ...]:
+        return tuple(kind(one) for one in self._bins() for kind in (PositivesIn, NegativesIn))
+
+    def fits(self) -> tuple[Fit, ...]:
+        return tuple(Disjoint(tuple(map(kind, self._bins()))) for kind in (PositivesIn, NegativesIn))
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        return [Ratio(evidence.totals[total], behind=evidence.by_owner[total]) for total in self.sums()]
+
+    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Table:
+        return read_rows(self.outputs(asked), values, asked)
+
+    def reference(self, y_true: Any, y_score: Any) -> Any:
+        labels, scores = np.asarray(y_true), np.asarray(y_score)
+        by_class = [np.histogram(scores[labels == label], self.parameters.bins)[0] for label in (1, 0)]
+        return [
+            {"positives": int(positives), "negatives": int(negatives)}
+            for positives, negatives in zip(*by_class, strict=True)
+        ]
+
+
+def read_rows(outputs: Sequence[Output], values: Sequence[float | None], asked: Asked) -> Table:
+    """Outputs that are of one place make a row."""
+    rows: dict[tuple[tuple[str, float], ...], dict[str, Estimate]] = {}
+    for output, value in zip(outputs, values, strict=True):
+        rows.setdefault(output.at, {})[output.name] = plain_estimate(value, output, asked)
+    return Table(tuple(Row(dict(at), estimates) for at, estimates in rows.items()))

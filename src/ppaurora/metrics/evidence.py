@@ -1,0 +1,71 @@
+"""What there is in secret on the way to a release, and what formulas are given of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ppaurora.errors import MisuseError
+from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.sums import ListCounts, OwnerSum
+from ppaurora.sharing.shares import RingShare, WideShare, concat
+from ppaurora.suites.base import Suite
+
+if TYPE_CHECKING:
+    from ppaurora.metrics.base import Metric
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What there is before the merge, in secret: checks of the lists, and what owners summed up."""
+
+    ascents: RingShare | None = field(repr=False)  # per owner, places out of order; None: not checked
+    counts: ListCounts | None = field(repr=False)  # None: nothing needs them
+    sums: RingShare | None = field(repr=False)  # a row per sum, a column per owner
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the curve gave, each a list of one."""
+
+    positives: RingShare = field(repr=False)
+    class_product: RingShare = field(repr=False)
+    secrets: Mapping[Metric, list[RingShare]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Lists of one, but for what is by owner."""
+
+    suite: Suite
+    asked: Asked
+    positives: WideShare = field(repr=False)
+    class_product: WideShare = field(repr=False)
+    ring_positives: RingShare = field(repr=False)  # the same two modulo 2^64
+    ring_class_product: RingShare = field(repr=False)
+    totals: Mapping[OwnerSum, WideShare] = field(repr=False)  # over all owners
+    by_owner: Mapping[OwnerSum, RingShare] = field(repr=False)
+    counts: ListCounts | None = field(repr=False)
+    # By threshold, above 0 if enough samples lie between it and the one before, without any one owner.
+    between: Mapping[float, RingShare] = field(default_factory=dict, repr=False)
+
+    def multiply(self, pairs: Sequence[tuple[WideShare, WideShare]]) -> list[WideShare]:
+        """All products in one round."""
+        products = self.suite.mul(concat([x for x, _ in pairs]), concat([y for _, y in pairs]))
+        return [products[place] for place in range(len(products))]
+
+    @property
+    def samples(self) -> int:
+        return self.asked.samples
+
+    @property
+    def list_counts(self) -> ListCounts:
+        """Where owners submit sums, they are there."""
+        if self.counts is None:
+            raise MisuseError("positives were not counted by owner")
+        return self.counts
+
+    @property
+    def negatives(self) -> WideShare:
+        return self.samples - self.positives

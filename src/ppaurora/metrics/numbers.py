@@ -1,0 +1,214 @@
+"""From secret ratios to the numbers that are released: rounded to the policy's grid, or to a float64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+
+import numpy as np
+
+from ppaurora.metrics.asked import POSITIVES, Asked
+from ppaurora.metrics.base import Area, Denominator
+from ppaurora.metrics.evidence import Found
+from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.policy import COUNT_STEP, ROUNDED
+from ppaurora.sharing.shares import RingShare, WideShare, concat, stack
+from ppaurora.sharing.spans import spans
+from ppaurora.suites.base import Suite
+
+
+class Way(Enum):
+    """How a ratio becomes a number."""
+
+    AREA = auto()  # the nearest float64, in 64 bits
+    FLOAT = auto()  # the nearest float64, in wide integers
+    GRID = auto()  # rounded to a multiple of a public step
+    TALLY = auto()  # a count as it is
+
+
+def way_of(asked: Asked, output: Output) -> Way:
+    if output.form is Form.COUNT:
+        return Way.GRID if asked.policy.counts == ROUNDED else Way.TALLY
+    if asked.decimals is not None:
+        return Way.GRID
+    return Way.AREA if output in asked.areas else Way.FLOAT
+
+
+def numbers(
+    suite: Suite, asked: Asked, found: Found, ratios: Sequence[Ratio], levels: RingShare | None
+) -> RingShare:
+    """Rows (mantissa, exponent), a column for every output. There are no ratios where none is needed.
+
+    Where the number of decimals is decided inside, `levels` is 1 at that number.
+    """
+    ways = [way_of(asked, output) for output in asked.outputs]
+    columns, order = [], []
+    for way in dict.fromkeys(ways):
+        places = [place for place, one in enumerate(ways) if one is way]
+        outputs = [asked.outputs[place] for place in places]
+        order += places
+        if way is Way.AREA:
+            columns.append(_areas(suite, asked, found, [asked.areas[output] for output in outputs]))
+        elif way is Way.TALLY:
+            counts = [
+                found.positives if output is POSITIVES else ratios[place].counted.sum()
+                for place, output in zip(places, outputs, strict=True)
+            ]
+            columns.append(stack([concat(counts), concat(counts) * 0]))
+        else:
+            chosen = [ratios[place] for place in places]
+            columns.append(
+                _on_the_grid(suite, asked, outputs, chosen, levels)
+                if way is Way.GRID
+                else _nearest_floats(suite, asked, outputs, chosen)
+            )
+    return concat(columns).take(np.argsort(order))
+
+
+def _areas(suite: Suite, asked: Asked, found: Found, areas: Sequence[Area]) -> RingShare:
+    denominators = {
+        Denominator.POSITIVES: found.positives,
+        Denominator.CLASS_PRODUCT: found.class_product,
+    }
+    samples = asked.samples
+    return suite.rounded_quotients(
+        concat([found.secrets[area][0] for area in areas]),
+        concat([denominators[area.denominator] for area in areas]),
+        [area.shift(samples) for area in areas],
+        bound=max(samples * samples // 4, samples),
+        leading_zeros=2 * samples.bit_length(),
+    )
+
+
+def _on_the_grid(
+    suite: Suite,
+    asked: Asked,
+    outputs: Sequence[Output],
+    ratios: Sequence[Ratio],
+    levels: RingShare | None,
+) -> RingShare:
+    """k steps are the number rounded half away from zero: for 1/S a step, S·n/d >= k - 1/2 is
+
+        2·S·n + d >= k·2d
+
+    and S·sqrt(n/d) >= k - 1/2 is 4·S²·n - d >= k²·4d - k·4d. A negative number is rounded without its sign.
+    Where several numbers of decimals are possible, all are computed, and one is chosen in secret.
+    """
+    signs, magnitudes = _without_signs(suite, outputs, ratios)
+    most = max(_most_steps(asked, output) for output in outputs)
+    bound = max(_grid_bound(asked, output, most) for output in outputs)
+    denominators = [_denominator(ratio) for ratio in ratios]
+    grids = [
+        _grid(output, n, d, 10 ** asked.digits_at(output, level))
+        for level in asked.levels or (0,)
+        for output, n, d in zip(outputs, magnitudes, denominators, strict=True)
+    ]
+    reach, slope, curvature = (concat(parts) for parts in zip(*grids, strict=True))
+    taken = suite.grid_steps(reach, slope, curvature, most, bound)
+    if levels is not None:
+        taken = _chosen(suite, asked, outputs, taken, levels)
+    taken = _with_signs(suite, taken, signs, outputs)
+    return stack([taken, taken * 0])
+
+
+def _grid(output: Output, n: WideShare, d: WideShare, steps: int) -> tuple[WideShare, WideShare, WideShare]:
+    """Reach, slope and curvature of n / d in so many steps per one."""
+    if output.form is Form.COUNT:
+        return n * 2 + COUNT_STEP, n * 0 + 2 * COUNT_STEP, n * 0
+    if output.form is Form.ROOT:
+        return n * (4 * steps * steps) - d, d * -4, d * 4
+    return n * (2 * steps) + d, d * 2, d * 0
+
+
+def _chosen(
+    suite: Suite, asked: Asked, outputs: Sequence[Output], taken: RingShare, levels: RingShare
+) -> RingShare:
+    """Of every output's numbers, level after level, the one that was decided on, in units of the finest."""
+    finest, places = asked.levels[-1], spans([len(outputs)] * len(asked.levels))
+    pairs = []
+    for number, (level, place) in enumerate(zip(asked.levels, places, strict=True)):
+        units = np.array([_units(asked, output, level, finest) for output in outputs])
+        pairs.append((levels[number], taken[place] * units))
+    return suite.begin_sums_of_products(pairs)()
+
+
+def _units(asked: Asked, output: Output, level: int, finest: int) -> int:
+    """How many units of the finest number of decimals one of this number is."""
+    if output.form is Form.COUNT:
+        return 1
+    return int(10 ** (asked.digits_at(output, finest) - asked.digits_at(output, level)))
+
+
+def _steps_per_one(asked: Asked, output: Output) -> int:
+    return int(10 ** (asked.digits_of(output) or 0))
+
+
+def _most_steps(asked: Asked, output: Output) -> int:
+    if output.form is Form.COUNT:
+        return asked.samples // COUNT_STEP + 1
+    return output.highest * _steps_per_one(asked, output)
+
+
+def _grid_bound(asked: Asked, output: Output, most: int) -> int:
+    """Above all that is compared with each other for up to so many steps."""
+    denominator = largest_denominator(asked, output)
+    return (4 * most * most if output.form is Form.ROOT else 2 * most + 1) * denominator + 1
+
+
+def largest_denominator(asked: Asked, output: Output) -> int:
+    """By default that of an area, and of a sum in steps of 2^-34."""
+    return output.most_denominator or max(asked.samples, 2) ** 2 << 34
+
+
+def _nearest_floats(
+    suite: Suite, asked: Asked, outputs: Sequence[Output], ratios: Sequence[Ratio]
+) -> RingShare:
+    """Each over a power of two that makes it at most 1. Of a root, its square is released."""
+    signs, magnitudes = _without_signs(suite, outputs, ratios)
+    denominators = [
+        _denominator(ratio) * (1 << scale_bits(output)) for output, ratio in zip(outputs, ratios, strict=True)
+    ]
+    quotients = suite.wide_quotients(concat(magnitudes), concat(denominators), leading_zeros(asked))
+    mantissas, exponents = quotients.rows()
+    return stack([_with_signs(suite, mantissas, signs, outputs), exponents])
+
+
+def scale_bits(output: Output) -> int:
+    return (output.highest - 1).bit_length()
+
+
+def leading_zeros(asked: Asked) -> int:
+    """Of the smallest number: a variance is at least 1 / (4·P²·N²·(P - 1)(N - 1))."""
+    bits = asked.samples.bit_length()
+    return max(6 * bits, 64 + 2 * bits)
+
+
+def _denominator(ratio: Ratio) -> WideShare:
+    if isinstance(ratio.denominator, int):
+        return ratio.numerator * 0 + ratio.denominator
+    return ratio.denominator
+
+
+def _without_signs(
+    suite: Suite, outputs: Sequence[Output], ratios: Sequence[Ratio]
+) -> tuple[RingShare | None, list[WideShare]]:
+    """1 for each signed output that is negative; and magnitudes of all."""
+    magnitudes = [ratio.numerator for ratio in ratios]
+    signed = [place for place, output in enumerate(outputs) if output.signed]
+    if not signed:
+        return None, magnitudes
+    negative, positive = suite.absolute(concat([magnitudes[place] for place in signed]))
+    for number, place in enumerate(signed):
+        magnitudes[place] = positive[number]
+    return negative, magnitudes
+
+
+def _with_signs(
+    suite: Suite, values: RingShare, negative: RingShare | None, outputs: Sequence[Output]
+) -> RingShare:
+    """x becomes x - 2·x·[negative]."""
+    if negative is None:
+        return values
+    places = np.array([place for place, output in enumerate(outputs) if output.signed])
+    chosen = values.take(places)
+    return values.put(places, chosen - suite.mul(negative, chosen) * 2)

@@ -1,0 +1,51 @@
+"""Numbers on their way out: what is public about each, and the secret ratio that it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ppaurora.errors import MisuseError
+from ppaurora.policy import MOST_DIGITS
+from ppaurora.sharing.shares import RingShare, WideShare
+
+
+class Form(Enum):
+    """What is released of a ratio n / d."""
+
+    QUOTIENT = "n / d"
+    ROOT = "the square root of n / d"
+    COUNT = "n, a number of samples"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A number that is released."""
+
+    name: str
+    at: tuple[tuple[str, float], ...] = ()  # the row of a table that it belongs to
+    form: Form = Form.QUOTIENT
+    highest: int = 1  # it is at most so large, in magnitude
+    signed: bool = False
+    conditional: bool = False  # whether it may be withheld by itself
+    most_denominator: int = 0  # of the ratio; 0: no larger than any sum or area of so many samples has
+    more_digits: int = 0  # than the policy gives
+    most_digits: int = MOST_DIGITS
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What an output is, in secret. It is withheld unless all its conditions hold."""
+
+    numerator: WideShare = field(repr=False)
+    denominator: WideShare | int = field(default=1, repr=False)
+    # How many samples are behind it, by owner: the policy wants enough, in all and without any one owner.
+    behind: RingShare | None = field(default=None, repr=False)
+    positive: RingShare | None = field(default=None, repr=False)  # numbers that must be above 0
+
+    @property
+    def counted(self) -> RingShare:
+        """Of a count, the same by owner."""
+        if self.behind is None:
+            raise MisuseError("a count that is released is known by owner")
+        return self.behind

@@ -1,0 +1,129 @@
+"""From the merged list to what leaves: secret ratios, rounded and withheld as the policy says, inside.
+
+What leaves is a list of columns (mantissa, exponent); `reading` has the owner's side:
+
+    1 if there is a result, else 0; beside it how many decimals numbers have, if that is decided inside
+    every output, or 0 if it is withheld
+    for every output that may be withheld by itself, 1 if it is there, else 0
+    where the order of lists is checked, for every owner 1 if its list was sorted and its sums fit it, else 0
+
+A number that is rounded is its mantissa, in units of the last digit that it may have; else it is
+mantissa / 2^exponent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from ppaurora.algorithms.crossing import areas_up_to, find_crossings
+from ppaurora.algorithms.curve import Curve
+from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.base import Metric
+from ppaurora.metrics.evidence import Evidence, Found, Inputs
+from ppaurora.metrics.numbers import numbers
+from ppaurora.metrics.operating_points import OperatingPoint
+from ppaurora.metrics.outputs import Ratio
+from ppaurora.metrics.sums import FalsePositives, OwnerSum, TruePositives
+from ppaurora.metrics.withholding import decide, withhold
+from ppaurora.sharing.shares import RingShare, concat, stack
+from ppaurora.suites.base import Records, Suite
+
+
+def release(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> RingShare:
+    """Rows of mantissas and exponents. Takes the merged list, if there is one: `merged` is empty afterwards.
+
+    There is no result if one class is missing or a rule on secret counts fails, or if the owners' lists
+    were not all sorted or their sums did not fit.
+    """
+    with suite.step("curve"):
+        found = _along_the_curve(suite, asked, merged, inputs)
+    with suite.step("division"):
+        ratios = _ratios(suite, asked, inputs, found) if asked.needs_wide else []
+    with suite.step("release"):
+        decided = decide(suite, asked, inputs, found, ratios)
+    with suite.step("division"):
+        values = numbers(suite, asked, found, ratios, decided.levels)
+    with suite.step("release"):
+        return withhold(suite, asked, decided, values)
+
+
+def _along_the_curve(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> Found:
+    """Every metric's secrets. What is begun is finished in the same order; all products are in one round."""
+    if not merged:
+        assert inputs.counts is not None  # noqa: S101 (asked for where there is no curve)
+        positives = inputs.counts.positives.sum()
+        return Found(positives, suite.mul(positives, asked.samples - positives), {})
+    chosen = [metric for metric in asked.metrics if metric.needs_curve]
+    records = merged.pop()
+    labels, ends = records.labels.copy(), None
+    if any(metric.uses_ends for metric in chosen):
+        with suite.step("ties"):
+            ends = suite.ends_of_groups(records.keys)
+    del records  # nobody needs the keys any more
+    curve = Curve(suite, labels, ends, asked.quantities)
+    secrets = {metric: metric.begin(curve, asked)() for metric in chosen if not metric.at_ends}
+    at_ends = [metric for metric in chosen if metric.at_ends]
+    if at_ends:
+        curve.keep_ends()
+    secrets |= _at_crossings(curve, [metric for metric in at_ends if isinstance(metric, OperatingPoint)])
+    class_product = suite.begin_mul(curve.positives, asked.samples - curve.positives)
+    begun = {metric: metric.begin(curve, asked) for metric in at_ends if metric not in secrets}
+    product = class_product()
+    secrets |= {metric: finish() for metric, finish in begun.items()}
+    return Found(curve.positives, product, secrets)
+
+
+def _ratios(suite: Suite, asked: Asked, inputs: Inputs, found: Found) -> list[Ratio]:
+    """Of all outputs, in wide integers."""
+    by_owner = {}
+    if inputs.sums is not None:
+        by_owner = dict(zip(asked.sums, inputs.sums.rows(), strict=True))
+    secrets = [secret for metric in asked.metrics for secret in found.secrets.get(metric, [])]
+    totals = [by_owner[total].sum() for total in asked.sums]
+    wide = suite.widen(concat([found.positives, found.class_product, *totals, *secrets]))
+    parts = iter([wide[place] for place in range(len(wide))])
+    evidence = Evidence(
+        suite,
+        asked,
+        next(parts),
+        next(parts),
+        found.positives,
+        found.class_product,
+        {total: next(parts) for total in asked.sums},
+        by_owner,
+        inputs.counts,
+        _between_thresholds(suite, asked, by_owner),
+    )
+    ratios = [Ratio(evidence.positives)] if asked.tells_counts else []
+    for metric in asked.metrics:
+        ratios += metric.formula([next(parts) for _ in found.secrets.get(metric, [])], evidence)
+    return ratios
+
+
+def _between_thresholds(
+    suite: Suite, asked: Asked, by_owner: Mapping[OwnerSum, RingShare]
+) -> dict[float, RingShare]:
+    """How many samples are called otherwise from a threshold to the next: d of them, without an owner.
+
+    Whether scores call from below or from above, and so the sign of d, is not known here: d² is compared.
+    """
+    close = [threshold for threshold in asked.thresholds if asked.is_close(threshold)]
+    if not close:
+        return {}
+    called = {one: by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in asked.thresholds}
+    gaps = [called[after] - called[before] for before, after in pairwise(asked.thresholds)]
+    others = stack([gap.sum() - gap for gap in gaps])
+    squares = suite.mul(others, others) - (asked.policy.minimum_per_cell**2 - 1)
+    return dict(zip(close, squares.rows(), strict=True))
+
+
+def _at_crossings(curve: Curve, metrics: Sequence[OperatingPoint]) -> dict[Metric, list[RingShare]]:
+    """All limits are found in the same rounds."""
+    limits = {metric: metric.limit(curve) for metric in metrics}
+    crossings = dict(zip(metrics, find_crossings(curve, list(limits.values())), strict=True))
+    wanting = [metric for metric in metrics if metric.needs_area]
+    areas = dict(zip(wanting, areas_up_to(curve, [crossings[metric] for metric in wanting]), strict=True))
+    return {
+        metric: metric.secrets(limits[metric], crossings[metric], areas.get(metric)) for metric in metrics
+    }

@@ -1,0 +1,211 @@
+"""What every owner sums over its own samples and submits, split into shares, beside its list.
+
+A sum is a whole number below 2^63. Scores that are probabilities are summed in steps of 2^-32. Servers add
+the owners' sums up for nothing; inside the computation each is checked against what the list can give. Those
+of bins are also checked against each other: else an owner could claim all its samples for every bin, and bins
+in which another owner is nearly alone would not be withheld.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.data.samples import Samples
+from ppaurora.sharing.shares import RingShare, Words
+
+STEPS_PER_ONE = 1 << 32  # of a sum of probabilities
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ListCounts:
+    """What the list tells of every owner: its number of samples, and in secret how many are positive."""
+
+    sizes: Words
+    positives: RingShare
+
+    @property
+    def negatives(self) -> RingShare:
+        return self.sizes - self.positives
+
+
+class OwnerSum(ABC):
+    """One of them; two that are equal are submitted once."""
+
+    steps: ClassVar[int] = 1  # that one sample counts at most
+
+    @abstractmethod
+    def of(self, samples: Samples) -> int:
+        """Over one owner's samples."""
+
+    @abstractmethod
+    def most(self, counts: ListCounts) -> RingShare | Words:
+        """The largest that it can be, for every owner."""
+
+
+@dataclass(frozen=True)
+class TruePositives(OwnerSum):
+    """Positives whose score is at least the threshold."""
+
+    threshold: float
+
+    def of(self, samples: Samples) -> int:
+        return int(np.count_nonzero(at_least(samples, self.threshold) & (samples.labels == 1)))
+
+    def most(self, counts: ListCounts) -> RingShare:
+        return counts.positives
+
+
+@dataclass(frozen=True)
+class FalsePositives(OwnerSum):
+    """Negatives whose score is at least the threshold."""
+
+    threshold: float
+
+    def of(self, samples: Samples) -> int:
+        return int(np.count_nonzero(at_least(samples, self.threshold) & (samples.labels == 0)))
+
+    def most(self, counts: ListCounts) -> RingShare:
+        return counts.negatives
+
+
+@dataclass(frozen=True)
+class ExpectedEvents(OwnerSum):
+    """The sum of probabilities."""
+
+    def of(self, samples: Samples) -> int:
+        return in_steps(samples.scores)
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes * np.uint64(STEPS_PER_ONE)
+
+
+@dataclass(frozen=True)
+class SquaredErrors(OwnerSum):
+    """The sum of squared differences between probability and label."""
+
+    def of(self, samples: Samples) -> int:
+        return in_steps((samples.scores - samples.labels) ** 2)
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes * np.uint64(STEPS_PER_ONE)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """A stretch of scores, with or without its ends."""
+
+    low: float
+    high: float
+    with_low: bool
+    with_high: bool
+
+    def holds(self, scores: NDArray[np.float64]) -> Mask:
+        above: Mask = (scores > self.low) | (self.with_low & (scores == self.low))
+        below: Mask = (scores < self.high) | (self.with_high & (scores == self.high))
+        return above & below
+
+
+@dataclass(frozen=True)
+class SamplesIn(OwnerSum):
+    """Samples whose score is in a bin."""
+
+    bin: Bin
+
+    def of(self, samples: Samples) -> int:
+        return int(np.count_nonzero(self.bin.holds(samples.scores_of_source)))
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes
+
+
+@dataclass(frozen=True)
+class PositivesIn(OwnerSum):
+    """Positives whose score is in a bin."""
+
+    bin: Bin
+
+    def of(self, samples: Samples) -> int:
+        return int(np.count_nonzero(self.bin.holds(samples.scores_of_source) & (samples.labels == 1)))
+
+    def most(self, counts: ListCounts) -> RingShare:
+        return counts.positives
+
+
+@dataclass(frozen=True)
+class NegativesIn(OwnerSum):
+    """Negatives whose score is in a bin."""
+
+    bin: Bin
+
+    def of(self, samples: Samples) -> int:
+        return int(np.count_nonzero(self.bin.holds(samples.scores_of_source) & (samples.labels == 0)))
+
+    def most(self, counts: ListCounts) -> RingShare:
+        return counts.negatives
+
+
+@dataclass(frozen=True)
+class ExpectedIn(OwnerSum):
+    """The sum of the probabilities that are in a bin."""
+
+    steps = STEPS_PER_ONE
+    bin: Bin
+
+    def of(self, samples: Samples) -> int:
+        return in_steps(samples.scores_of_source[self.bin.holds(samples.scores_of_source)])
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes * np.uint64(STEPS_PER_ONE)
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Of every owner, the larger one counts all samples that the smaller one counts."""
+
+    larger: OwnerSum
+    smaller: OwnerSum
+
+    def room(self, by_owner: Mapping[OwnerSum, RingShare], counts: ListCounts) -> RingShare:
+        return by_owner[self.larger] * (self.smaller.steps // self.larger.steps) - by_owner[self.smaller]
+
+
+@dataclass(frozen=True)
+class Disjoint:
+    """No sample is counted by two of them, so together they are at most what one can be."""
+
+    sums: tuple[OwnerSum, ...]
+
+    def room(self, by_owner: Mapping[OwnerSum, RingShare], counts: ListCounts) -> RingShare:
+        together = reduce(add, (by_owner[total] for total in self.sums))
+        room: RingShare = self.sums[0].most(counts) - together
+        return room
+
+
+Fit = Ordered | Disjoint  # `room` is not negative, for any owner, if its sums fit each other
+
+
+def at_least(samples: Samples, threshold: float) -> Mask:
+    """Where a score says "positive": it has reached the threshold, from whichever side."""
+    reached: Mask = samples.scores >= (-threshold if samples.negated else threshold)
+    return reached
+
+
+def in_steps(values: NDArray[np.float64]) -> int:
+    """The sum of values from 0 to 1, rounded to a step once."""
+    return round(math.fsum(values.tolist()) * STEPS_PER_ONE)
+
+
+def sums_of(samples: Samples, wanted: Sequence[OwnerSum]) -> Words:
+    """One owner's, in the order in which they are submitted."""
+    return np.array([total.of(samples) for total in wanted], dtype=np.uint64)

@@ -1,0 +1,99 @@
+"""Who belongs to whom: what it means for a study if one organisation takes part more than once.
+
+A study is as safe as its servers are apart. SECURITY.md says who is protected against whom.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ppaurora.errors import InputError
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.plan import Plan
+
+
+@dataclass(frozen=True)
+class Affiliations:
+    """Who belongs to which organisation; an empty text where that is not said."""
+
+    nodes: Mapping[str, str]  # by title
+    owners: Mapping[str, str]  # by name
+
+    @classmethod
+    def of(cls, study: Manifest | Plan) -> Affiliations:
+        titles = {server.file_name: server.title for server in study.protocol.servers}
+        # In the order of the servers, whatever order a file has them in.
+        names = [*(name for name in titles if name in study.nodes), *study.nodes]
+        nodes = {titles.get(name, name): study.nodes[name].organisation for name in names}
+        if isinstance(study, Manifest):
+            return cls(nodes, {owner.name: owner.organisation for owner in study.owners})
+        return cls(nodes, {name: owner.organisation for name, owner in study.owners.items()})
+
+
+def check_nodes_apart(study: Manifest | Plan, *, force: bool = False) -> None:
+    """Refuses two nodes of one organisation, unless forced."""
+    problems = _shared_nodes(Affiliations.of(study))
+    if problems and not force:
+        raise InputError(f"{'; '.join(problems)}. If that is what you want all the same, add --force")
+
+
+def organisation_warnings(study: Manifest | Plan) -> list[str]:
+    """What a person should know before they agree, in words."""
+    who = Affiliations.of(study)
+    return [*_shared_nodes(who), *_owners_with_nodes(who), *_unnamed_nodes(who)]
+
+
+def _shared_nodes(who: Affiliations) -> list[str]:
+    return [
+        f"{_listed(titles)} are run by one organisation, '{name}': two servers together see everything, "
+        "every score and every label of every owner"
+        for name, titles in _nodes_by_organisation(who).values()
+        if len(titles) > 1
+    ]
+
+
+def _owners_with_nodes(who: Affiliations) -> list[str]:
+    """A server together with an owner, as SECURITY.md has it."""
+    nodes = _nodes_by_organisation(who)
+    return [
+        f"owner {owner} and {_listed(nodes[key][1])} belong to one organisation, "
+        f"'{organisation}', which so sees one server's side of everything, and the result. "
+        "While that server does what the program does, it learns no more than any owner does. "
+        "If it does something else, the other owners are not protected: it can change the "
+        "computation so that the result tells it about their samples, for instance one person's label"
+        for owner, organisation in who.owners.items()
+        if (key := _compared(organisation)) in nodes
+    ]
+
+
+def _unnamed_nodes(who: Affiliations) -> list[str]:
+    unnamed = [title for title, organisation in who.nodes.items() if not _compared(organisation)]
+    if not unnamed:
+        return []
+    return [
+        f"nobody can tell who runs {_listed(unnamed)}: no organisation is named. Two servers of one "
+        "organisation together see everything"
+    ]
+
+
+def _nodes_by_organisation(who: Affiliations) -> dict[str, tuple[str, list[str]]]:
+    """Name and nodes' titles of every organisation that is named, by what is compared."""
+    titles: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, str] = {}
+    for title, name in who.nodes.items():
+        if _compared(name):
+            titles[_compared(name)].append(title)
+            names.setdefault(_compared(name), name)
+    return {key: (name, titles[key]) for key, name in names.items()}
+
+
+def _compared(organisation: str) -> str:
+    """However it is spaced, capitalised or composed."""
+    return " ".join(unicodedata.normalize("NFKC", organisation).casefold().split())
+
+
+def _listed(titles: list[str]) -> str:
+    return " and ".join(", ".join(titles).rsplit(", ", 1))

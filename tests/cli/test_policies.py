@@ -1,0 +1,161 @@
+"""`ppaurora evaluate` under a policy, with intervals and with metrics that have parameters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ppaurora.errors import SUPPRESSED_EXIT_CODE
+from ppaurora.models import to_builtins
+from ppaurora.policy import Policy
+from tests.support.command_line import FAST, CommandLine, check_refused, table, values, written
+from tests.support.oracles import Sample, defined, exact_auroc
+
+STUDY = (*FAST, "--policy", "study")
+
+
+def owners(positive_rate: float) -> list[list[Sample]]:
+    random = np.random.default_rng(4)
+    return [
+        [(k / 32, int(random.random() < positive_rate)) for k in random.integers(0, 33, size).tolist()]
+        for size in (150, 130, 120)
+    ]
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> list[Path]:
+    return [written(tmp_path, f"{n}.csv", table(owner)) for n, owner in enumerate(owners(0.4))]
+
+
+@pytest.fixture
+def rare(tmp_path: Path) -> list[Path]:
+    """Both classes are there, but too few positives."""
+    found = [written(tmp_path, f"{n}.csv", table(owner)) for n, owner in enumerate(owners(0.01))]
+    assert sum(file.read_text().count(",1\n") for file in found) in range(1, 10)
+    return found
+
+
+def test_what_a_study_lets_out(command: CommandLine, many: list[Path]) -> None:
+    """250 samples beside the largest owner's: one decimal."""
+    finished = command("evaluate", *many, *STUDY, "--metrics", "auroc", "--format", "json")
+    assert (finished.code, finished.err) == (0, "")
+    report = json.loads(finished.out)
+    exact = defined(exact_auroc([sample for owner in owners(0.4) for sample in owner]))
+    assert report["metrics"]["auroc"]["value"] == round(float(exact), 1)
+    assert report["metrics"]["auroc"]["digits"] == 1
+    assert (report["suppressed"], report["positives"]) == (False, None)
+    assert report["policy"] == to_builtins(Policy())
+    shown = command("evaluate", *many, *STUDY, "--metrics", "auroc")
+    (row,) = [line.strip("│ ").split() for line in shown.out.splitlines() if " auroc " in line]
+    assert row[-1] == f"{float(exact):.1f}"
+    assert "positives" not in shown.out
+
+
+def test_a_suppressed_result_has_an_exit_code_of_its_own(command: CommandLine, rare: list[Path]) -> None:
+    told = []
+    for minimum in ((), ("--minimum-positives", "12"), ("--minimum-positives", "0")):
+        finished = command("evaluate", *rare, *STUDY, *minimum, "--format", "json")
+        report = json.loads(finished.out)
+        suppressed = minimum != ("--minimum-positives", "0")
+        assert finished.code == (SUPPRESSED_EXIT_CODE if suppressed else 0)
+        assert report["suppressed"] == suppressed
+        told.append((report["metrics"], report["positives"], finished.err))
+    assert told[0] == told[1]
+    assert told[0][1:] == (None, "")
+    for found in told[0][0].values():
+        assert found["suppressed"]
+        assert (found["value"], found["interval"], found["standard_error"]) == (None, None, None)
+    shown = command("evaluate", *rare, *STUDY)
+    assert shown.code == SUPPRESSED_EXIT_CODE == 5
+    assert "suppressed: a rule of the policy on secret counts failed" in shown.out
+    assert "nan" not in shown.out.lower()
+
+
+def test_single_rules_change_a_policy(command: CommandLine, many: list[Path]) -> None:
+    rules = [
+        "--digits",
+        "3",
+        "--counts",
+        "rounded",
+        "--minimum-negatives",
+        "20",
+        "--largest-owner-fraction",
+        "0.6",
+    ]
+    finished = command("evaluate", *many, *STUDY, *rules, "--format", "json")
+    assert finished.code == 0
+    report = json.loads(finished.out)
+    changed = {"digits": 3, "counts": "rounded", "minimum_negatives": 20, "largest_owner_fraction": 0.6}
+    assert report["policy"] == {**to_builtins(Policy()), **changed}
+    assert report["positives"] % 5 == 0
+    assert report["metrics"]["auroc"]["digits"] == 3
+
+
+def test_intervals_are_printed_as_proc_prints_them(command: CommandLine, many: list[Path]) -> None:
+    finished = command("evaluate", *many, *FAST, "--metrics", "auroc,ap", "--confidence-level", "0.9")
+    assert finished.code == 0
+    assert "Area under the curve: 0." in finished.out
+    assert "90% CI: 0." in finished.out
+    assert "(DeLong)" in finished.out
+    assert finished.out.count("Area under the curve") == 1
+
+
+def test_metrics_with_parameters(command: CommandLine, many: list[Path]) -> None:
+    asked = ("--metrics", "sensitivity,ppv,partial_auroc,histogram", "--thresholds", "0.25,0.5")
+    more = ("--max-fpr", "0.2", "--bins", "0,0.5,1")
+    finished = command("evaluate", *many, *FAST, *asked, *more, "--format", "json")
+    assert finished.code == 0, finished.err
+    metrics = json.loads(finished.out)["metrics"]
+    assert list(metrics) == ["sensitivity", "ppv", "partial_auroc", "histogram"]
+    for name in ("sensitivity", "ppv"):
+        assert [row["at"] for row in metrics[name]["rows"]] == [{"threshold": 0.25}, {"threshold": 0.5}]
+    assert 0 < metrics["partial_auroc"]["value"] < 1
+    counted = [row["values"] for row in metrics["histogram"]["rows"]]
+    assert sum(row[label]["value"] for row in counted for label in ("positives", "negatives")) == 400
+    shown = command("evaluate", *many, *FAST, *asked, *more)
+    assert "sensitivity at threshold 0.25" in shown.out
+    assert "ppv: called_positive at threshold 0.5" in shown.out
+
+
+def test_without_a_policy_everything_is_let_out(command: CommandLine, files: list[Path]) -> None:
+    """Of few samples, and of two owners."""
+    finished = command("evaluate", *files[:2], *FAST, "--metrics", "auroc", "--format", "json")
+    assert finished.code == 0
+    assert json.loads(finished.out)["policy"] == to_builtins(Policy.none())
+    assert json.loads(finished.out)["positives"] == 2
+    assert values(finished.out)["auroc"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--policy", "study"], "too few samples for even one decimal"),
+        (["--policy", "study", "--digits", "2", "--minimum-owners", "4"], "asks for at least 4 owners"),
+        (["--policy", "study", "--digits", "2", "--minimum-samples", "9"], "fewer than 9 samples in all"),
+        (["--policy", "loose"], "Invalid value for '--policy'"),
+        (["--digits", "0"], "policy: digits"),
+        (["--digits", "10"], "policy: digits"),
+        (["--digits", "many"], "policy: digits"),
+        (["--counts", "shown"], "Invalid value for '--counts'"),
+        (["--largest-owner-fraction", "0"], "policy: largest_owner_fraction"),
+        (["--minimum-positives", "-1"], "policy: minimum_positives"),
+        (["--minimum-per-cell", "0"], "policy: minimum_per_cell"),
+        (["--confidence-level", "95"], "write 0.95 for 95 %"),
+        (["--confidence-level", "0"], "confidence_level is 0.0"),
+        (["--thresholds", "0.5"], "--thresholds: is a parameter of sensitivity, "),
+        (["--metrics", "ppv", "--thresholds", "a half"], "--thresholds: write numbers with commas between"),
+        (["--metrics", "ppv", "--thresholds", "0.5,0.2"], "ppv: thresholds: must grow, each once"),
+        (["--metrics", "partial_auroc", "--max-fpr", "0.1,0.2"], "partial_auroc: max_fpr: "),
+        (["--metrics", "partial_auroc", "--max-fpr", "1"], "max_fpr: is above 0, below 1"),
+        (["--metrics", "histogram", "--counts", "hidden"], "which the policy hides"),
+        (["--protocol", "paper", "--digits", "2"], "the protocol 'paper' cannot round"),
+        (["--protocol", "paper", "--metrics", "brier"], "'paper' does not compute the metric 'brier'"),
+        (["--protocol", "paper", "--confidence-level", "0.9"], "'paper' does not compute intervals"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "says",
+)
+def test_bad_arguments(arguments: list[str], says: str, command: CommandLine, files: list[Path]) -> None:
+    check_refused(command("evaluate", *files, *FAST, *arguments), says)

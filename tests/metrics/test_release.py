@@ -1,0 +1,208 @@
+"""What is released is the policy applied to the exact plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import ppaurora
+from ppaurora.estimates import Estimate, Table
+from ppaurora.policy import Policy
+from tests.support import releases
+from tests.support.oracles import Sample, exact_delong_variance
+
+Owner = list[Sample]
+
+THRESHOLDS = (0.25, 0.5, 0.75)
+BINS = (0.0, 0.25, 0.5, 1.0)
+AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit")
+PLAIN = ("auroc", "aupr", "ap", "youden_j", "brier", "observed_expected", "calibration_in_the_large")
+
+
+def metric(name: str) -> Any:
+    kind = ppaurora.METRICS[name]
+    if name in AT_THRESHOLDS:
+        return kind(thresholds=THRESHOLDS)
+    return kind(bins=BINS) if name in ("reliability", "histogram") else kind()
+
+
+def parameters(name: str) -> Sequence[float]:
+    return THRESHOLDS if name in AT_THRESHOLDS else BINS if name in ("reliability", "histogram") else ()
+
+
+def numbers(found: Estimate | Table) -> list[float | None]:
+    if isinstance(found, Estimate):
+        return [found.value]
+    counts = ("called_positive", "called_negative", "samples")
+    return [estimate.value for row in found for name, estimate in row.values.items() if name not in counts]
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> list[Owner]:
+    """Dyadic scores, so that sums are exact and values lie on boundaries often."""
+    pool = draw(st.sampled_from([[0.25, 0.5, 0.75], [k / 8 for k in range(9)], [0.5], [0.0, 1.0]]))
+    largest = draw(st.sampled_from([30, 30, 1000]))
+    sizes = draw(st.lists(st.integers(1, largest), min_size=2, max_size=5))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    rate = draw(st.sampled_from([0.1, 0.5, 0.9]))
+    return [
+        [(float(random.choice(pool)), int(random.random() < rate)) for _ in range(size)] for size in sizes
+    ]
+
+
+POLICIES = st.builds(
+    Policy,
+    minimum_owners=st.just(2),
+    largest_owner_fraction=st.just(1.0),
+    minimum_positives=st.sampled_from([0, 1, 2, 5, 10, 20]),
+    minimum_negatives=st.sampled_from([0, 1, 2, 5, 10, 20]),
+    minimum_per_cell=st.sampled_from([1, 2, 5, 10]),
+    digits=st.sampled_from([1, 2, 3, 4, "auto", "exact"]),
+    counts=st.sampled_from(["hidden", "rounded", "exact"]),
+)
+
+
+def evaluate(
+    owners: Sequence[Owner], names: Sequence[str], policy: Policy, **options: Any
+) -> ppaurora.Report:
+    arrays = [([y for _, y in owner], [s for s, _ in owner]) for owner in owners]
+    return ppaurora.evaluate(arrays, metrics=[metric(name) for name in names], policy=policy, **options)
+
+
+def check_release(owners: Sequence[Owner], names: Sequence[str], policy: Policy) -> None:
+    sizes = [len(owner) for owner in owners]
+    digits = releases.digits_for(policy, sizes)
+    positives = sum(y for owner in owners for _, y in owner)
+    if digits == 0:
+        with pytest.raises(ppaurora.InputError, match="too few samples for even one decimal"):
+            evaluate(owners, names, policy, confidence_level=0.95)
+        return
+    one_class = positives in (0, sum(sizes))
+    if one_class and not (policy.minimum_positives or policy.minimum_negatives):
+        with pytest.raises(ppaurora.UndefinedResultError):
+            evaluate(owners, names, policy, confidence_level=0.95)
+        return
+    report = evaluate(owners, names, policy, confidence_level=0.95)
+    if one_class or not releases.passes_floors(policy, owners):
+        check_suppressed(report)
+        return
+    assert not report.suppressed
+    expected_count = {
+        "hidden": None,
+        "rounded": releases.to_multiple_of_five(positives),
+        "exact": positives,
+    }
+    assert report.positives == expected_count[policy.counts]
+    digits = releases.granted_digits(policy, owners)
+    for name in names:
+        exact = releases.plain_values(name, owners, policy, parameters(name))
+        of_few = ("reliability", "ppv", "npv")
+        of_a_class = ("sensitivity", "specificity", "f1")
+        few = name in of_few or (name in of_a_class and policy.digits != "auto")
+        at_most = 2 if few and policy.counts == "hidden" else 6
+        less = 1 if name in ("aupr", "ap") and policy.digits == "auto" else 0
+        for value, plain in zip(numbers(report[name]), exact, strict=True):
+            check_number(value, plain, None if digits is None else max(min(digits, at_most) - less, 1))
+    if "auroc" in names:
+        check_standard_error(report, owners, digits)
+
+
+def check_number(value: float | None, plain: Fraction | None, digits: int | None) -> None:
+    if plain is None:
+        assert value is None
+        return
+    assert value is not None
+    if digits is None:
+        assert abs(Fraction(value) - plain) < Fraction(1, 10**9)
+    else:
+        assert value == float(releases.half_away(plain, digits))
+
+
+def check_standard_error(report: ppaurora.Report, owners: Sequence[Owner], digits: int | None) -> None:
+    estimate = report["auroc"]
+    assert isinstance(estimate, Estimate)
+    found = estimate.standard_error
+    if digits is not None:
+        expected = releases.delong_root(owners, digits + 1)
+        assert found == (None if expected is None else float(expected))
+        return
+    variance = exact_delong_variance([sample for owner in owners for sample in owner])
+    if variance is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert math.isclose(found, math.sqrt(variance), rel_tol=1e-9, abs_tol=0.0)
+
+
+def check_suppressed(report: ppaurora.Report) -> None:
+    assert report.suppressed
+    assert report.positives is None
+    for found in report.metrics.values():
+        estimates = (
+            [found] if isinstance(found, Estimate) else [e for row in found for e in row.values.values()]
+        )
+        assert all(e.suppressed and e.value is None and e.interval is None for e in estimates)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    studies(),
+    POLICIES,
+    st.sampled_from([PLAIN, ("auroc", *AT_THRESHOLDS), ("reliability", "auroc"), ("brier", "ppv")]),
+)
+def test_what_is_released_is_the_policy_applied_to_the_exact_values(
+    owners: list[Owner], policy: Policy, names: Sequence[str]
+) -> None:
+    check_release(owners, names, policy)
+
+
+ROUNDED = msgspec.structs.replace(Policy.none(), counts="rounded", digits=3)
+
+
+@pytest.mark.parametrize(("positives", "released"), [(1, 0), (2, 0), (3, 5), (22, 20), (23, 25)])
+def test_rounded_counts_may_be_nothing_or_more_than_all(positives: int, released: int) -> None:
+    """Then there is no interval that would take them."""
+    samples: Owner = [(k / 32, int(k < positives)) for k in range(24)]
+    owners = [samples[0::2], samples[1::2]]
+    report = evaluate(owners, ("ap", "sensitivity", "specificity"), ROUNDED, confidence_level=0.95)
+    assert report.positives == released
+    ap = report["ap"]
+    assert isinstance(ap, Estimate)
+    assert (ap.interval is None) == (not released)
+    assert ("which is rounded to 0" in ap.note) == (not released)
+    for name, trials in (("sensitivity", released), ("specificity", 24 - released)):
+        found = report[name]
+        assert isinstance(found, Table)
+        for row in found:
+            assert row[name].value is not None
+            assert (row[name].interval is None) == (trials <= 0)
+            assert row[name].method == ("Wilson, of rounded counts" if trials > 0 else "")
+
+
+@pytest.mark.parametrize("positives", [1, 2, 7])
+@pytest.mark.parametrize("digits", [3, "exact"])
+def test_observed_to_expected_is_withheld_from_a_hundred_on(positives: int, digits: int | str) -> None:
+    """Step by step of the sum of probabilities, which are in steps of 2^-32, around a hundredth."""
+    policy = msgspec.structs.replace(Policy.none(), digits=digits)
+    around = positives * 2**32 // 100
+    for steps in range(around - 2, around + positives + 2):
+        owners: list[Owner] = [[(0.0, 1)] * positives, [(steps / 2**32, 0)]]
+        found = evaluate(owners, ("observed_expected",), policy)["observed_expected"]
+        assert isinstance(found, Estimate)
+        exact = Fraction(positives * 2**32, steps)
+        if exact >= 100:
+            assert found.value is None
+        elif found.value is None:
+            assert steps <= around + positives, "withheld though it is below"
+        else:
+            assert abs(Fraction(found.value) - exact) <= Fraction(1, 2000 if digits == 3 else 10**9)
+    assert isinstance(found, Estimate)
+    assert found.value is not None

@@ -1,0 +1,202 @@
+"""What an owner has fetched answers every later question from its own disk, and no server hears of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ppaurora.data import check_samples
+from ppaurora.errors import InputError, NotReleasedError, PpauroraError, ProtocolError, UnsortedListError
+from ppaurora.owner.study import Study
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.study.manifest import Manifest
+from tests.support.deployment import samples, write_csv
+from tests.support.relay import Relay
+from tests.support.trials import PAIR, RunCommand, Trials, becomes
+
+# Every study here has the same data.
+pytestmark = pytest.mark.filterwarnings("ignore::ppaurora.OverlapWarning")
+
+
+class Watched:
+    """A released study whose owners reach the proxies through relays that count."""
+
+    def __init__(self, nodes: Trials, name: str, relays: list[Relay]) -> None:
+        self.nodes, self.relays = nodes, relays
+        ports = {
+            str(nodes.addresses[node][0]): relay.port
+            for node, relay in zip(("proxy-0", "proxy-1"), relays, strict=True)
+        }
+        self.manifest: Manifest = nodes.study(name, ports=ports)
+        for place, owner in enumerate(PAIR):
+            Study(nodes.kit(owner), name).submit(check_samples(owner, *samples(30, 40 + place)))
+        client = Study(nodes.kit("north"), name)
+        assert becomes(lambda: {one.state for one in client.status().values()} == {"released"}, 60)
+
+    @property
+    def contacts(self) -> list[int]:
+        return [relay.connections for relay in self.relays]
+
+    @contextlib.contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Nobody at the nodes hears of what is done inside."""
+        before = self.contacts
+        yield
+        assert self.contacts == before
+
+    def study(self, kit: Path | None = None) -> Study:
+        return Study(kit or self.nodes.kit("north"), self.manifest.study)
+
+    def change(self, what: str, value: object) -> None:
+        """Of north's part of the result at proxy 1."""
+        database = self.nodes.database("proxy-1")
+        with contextlib.closing(sqlite3.connect(database, timeout=30)) as db, db:
+            db.execute(
+                f"UPDATE results SET {what} = ? WHERE study = ? AND owner = 'north'",  # noqa: S608
+                (value, self.manifest.hash),
+            )
+
+    def part(self) -> ResultShare:
+        with self.nodes.store("proxy-1") as store:
+            found = store.result(self.manifest.hash, "north")
+        assert found is not None
+        return found[1]
+
+
+Watch = Callable[[str], Watched]
+
+
+@pytest.fixture
+def watched(nodes: Trials) -> Iterator[Watch]:
+    with contextlib.ExitStack() as cleanup:
+
+        def watch(name: str) -> Watched:
+            ports = [nodes.addresses[node][0] or 0 for node in ("proxy-0", "proxy-1")]
+            relays = [cleanup.enter_context(contextlib.closing(Relay(port))) for port in ports]
+            return Watched(nodes, name, relays)
+
+        yield watch
+
+
+def test_a_result_is_fetched_once(watched: Watch, run: RunCommand, tmp_path: Path) -> None:
+    """The same report and receipt, from Python and by the command; nothing is sent any more either."""
+    released = watched("fetched-once")
+    before = released.contacts
+    first = released.study().result()
+    assert released.contacts == [count + 1 for count in before]  # the positive control
+    path = released.nodes.kit("north") / "inbox/fetched-once.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    data = write_csv(tmp_path / "same.csv", *samples(30, 40))
+    with released.unheard():
+        assert released.study().result() == first
+        assert released.study().wait() == first
+        code, said = run("result", released.nodes.kit("north"), "--study", "fetched-once")
+        assert (code, "receipt" in said) == (0, True)
+        assert run("submit", released.nodes.kit("north"), data, "--study", "fetched-once", "--yes")[0] == 2
+        with pytest.raises(InputError, match="has its result"):
+            released.study().evaluate(*samples(30, 40))
+
+
+def one_more(place: tuple[int, int]) -> Callable[[Watched], None]:
+    """In one number of a part, as a dishonest server would."""
+
+    def spoil(released: Watched) -> None:
+        words = released.part().words.copy()
+        words[place] -= np.uint64(1)
+        released.change("part", ResultShare(words).to_bytes())
+
+    return spoil
+
+
+SPOILT: dict[str, tuple[Callable[[Watched], None], type[PpauroraError], str]] = {
+    "meaningless": (one_more((1, 0)), ProtocolError, "do not belong together"),
+    "unsorted": (one_more((0, -1)), UnsortedListError, "harbour: the list that was sent is not sorted"),
+    "disagreeing": (
+        lambda released: released.change("attempt", 7),
+        ProtocolError,
+        "do not agree on the attempt",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_what_cannot_be_used_is_not_asked_for_again(
+    how: str, watched: Watch, run: RunCommand, tmp_path: Path
+) -> None:
+    """The same error, whoever asks again and whatever the servers would say now."""
+    spoil, kind, says = SPOILT[how]
+    released = watched(how)
+    good = released.part()
+    with released.nodes.store("proxy-0") as store:
+        found = store.result(released.manifest.hash, "north")
+    assert found is not None
+    spoil(released)
+    with pytest.raises(kind, match=says) as first:
+        released.study().result()
+    released.change("part", good.to_bytes())
+    released.change("attempt", found[0])
+    with released.unheard():
+        for again in (released.study().result, released.study().wait):
+            with pytest.raises(kind) as second:
+                again()
+            assert str(second.value) == str(first.value)
+        code, said = run("result", released.nodes.kit("north"), "--study", how)
+        assert (code, str(first.value) in said) == (kind.exit_code, True)
+        with pytest.raises(InputError, match="has its result"):
+            released.study().evaluate(*samples(30, 40))
+    # The positive control: who has no answer on disk asks, and is heard.
+    other = tmp_path / "north"
+    shutil.copytree(released.nodes.kit("north"), other, ignore=shutil.ignore_patterns("inbox"))
+    before = released.contacts
+    assert 0 <= released.study(other).result().auroc <= 1
+    assert released.contacts == [count + 1 for count in before]
+
+
+def test_an_answer_is_kept_whole_or_not_at_all(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut off before the file is in its place, nothing was made of the parts; they are fetched again."""
+    released = watched("cut-off")
+    study = released.study()
+
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", cut_off)
+        patch.setattr(type(study.manifest.protocol), "combine", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            study.result()
+    assert list((released.nodes.kit("north") / "inbox").glob("*cut-off*")) == []
+    assert 0 <= released.study().result().auroc <= 1
+
+
+def test_no_result_is_not_kept(nodes: Trials) -> None:
+    """A refusal is no answer: it is asked again."""
+    nodes.study("not-yet")
+    with pytest.raises(NotReleasedError):
+        Study(nodes.kit("north"), "not-yet").result()
+    assert not (nodes.kit("north") / "inbox/not-yet.json").exists()
+
+
+def test_files_of_another_study_or_damaged_ones_are_not_taken(watched: Watch) -> None:
+    released = watched("damaged")
+    released.study().result()
+    path = released.nodes.kit("north") / "inbox/damaged.json"
+    good = path.read_text()
+    for bad, says in (
+        (good[:-1], "is damaged"),
+        (good.replace(released.manifest.hash, "0" * 64, 1), "belongs to another manifest"),
+        (f'{{"study":"{released.manifest.hash}","answers":[],"collected_at":""}}', "is damaged"),
+    ):
+        path.write_text(bad)
+        with pytest.raises(InputError, match=says):
+            released.study().result()
+    path.write_text(good)

@@ -1,0 +1,201 @@
+"""A study whose result is suppressed looks to servers like one whose result is released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ppaurora.errors import UnsortedListError
+from ppaurora.estimates import Estimate
+from ppaurora.metrics import METRICS, Metric, release
+from ppaurora.metrics.withholding import withhold
+from ppaurora.models import checked, to_builtins
+from ppaurora.policy import Policy
+from ppaurora.protocols import Fast, Prepared
+from ppaurora.sharing.stages import OwnerShare
+from ppaurora.terms import Terms
+from ppaurora.testing.world import WorldRun
+from tests.support.cases import Owner, transcript
+from tests.support.runs import Submission, combined, samples_of, watched_run, whole_result
+
+SIZES = (40, 30, 70)
+CURVES: tuple[Metric, ...] = tuple(METRICS[name]() for name in ("auroc", "aupr", "ap"))
+TABLES: tuple[Metric, ...] = (
+    METRICS["brier"](),
+    METRICS["observed_expected"](),
+    METRICS["calibration_in_the_large"](),
+    METRICS["ppv"](thresholds=[0.25, 0.5]),
+    METRICS["reliability"](bins=[0.0, 0.25, 0.5, 1.0]),
+)
+
+
+def terms_for(metrics: Sequence[Metric], level: float | None = None, **rules: Any) -> Terms:
+    """The policy of a study, changed."""
+    policy = checked(Policy, {**to_builtins(Policy()), "digits": 2, **rules})
+    return Terms(metrics=tuple(metrics), confidence_level=level, policy=policy)
+
+
+TERMS = {
+    "areas": terms_for(CURVES),
+    "areas, exact": terms_for(CURVES, digits="exact"),
+    "areas and intervals, as the sizes allow": terms_for(CURVES, 0.95, digits="auto"),
+    "tables": terms_for(TABLES),
+    "tables with counts": terms_for((*TABLES, METRICS["histogram"]()), 0.95, counts="rounded"),
+    "everything": terms_for(
+        (*CURVES, *TABLES, METRICS["youden_j"](), METRICS["partial_auroc"](max_fpr=0.2)), 0.9, digits=3
+    ),
+}
+
+
+def study(
+    *positives: int,
+    scores: Sequence[float] = (0.125, 0.375, 0.5, 0.75),
+    sizes: Sequence[int] = SIZES,
+) -> list[Owner]:
+    """So many positives at every owner, the first ones."""
+    return [
+        [(scores[k * 7 % len(scores)], int(k < own)) for k in range(size)]
+        for size, own in zip(sizes, positives, strict=True)
+    ]
+
+
+RELEASED = {
+    "half of all": study(20, 15, 35),
+    "exactly enough without the third": study(5, 5, 5),
+    "nearly all": study(35, 25, 60),
+    "one score": study(20, 15, 35, scores=(0.5,)),
+}
+SUPPRESSED = {
+    "too few positives in all": study(3, 3, 3),
+    "too few positives without the third": study(5, 4, 40),
+    "too few positives without the first": study(30, 4, 5),
+    "too few negatives without the third": study(35, 26, 20),
+    "positives at one owner only": study(0, 30, 0),
+    "no positives": study(0, 0, 0),
+    "no negatives": study(*SIZES),
+    "one score, too few positives": study(1, 1, 1, scores=(0.5,)),
+}
+
+
+def submitted(terms: Terms, owners: Sequence[Owner]) -> list[Submission]:
+    return [terms.share(samples_of(owner)) for owner in owners]
+
+
+def run_of(terms: Terms, owners: Sequence[Owner]) -> WorldRun:
+    return watched_run(terms, submitted(terms, owners))
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_the_conversation_does_not_tell_whether_there_is_a_result(name: str) -> None:
+    terms = TERMS[name]
+    shapes = []
+    for suppressed, studies in ((False, RELEASED), (True, SUPPRESSED)):
+        for what, owners in studies.items():
+            run = run_of(terms, owners)
+            assert combined(terms, run, SIZES).suppressed == suppressed, what
+            assert not run.openings
+            shapes.append(transcript(run))
+    assert all(shape == shapes[0] for shape in shapes)
+
+
+def test_nor_does_it_tell_with_how_many_decimals() -> None:
+    """By `auto`, two with 400 of each class without any one owner, and one with a positive less."""
+    terms, sizes = terms_for(CURVES[:1], 0.95, digits="auto"), (420, 400, 400)
+    shapes, decimals = [], []
+    for positives in ((200, 200, 200), (200, 200, 199), (5, 5, 4)):
+        run = run_of(terms, study(*positives, sizes=sizes))
+        shapes.append(transcript(run))
+        assert not run.openings
+        released = combined(terms, run, sizes)
+        auroc = released.metrics["auroc"]
+        assert isinstance(auroc, Estimate)
+        decimals.append(None if released.suppressed else auroc.digits)
+    assert decimals == [2, 1, None]
+    assert shapes[0] == shapes[1] == shapes[2]
+
+
+def test_the_shape_is_that_of_the_question() -> None:
+    """The positive control: what else could differ does."""
+    terms = TERMS["areas"]
+    shape = transcript(run_of(terms, RELEASED["half of all"]))
+    smaller = [*RELEASED["half of all"][:-1], RELEASED["half of all"][-1][:-1]]
+    assert transcript(run_of(terms, smaller)) != shape
+    for other in (terms_for(CURVES[:2]), terms_for(CURVES, digits=3), terms_for(CURVES, 0.95)):
+        assert transcript(run_of(other, RELEASED["half of all"])) != shape
+
+
+def test_a_server_that_saves_itself_the_work_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The positive control of the first test: this one knows that there is no result, and stops."""
+    terms = TERMS["tables"]
+    shape = transcript(run_of(terms, RELEASED["half of all"]))
+
+    def give_up(suite: Any, asked: Any, decided: Any, values: Any) -> Any:
+        columns = withhold(suite, asked, decided, values) if there_is_one else None
+        return suite.blank(2, 1 + values.shape[-1]) if columns is None else columns
+
+    monkeypatch.setattr(release, "withhold", give_up)
+    there_is_one = True
+    assert transcript(run_of(terms, RELEASED["nearly all"])) == shape
+    there_is_one = False
+    assert transcript(run_of(terms, SUPPRESSED["no positives"])) != shape
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_owners_get_the_same_words_whatever_rule_failed(name: str) -> None:
+    terms = TERMS[name]
+    words = [whole_result(terms, run_of(terms, owners)) for owners in SUPPRESSED.values()]
+    expected = np.zeros_like(words[0])
+    expected[0, -len(SIZES) :] = 1  # that every owner's submission was fit
+    assert all((one == expected).all() for one in words)
+
+
+def test_parts_of_a_suppressed_result_look_like_any_others() -> None:
+    """Neither server's part has a zero, which half of all columns are, nor is it that of another run."""
+    terms = TERMS["areas"]
+    runs = [run_of(terms, SUPPRESSED["no positives"]) for _ in range(2)]
+    parts = [run.results[server][0].words for run in runs for server in terms.protocol.result_servers]
+    assert all(part.all() for part in parts)
+    assert not any((one == other).any() for number, one in enumerate(parts) for other in parts[:number])
+
+
+def test_a_cell_that_is_withheld_looks_like_one_that_is_there() -> None:
+    """Of samples that are in one bin, or in all three, or by one owner in the second."""
+    terms = TERMS["tables"]
+    spread = [[(0.1 + 0.4 * (k % 3), k % 2) for k in range(size)] for size in SIZES]
+    in_one = [[(0.9, k % 2) for k in range(size)] for size in SIZES]
+    by_one = [spread[0], *in_one[1:]]
+    shapes, there = [], []
+    for owners in (spread, in_one, by_one):
+        run = run_of(terms, owners)
+        shapes.append(transcript(run))
+        released = combined(terms, run, SIZES)
+        assert not released.suppressed
+        table = released.metrics["reliability"]
+        assert not isinstance(table, Estimate)
+        there.append([row["observed"].value is not None for row in table])
+    assert there == [[True, True, True], [False, False, True], [False, False, True]]
+    assert shapes[0] == shapes[1] == shapes[2]
+
+
+def test_a_submission_that_does_not_fit_has_the_same_shape_too() -> None:
+    terms = TERMS["tables"]
+    honest = submitted(terms, RELEASED["half of all"])
+    shape = transcript(watched_run(terms, honest))
+    one, two = honest[1]
+    unfit = OwnerShare(one.samples, one.sums + np.uint64(1000)), two
+    unsorted_list = unsorted(RELEASED["half of all"][1], one.sums + two.sums)
+    for bad in (unfit, unsorted_list):
+        run = watched_run(terms, [honest[0], bad, honest[2]])
+        with pytest.raises(UnsortedListError, match="owner 2"):
+            combined(terms, run, SIZES)
+        assert transcript(run) == shape
+
+
+def unsorted(owner: Owner, sums: np.ndarray) -> Submission:
+    fast = Fast()
+    prepared = fast.prepare(samples_of(owner))
+    lists = fast.split(Prepared(prepared.keys[::-1].copy(), prepared.labels[::-1].copy()))
+    return OwnerShare(lists[0], sums), OwnerShare(lists[1], np.zeros_like(sums))

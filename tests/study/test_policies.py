@@ -1,0 +1,227 @@
+"""Plans and their policies: what a study may let out, and what is refused before there are any kits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import ppaurora
+from ppaurora.cli.main import cli
+from ppaurora.errors import InputError
+from ppaurora.messages.owners import Offer
+from ppaurora.models import from_json, to_builtins, to_json
+from ppaurora.policy import MOST_DIGITS, Floors, Policy
+from ppaurora.study.kit import OwnerKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.plan import SAMPLE
+from ppaurora.study.provision import provision
+from tests.study.conftest import INTERVALS, ROUNDED
+
+FAST = 'name = "fast"\nkey_bits = 64'
+METRICS = 'metrics = ["auroc", "aupr"]'
+COUNTS = 'counts = "hidden"'
+SCALE = 'score_scale = "any"'
+DIGITS = f'"auto", "exact", or a whole number from 1 to {MOST_DIGITS}'
+
+
+def made(plan: Path, out: Path, *changes: tuple[str, str]) -> Manifest:
+    """From the sample, changed."""
+    text = SAMPLE
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    plan.write_text(text)
+    return provision(plan, out)
+
+
+def test_a_study_that_says_nothing_has_the_strict_policy(plan: Path, tmp_path: Path) -> None:
+    """The sample writes it out, but for its minimum of samples."""
+    section = SAMPLE[SAMPLE.index("[policy]") :]
+    manifest = made(plan, tmp_path / "kits", (section, ""))
+    assert manifest.policy == Policy()
+    assert to_builtins(manifest.policy) == {
+        "minimum_owners": 3,
+        "largest_owner_fraction": 0.5,
+        "most_digits": 4,
+        "minimum_samples": 2,
+        "minimum_samples_per_owner": 1,
+        "minimum_positives": 10,
+        "minimum_negatives": 10,
+        "minimum_per_cell": 10,
+        "digits": "auto",
+        "counts": "hidden",
+    }
+    sample = made(plan, tmp_path / "sample").policy
+    assert to_builtins(sample) == {
+        **to_builtins(Policy()),
+        "minimum_samples": 100,
+        "minimum_samples_per_owner": 10,
+    }
+
+
+@pytest.mark.parametrize("digits", [1, MOST_DIGITS, "exact"])
+def test_every_rule_is_part_of_the_hash_and_shown(
+    digits: int | str, plan: Path, kits: Path, tmp_path: Path
+) -> None:
+    written = f'digits = "{digits}"' if isinstance(digits, str) else f"digits = {digits}"
+    manifest = made(plan, tmp_path / "other", ('digits = "auto"', written), (COUNTS, 'counts = "rounded"'))
+    assert manifest.hash != Manifest.read(kits / "sepsis-2026.json").hash
+    assert (manifest.policy.digits, manifest.policy.counts) == (digits, "rounded")
+    shown = dict(manifest.describe())
+    assert shown["policy: digits"].startswith(str(digits))
+    assert ("full precision" in shown["policy: digits"]) == (digits == "exact")
+    assert shown["policy: class counts"] == "rounded, to multiples of 5"
+    assert shown["intervals"] == "at confidence level 0.95"
+
+
+@pytest.mark.parametrize("digits", ['"auto"', "3"])
+def test_paper_takes_exact_digits_only(digits: str, plan: Path, tmp_path: Path) -> None:
+    paper = (FAST, 'name = "paper"')
+    with pytest.raises(InputError, match=r"'paper' cannot round inside .* must say digits = 'exact'"):
+        made(plan, tmp_path / "kits", paper, INTERVALS, ('digits = "auto"', f"digits = {digits}"))
+    with pytest.raises(InputError, match="'paper' does not compute intervals; use 'fast'"):
+        made(plan, tmp_path / "kits", paper, ROUNDED)
+    other = 'metrics = ["auroc", { name = "accuracy", thresholds = [0.5] }]'
+    with pytest.raises(InputError, match="'paper' does not compute the metric 'accuracy'; use 'fast'"):
+        made(plan, tmp_path / "kits", paper, ROUNDED, INTERVALS, (METRICS, other))
+    with pytest.raises(InputError, match="counts = 'exact' or 'hidden'"):
+        made(plan, tmp_path / "kits", paper, ROUNDED, INTERVALS, (COUNTS, 'counts = "rounded"'))
+    assert not (tmp_path / "kits").exists()
+    assert made(plan, tmp_path / "kits", paper, ROUNDED, INTERVALS).policy.digits == "exact"
+
+
+PROBABILITIES = (
+    "brier",
+    "observed_expected",
+    "calibration_in_the_large",
+    "reliability",
+    '{ name = "net_benefit", thresholds = [0.1] }',
+)
+
+
+@pytest.mark.parametrize("metric", PROBABILITIES)
+def test_metrics_of_probabilities_need_them_agreed_on(metric: str, plan: Path, tmp_path: Path) -> None:
+    chosen = (METRICS, f"metrics = [{metric if metric.startswith('{') else repr(metric)}]")
+    with pytest.raises(
+        InputError, match=r"metrics: '.*' takes probabilities; .*score_scale = \"probability\""
+    ):
+        made(plan, tmp_path / "kits", chosen)
+    assert not (tmp_path / "kits").exists()
+    manifest = made(plan, tmp_path / "kits", chosen, (SCALE, 'score_scale = "probability"'))
+    assert manifest.metrics[0].of_probabilities
+
+
+def test_metrics_have_parameters(plan: Path, tmp_path: Path) -> None:
+    """In a table; they are part of what is shown."""
+    wanted = (
+        'metrics = ["auroc", { name = "sensitivity", thresholds = [0.2, 0.5] }, '
+        '{ name = "partial_auroc", max_fpr = 0.1 }]'
+    )
+    manifest = made(plan, tmp_path / "kits", (METRICS, wanted))
+    assert [metric.name for metric in manifest.metrics] == ["auroc", "sensitivity", "partial_auroc"]
+    shown = dict(manifest.describe())["metrics"]
+    assert shown == "auroc, sensitivity (thresholds 0.2 0.5), partial_auroc (max_fpr 0.1)"
+    assert Manifest.parse(manifest.text(), "here").metrics == manifest.metrics
+
+
+def test_a_metric_that_tells_counts_needs_a_policy_that_tells_them(plan: Path, tmp_path: Path) -> None:
+    histogram = (METRICS, 'metrics = ["histogram"]')
+    with pytest.raises(InputError, match="'histogram' tells numbers of positives and negatives"):
+        made(plan, tmp_path / "kits", histogram)
+    for counts in ("rounded", "exact"):
+        made(plan, tmp_path / counts, histogram, (COUNTS, f'counts = "{counts}"'))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("minimum_owners = 3", "minimum_owners = 4", r"policy\.minimum_owners: at least 4 owners .*, got 3"),
+        ("minimum_owners = 3", "minimum_owners = 1", r"policy\.minimum_owners: expected int >= 2"),
+        ("largest_owner_fraction = 0.5", "largest_owner_fraction = 0.0", "expected float > 0"),
+        ("largest_owner_fraction = 0.5", "largest_owner_fraction = 1.01", "expected float <= 1"),
+        ("minimum_samples = 100", "minimum_samples = 1", "expected int >= 2"),
+        ("minimum_samples_per_owner = 10", "minimum_samples_per_owner = 0", "expected int >= 1"),
+        ("minimum_positives = 10", "minimum_positives = -1", "expected int >= 0"),
+        ("minimum_negatives = 10", "minimum_negatives = 10.5", "expected int, got float"),
+        ("minimum_per_cell = 10", "minimum_per_cell = 0", "expected int >= 1"),
+        ('digits = "auto"', "digits = 0", rf"policy\.digits: expected {DIGITS}"),
+        ('digits = "auto"', f"digits = {MOST_DIGITS + 1}", rf"policy\.digits: expected {DIGITS}"),
+        ('digits = "auto"', 'digits = "many"', rf"policy\.digits: expected {DIGITS}"),
+        ('digits = "auto"', "digit = 2", r"policy\.digit: .*did you mean 'digits'\?"),
+        (COUNTS, 'counts = "told"', r'policy\.counts: expected "hidden", "rounded" or "exact"'),
+        ("[limits]", "[release]\nminimum_samples = 10\n[limits]", "release: there is no such setting"),
+        ("confidence_level = 0.95", "confidence_level = 95", "write 0.95 for 95 %"),
+        ("confidence_level = 0.95", "confidence_level = 1.0", "between 0 and 1, both excluded"),
+        ("confidence_level = 0.95", 'confidence_level = "high"', "confidence_level: expected float"),
+        (METRICS, 'metrics = ["sensitivity"]', r"metrics\.0: sensitivity: thresholds: is missing"),
+        (METRICS, 'metrics = [{ name = "ap", bins = [1.0] }]', r"metrics\.0: ap: bins: there is no such"),
+        (METRICS, "metrics = [{ thresholds = [0.5] }]", r"metrics\.0: unknown metric"),
+        (METRICS, "metrics = [5]", r"metrics\.0: a metric is a name, or a table"),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_its_place(
+    plan: Path, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        made(plan, tmp_path / "kits", (old, new))
+    assert str(plan) in str(caught.value)
+    assert not (tmp_path / "kits").exists()
+
+
+def test_an_owners_floors_are_in_its_kit(kits: Path) -> None:
+    settings = kits / "hospital-a/owner.toml"
+    assert OwnerKit.read(kits / "hospital-a").settings.floors == Floors()
+    plain = settings.read_text()
+    settings.write_text(f"{plain}[floors]\nminimum_positives = 50\ndigits = 2\n")
+    assert OwnerKit.read(kits / "hospital-a").settings.floors == Floors(minimum_positives=50, digits=2)
+    for bad, message in (
+        ("minimum_positive = 50", r"floors\.minimum_positive: .*did you mean 'minimum_positives'\?"),
+        ("minimum_samples_per_owner = 5", r"floors\.minimum_samples_per_owner: there is no such setting"),
+        (f"minimum_positives = {2**64 + 1}", r"floors\.minimum_positives: expected int <="),
+        ("digits = 0", rf"floors\.digits: expected {DIGITS}"),
+        ("largest_owner_fraction = 2.0", r"floors\.largest_owner_fraction: expected float <= 1"),
+    ):
+        settings.write_text(f"{plain}[floors]\n{bad}\n")
+        with pytest.raises(InputError, match=message) as caught:
+            OwnerKit.read(kits / "hospital-a")
+        assert str(settings) in str(caught.value)
+
+
+def test_what_the_release_tells_is_shown_before_anybody_agrees(plan: Path, kits: Path) -> None:
+    """By `disclosure` for a plan or a manifest, and by `accept`."""
+    told = "from AUROC alone"
+    for source in (plan, kits / "sepsis-2026.json"):
+        shown = CliRunner().invoke(cli, ["disclosure", str(source), "--samples", "1000,800,600"])
+        assert shown.exit_code == 0, shown.output
+        assert "if they have 1,000 800 600 samples" in shown.output
+        assert "auroc, aupr: with 2 decimals; the standard error of AUROC with one more" in shown.output
+        assert told in shown.output
+    small = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1_000,20,10"])
+    assert "there will be no result: one owner has more than 0.5 of all samples" in small.output
+    wrong = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1000,800"])
+    assert isinstance(wrong.exception, InputError)
+    accepted = CliRunner().invoke(
+        cli, ["accept", str(kits / "helper"), str(kits / "sepsis-2026.json")], input="n\n"
+    )
+    assert told in accepted.output
+    assert isinstance(accepted.exception, InputError)
+
+
+@pytest.mark.parametrize("rule", ["minimum_positives", "minimum_negatives", "minimum_per_cell"])
+@pytest.mark.parametrize("least", [2**41, 2**62, 2**63 + 100, 2**64 + 1])
+def test_a_floor_that_would_wrap_around_is_refused(rule: str, least: int) -> None:
+    """Modulo 2^64 it would be no floor at all, and as the largest one replace those of all others."""
+    offer = {"samples": 100, "floors": {rule: least}, "commitments": []}
+    with pytest.raises(ValueError, match=f"<= {2**40}.*{rule}"):
+        from_json(Offer, to_json(offer))
+    assert from_json(Offer, to_json({**offer, "floors": {rule: 2**40}})).floors != Floors()
+
+
+def test_the_largest_floor_suppresses() -> None:
+    labels = ([1, 0] * 20, [score / 40 for score in range(40)])
+    rules = {"minimum_negatives": 0, "digits": 1}
+    for least, suppressed in ((20, False), (2**40, True)):
+        policy = Policy(minimum_positives=least, **rules)  # type: ignore[arg-type]
+        assert ppaurora.evaluate([labels] * 3, metrics=["auroc"], policy=policy).suppressed is suppressed

@@ -1,0 +1,51 @@
+"""A protocol's whole run by three parties whose messages are watched, on what owners submit or on worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ppaurora.data import Samples
+from ppaurora.metrics.reading import ReleasedResult
+from ppaurora.session import Context
+from ppaurora.sharing.shares import Words
+from ppaurora.sharing.stages import OwnerShare, ResultShare
+from ppaurora.terms import Job, Terms
+from ppaurora.testing import World
+from ppaurora.testing.world import WorldRun
+from tests.support.oracles import Sample
+
+Submission = tuple[OwnerShare, ...]  # one for every input server
+
+
+def samples_of(owner: Sequence[Sample], name: str = "owner") -> Samples:
+    scores, labels = zip(*owner, strict=True)
+    return Samples(name, np.array(scores, dtype=np.float64), np.array(labels, dtype=np.uint8))
+
+
+def watched_run(terms: Terms, submissions: Sequence[Submission]) -> WorldRun:
+    """`.results` has every server's parts of the result."""
+    job = Job(terms=terms, sizes=tuple(len(shares[0]) for shares in submissions))
+    inputs = dict(zip(terms.protocol.input_servers, zip(*submissions, strict=True), strict=True))
+
+    def party(context: Context) -> tuple[ResultShare, ...]:
+        return terms.protocol.run(context, job.asked, list(inputs.get(context.role, ())), 1)
+
+    world = World(cast(Any, lambda context: context))  # the protocol makes its suite itself
+    return world.run(party)
+
+
+def whole_result(terms: Terms, run: WorldRun) -> Words:
+    """Rows of mantissas and exponents, as only owners see them."""
+    parts = [run.results[server][0].words for server in terms.protocol.result_servers]
+    whole: Words = np.sum(parts, axis=0, dtype=np.uint64)
+    return whole
+
+
+def combined(terms: Terms, run: WorldRun, sizes: Sequence[int]) -> ReleasedResult:
+    """As an owner reads it."""
+    parts = [run.results[server][0] for server in terms.protocol.result_servers]
+    names = [f"owner {number}" for number in range(1, len(sizes) + 1)]
+    return terms.protocol.combine(parts, terms.asked(sizes), names)
