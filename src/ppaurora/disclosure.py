@@ -14,7 +14,7 @@ import numpy as np
 
 from ppaurora.metrics import Asked
 from ppaurora.metrics.outputs import Form
-from ppaurora.policy import COUNT_STEP, EXACT, HIDDEN, ROUNDED, auto_digits
+from ppaurora.policy import COUNT_STEP, EXACT, HIDDEN, ROUNDED, SAMPLES_PER_STEP, auto_digits
 from ppaurora.terms import Terms
 
 FLOAT64_STEP = 2.0**-53  # between two results from 0.5 to 1
@@ -45,6 +45,11 @@ def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
         warnings.append(
             f"more decimals than 'auto' gives for so few samples, {auto_digits(sizes)}: whoever knows much "
             "of the data can read single labels from them"
+        )
+    if len(asked.levels) > 1:
+        told.append(
+            f"fewer decimals where the smaller class has fewer than {SAMPLES_PER_STEP}·10^decimals samples "
+            "without any one owner; how many there are tells that"
         )
     warnings += _between_thresholds(asked)
     if terms.policy.counts == HIDDEN:

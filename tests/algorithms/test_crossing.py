@@ -128,9 +128,9 @@ def test_no_limits_cost_nothing() -> None:
 
 def test_a_flag_at_the_wrong_place_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The positive control: the first position beyond a limit in place of the last one within."""
-    honest = crossing_module._last
+    honest = crossing_module.last_set
     monkeypatch.setattr(
-        crossing_module, "_last", lambda flags: honest(flags).take(np.arange(-1, len(flags) - 1))
+        crossing_module, "last_set", lambda flags: honest(flags).take(np.arange(-1, len(flags) - 1))
     )
     with pytest.raises(AssertionError):
         test_every_limit_at_every_small_size(20)

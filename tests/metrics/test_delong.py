@@ -17,7 +17,7 @@ from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.algorithms.placements import limb_weights
 from ppaurora.estimates import Estimate, delong_variance
 from ppaurora.metrics import Asked, metrics_named
-from ppaurora.metrics.evidence import Evidence, Found
+from ppaurora.metrics.evidence import Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.policy import Policy
 from ppaurora.sharing.shares import RingShare
@@ -175,9 +175,10 @@ def standard_error_of(
     def stage(suite: Suite, given: RingShare) -> RingShare:
         wide = suite.widen(given)
         parts = [wide[place] for place in range(len(wide))]
-        evidence = Evidence(suite, asked, parts[0], parts[1], given[0], given[1], {}, {}, None)
         metric = asked.metrics[0]
         found = Found(given[0], given[1], {metric: [given[2]]})
+        inputs = Inputs(None, None, None)
+        evidence = Evidence(suite, asked, inputs, found, parts[0], parts[1], {}, {})
         ratios = metric.formula(parts[2:], evidence)
         return numbers(suite, asked, found, ratios, None)
 

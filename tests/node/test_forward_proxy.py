@@ -4,56 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 
 import pytest
 
 from ppaurora.errors import PpauroraError
+from tests.support.relay import Between, pass_on
 from tests.support.trials import Trials
 
 
-class ConnectProxy:
+class ConnectProxy(Between):
     """A forward proxy: CONNECT, an answer, then bytes in both directions."""
 
     def __init__(self, answer: bytes = b"HTTP/1.1 200 OK\r\n\r\n") -> None:
         self.requests: list[str] = []
         self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
+        self.address = f"127.0.0.1:{self.port}"
 
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with client, contextlib.suppress(OSError):
-            head = b""
-            while not head.endswith(b"\r\n\r\n"):
-                head += client.recv(1)
-            self.requests.append(head.decode())
-            client.sendall(self._answer)
-            if b" 200 " not in self._answer:
-                return
+    def serve(self, client: socket.socket) -> None:
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += client.recv(1)
+        self.requests.append(head.decode())
+        client.sendall(self._answer)
+        if b" 200 " in self._answer:
             host, port = head.split()[1].decode().rsplit(":", 1)
-            with socket.create_connection((host, int(port))) as server:
-                back = threading.Thread(target=self._pipe, args=(server, client), daemon=True)
-                back.start()
-                self._pipe(client, server)
-                back.join()
-
-    @staticmethod
-    def _pipe(source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while piece := source.recv(1 << 16):
-                sink.sendall(piece)
-            sink.shutdown(socket.SHUT_WR)
+            pass_on(client, (host, int(port)))
 
 
 @pytest.fixture

@@ -1,18 +1,17 @@
-"""A relay in front of a node's port that counts who comes by."""
+"""What stands between a client and a node's port: it passes bytes on, unopened."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
+from abc import ABC, abstractmethod
 
 
-class Relay:
-    """Bytes in both directions, unopened, to a port of this machine."""
+class Between(ABC):
+    """Listens on a port of this machine; everybody who comes is served by a thread."""
 
-    def __init__(self, port: int) -> None:
-        self.connections = 0
-        self._target = port
+    def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -25,22 +24,42 @@ class Relay:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                self.connections += 1
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+                threading.Thread(target=self._welcome, args=(client,), daemon=True).start()
 
-    def _serve(self, client: socket.socket) -> None:
-        with (
-            client,
-            contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self._target)) as node,
-        ):
-            back = threading.Thread(target=pipe, args=(node, client), daemon=True)
-            back.start()
-            pipe(client, node)
-            back.join()
+    def _welcome(self, client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError):
+            self.serve(client)
+
+    @abstractmethod
+    def serve(self, client: socket.socket) -> None:
+        """One connection, to its end."""
 
 
-def pipe(source: socket.socket, sink: socket.socket) -> None:
+class Relay(Between):
+    """To a port of this machine; counts who comes by."""
+
+    def __init__(self, port: int) -> None:
+        self.connections = 0
+        self._counting = threading.Lock()
+        self._target = port
+        super().__init__()
+
+    def serve(self, client: socket.socket) -> None:
+        with self._counting:
+            self.connections += 1
+        pass_on(client, ("127.0.0.1", self._target))
+
+
+def pass_on(client: socket.socket, address: tuple[str, int]) -> None:
+    """Bytes in both directions."""
+    with socket.create_connection(address) as server:
+        back = threading.Thread(target=_pipe, args=(server, client), daemon=True)
+        back.start()
+        _pipe(client, server)
+        back.join()
+
+
+def _pipe(source: socket.socket, sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while piece := source.recv(1 << 16):
             sink.sendall(piece)

@@ -97,7 +97,7 @@ def find_crossings(curve: Curve, limits: Sequence[Limit]) -> list[Crossing]:
     starts = [curve[limit.row][:: blocks.size] for limit in limits]
     starts_within = _where_kept(suite, limits, starts)
 
-    weights = stack([stack([_last(within)]) for within in starts_within])
+    weights = stack([stack([last_set(within)]) for within in starts_within])
     chosen = suite.begin_sums_of_products(
         (weights[block], stack([curve[TP].take(positions), curve[FP].take(positions)]))
         for block, positions in enumerate(blocks.positions())
@@ -116,7 +116,7 @@ def find_crossings(curve: Curve, limits: Sequence[Limit]) -> list[Crossing]:
 
 def _begin_point(suite: Suite, block: _Block, positions: slice) -> Callable[[], Point]:
     """From the rows at these positions, what belongs to the last position within the limit."""
-    last = _last(block.within)
+    last = last_set(block.within)
     tp, fp = (suite.begin_dot([(last, block.rows[row][positions])]) for row in (TP, FP))
     return lambda: Point(tp(), fp())
 
@@ -152,6 +152,6 @@ def _where_kept(suite: Suite, limits: Sequence[Limit], values: Sequence[RingShar
     return [kept[place] for place in spans(len(gap) for gap in gaps)]
 
 
-def _last(flags: RingShare) -> RingShare:
+def last_set(flags: RingShare) -> RingShare:
     """1 at the last flag that is set, of flags that are set up to somewhere."""
     return concat([flags[:-1] - flags[1:], flags[-1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -10,7 +10,7 @@ import click
 
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, Metric, find_metric
-from ppaurora.models import checked, to_builtins
+from ppaurora.models import StrictModel, checked, to_builtins
 from ppaurora.policy import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 
@@ -54,10 +54,9 @@ def protocol_options(command: F) -> F:
     """`--protocol`, and an option for every parameter of every protocol."""
     known = protocols()
     for name, protocol in reversed(known.items()):
-        for parameter, hint in get_type_hints(protocol.Parameters, include_extras=True).items():
-            description = get_args(hint)[1].description if get_origin(hint) is Annotated else ""
-            flag = f"--{parameter.replace('_', '-')}"
-            command = click.option(flag, parameter, type=int, help=f"For '{name}': {description}")(command)
+        for parameter, description in _described(protocol.Parameters):
+            help_text = f"For '{name}': {description}"
+            command = click.option(_flag(parameter), parameter, type=int, help=help_text)(command)
     summaries = "; ".join(f"'{name}': {protocol.summary}" for name, protocol in known.items())
     choice = click.Choice(list(known))
     option = click.option(
@@ -66,12 +65,21 @@ def protocol_options(command: F) -> F:
     return option(command)
 
 
+def _flag(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
+
+
+def _described(parameters: type[StrictModel]) -> Iterator[tuple[str, str]]:
+    """Names, and what they are."""
+    for parameter, hint in get_type_hints(parameters, include_extras=True).items():
+        yield parameter, get_args(hint)[1].description if get_origin(hint) is Annotated else ""
+
+
 def metric_options(command: F) -> F:
     """An option for every parameter of every metric, and for intervals."""
     for parameter, (description, owners) in reversed(metric_parameters().items()):
-        flag = f"--{parameter.replace('_', '-')}"
         of = ", ".join(owners) if len(owners) < 4 else f"{owners[0]} and others"
-        command = click.option(flag, parameter, help=f"For {of}: {description}")(command)
+        command = click.option(_flag(parameter), parameter, help=f"For {of}: {description}")(command)
     return click.option(
         "--confidence-level", type=float, help="Of intervals, for instance 0.95; none by default."
     )(command)
@@ -81,8 +89,7 @@ def metric_parameters() -> dict[str, tuple[str, list[str]]]:
     """By name, what a parameter is and which metrics have it."""
     found: dict[str, tuple[str, list[str]]] = {}
     for metric in METRICS.values():
-        for parameter, hint in get_type_hints(metric.Parameters, include_extras=True).items():
-            description = get_args(hint)[1].description if get_origin(hint) is Annotated else ""
+        for parameter, description in _described(metric.Parameters):
             found.setdefault(parameter, (description, []))[1].append(metric.name)
     return found
 
@@ -94,7 +101,7 @@ def chosen_metrics(names: str, given: dict[str, str | None]) -> list[Metric]:
     for name in parameters:
         if not any(name in kind.Parameters.__struct_fields__ for kind in kinds):
             whose = ", ".join(metric_parameters()[name][1])
-            raise InputError(f"--{name.replace('_', '-')}: is a parameter of {whose}; none was asked for")
+            raise InputError(f"{_flag(name)}: is a parameter of {whose}; none was asked for")
     return [
         kind(**{name: parameters[name] for name in kind.Parameters.__struct_fields__ if name in parameters})
         for kind in kinds
@@ -106,7 +113,7 @@ def _numbers(name: str, text: str) -> list[float] | float:
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--{name.replace('_', '-')}: write numbers with commas between") from None
+        raise InputError(f"{_flag(name)}: write numbers with commas between") from None
     hints = [get_type_hints(metric.Parameters) for metric in METRICS.values()]
     is_list = any(get_origin(hint[name]) is tuple for hint in hints if name in hint)
     return numbers if is_list or len(numbers) != 1 else numbers[0]
@@ -127,7 +134,7 @@ _POLICIES = {"none": Policy.none, "study": Policy}
 def policy_options(command: F) -> F:
     """What may leave."""
     for name, what in reversed(_RULES.items()):
-        command = click.option(f"--{name.replace('_', '-')}", name, type=int, help=what)(command)
+        command = click.option(_flag(name), name, type=int, help=what)(command)
     for option in (
         click.option(
             "--counts",

@@ -60,9 +60,10 @@ class Asked:
         """Of all metrics, in growing order."""
         return tuple(sorted({one for metric in self.metrics for one in metric.thresholds()}))
 
-    def is_close(self, threshold: float) -> bool:
-        """Whether the policy wants enough samples between a threshold and the one before it."""
-        return self.policy.minimum_per_cell > 1 and threshold > self.thresholds[0]
+    @property
+    def close_thresholds(self) -> tuple[float, ...]:
+        """Those for which the policy wants enough samples between them and the one before."""
+        return self.thresholds[1:] if self.policy.minimum_per_cell > 1 else ()
 
     @property
     def most_rate_digits(self) -> int:

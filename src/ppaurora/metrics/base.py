@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
@@ -188,20 +190,26 @@ def plain_estimate(value: float | None, output: Output, asked: Asked) -> Estimat
     return Estimate(value, digits=asked.digits_of(output))
 
 
+def check_growing(name: str, numbers: Sequence[float], what: str = "") -> None:
+    """Of a parameter: finite numbers, each larger than the one before."""
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"{name}: must be finite numbers")
+    if any(later <= earlier for earlier, later in pairwise(numbers)):
+        raise ValueError(f"{name}: {what}must grow, each once")
+
+
 def _in_words(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def scikit_learn(function: str, module: str = "metrics") -> Callable[..., Any]:
-    """A function of scikit-learn, loaded when it is first called: it takes a second."""
+def scikit_learn(function: str) -> Callable[..., Any]:
+    """A function of sklearn.metrics, loaded when it is first called: it takes a second."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         try:
-            import importlib
-
-            library = importlib.import_module(f"sklearn.{module}")
+            import sklearn.metrics
         except ImportError:
             raise InputError("references are scikit-learn's: pip install 'ppaurora[demo]'") from None
-        return getattr(library, function)(*arguments, **options)
+        return getattr(sklearn.metrics, function)(*arguments, **options)
 
     return call

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from ppaurora.estimates import Estimate, Row, Table
 from ppaurora.metrics.asked import Asked
-from ppaurora.metrics.base import Counts, Metric, plain_estimate, scikit_learn
+from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.registry import register
@@ -75,7 +75,7 @@ class ObservedToExpected(Metric):
             Ratio(
                 evidence.positives * STEPS_PER_ONE,
                 evidence.totals[ExpectedEvents()],
-                positive=expected - evidence.ring_positives * _STEPS_AT_HIGHEST_RATIO,
+                positive=expected - evidence.found.positives * _STEPS_AT_HIGHEST_RATIO,
             )
         ]
 
@@ -115,10 +115,7 @@ class Bins(StrictModel):
     ] = tuple(edge / 10 for edge in range(11))
 
     def __post_init__(self) -> None:
-        if not all(np.isfinite(self.bins)):
-            raise ValueError("bins: must be finite numbers")
-        if any(later <= earlier for earlier, later in pairwise(self.bins)):
-            raise ValueError("bins: edges must grow, each once")
+        check_growing("bins", self.bins, what="edges ")
 
 
 class ProbabilityBins(Bins):

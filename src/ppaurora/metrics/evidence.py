@@ -24,6 +24,17 @@ class Inputs:
     counts: ListCounts | None = field(repr=False)  # None: nothing needs them
     sums: RingShare | None = field(repr=False)  # a row per sum, a column per owner
 
+    @property
+    def list_counts(self) -> ListCounts:
+        """Where something needs them."""
+        if self.counts is None:
+            raise MisuseError("positives were not counted by owner")
+        return self.counts
+
+    def by_owner(self, asked: Asked) -> dict[OwnerSum, RingShare]:
+        """What owners summed up, sum by sum."""
+        return {} if self.sums is None else dict(zip(asked.sums, self.sums.rows(), strict=True))
+
 
 @dataclass(frozen=True)
 class Found:
@@ -40,13 +51,12 @@ class Evidence:
 
     suite: Suite
     asked: Asked
+    inputs: Inputs
+    found: Found
     positives: WideShare = field(repr=False)
     class_product: WideShare = field(repr=False)
-    ring_positives: RingShare = field(repr=False)  # the same two modulo 2^64
-    ring_class_product: RingShare = field(repr=False)
     totals: Mapping[OwnerSum, WideShare] = field(repr=False)  # over all owners
     by_owner: Mapping[OwnerSum, RingShare] = field(repr=False)
-    counts: ListCounts | None = field(repr=False)
     # By threshold, above 0 if enough samples lie between it and the one before, without any one owner.
     between: Mapping[float, RingShare] = field(default_factory=dict, repr=False)
 
@@ -58,13 +68,6 @@ class Evidence:
     @property
     def samples(self) -> int:
         return self.asked.samples
-
-    @property
-    def list_counts(self) -> ListCounts:
-        """Where owners submit sums, they are there."""
-        if self.counts is None:
-            raise MisuseError("positives were not counted by owner")
-        return self.counts
 
     @property
     def negatives(self) -> WideShare:

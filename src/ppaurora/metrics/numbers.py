@@ -41,11 +41,12 @@ def numbers(
 
     Where the number of decimals is decided inside, `levels` is 1 at that number.
     """
-    ways = [way_of(asked, output) for output in asked.outputs]
+    everything = asked.outputs
+    ways = [way_of(asked, output) for output in everything]
     columns, order = [], []
     for way in dict.fromkeys(ways):
         places = [place for place, one in enumerate(ways) if one is way]
-        outputs = [asked.outputs[place] for place in places]
+        outputs = [everything[place] for place in places]
         order += places
         if way is Way.AREA:
             columns.append(_areas(suite, asked, found, [asked.areas[output] for output in outputs]))

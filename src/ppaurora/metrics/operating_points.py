@@ -120,6 +120,10 @@ class OperatingPoint(Metric):
     needs_curve = True
     needs_area: ClassVar[bool] = False  # up to the crossing
 
+    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        """A fraction of a class."""
+        return (Output(self.name, most_digits=asked.most_class_digits),)
+
     def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
         return (FP,)
 
@@ -190,9 +194,6 @@ class SensitivityAtSpecificity(OperatingPoint):
     Parameters = GivenSpecificity
     parameters: GivenSpecificity
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
-        return (Output(self.name, most_digits=asked.most_class_digits),)
-
     def limit(self, curve: Curve) -> Limit:
         return up_to_fpr(curve, 1 - as_rate("specificity", self.parameters.specificity))
 
@@ -224,9 +225,6 @@ class SpecificityAtSensitivity(OperatingPoint):
     definition = "`max(1 - fpr[tpr >= sensitivity])` of `roc_curve(y_true, y_score)`"
     Parameters = GivenSensitivity
     parameters: GivenSensitivity
-
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
-        return (Output(self.name, most_digits=asked.most_class_digits),)
 
     def limit(self, curve: Curve) -> Limit:
         return below_tpr(curve, as_rate("sensitivity", self.parameters.sensitivity))

@@ -51,8 +51,7 @@ def release(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -
 def _along_the_curve(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> Found:
     """Every metric's secrets. What is begun is finished in the same order; all products are in one round."""
     if not merged:
-        assert inputs.counts is not None  # noqa: S101 (asked for where there is no curve)
-        positives = inputs.counts.positives.sum()
+        positives = inputs.list_counts.positives.sum()
         return Found(positives, suite.mul(positives, asked.samples - positives), {})
     chosen = [metric for metric in asked.metrics if metric.needs_curve]
     records = merged.pop()
@@ -76,9 +75,7 @@ def _along_the_curve(suite: Suite, asked: Asked, merged: list[Records], inputs: 
 
 def _ratios(suite: Suite, asked: Asked, inputs: Inputs, found: Found) -> list[Ratio]:
     """Of all outputs, in wide integers."""
-    by_owner = {}
-    if inputs.sums is not None:
-        by_owner = dict(zip(asked.sums, inputs.sums.rows(), strict=True))
+    by_owner = inputs.by_owner(asked)
     secrets = [secret for metric in asked.metrics for secret in found.secrets.get(metric, [])]
     totals = [by_owner[total].sum() for total in asked.sums]
     wide = suite.widen(concat([found.positives, found.class_product, *totals, *secrets]))
@@ -86,13 +83,12 @@ def _ratios(suite: Suite, asked: Asked, inputs: Inputs, found: Found) -> list[Ra
     evidence = Evidence(
         suite,
         asked,
+        inputs,
+        found,
         next(parts),
         next(parts),
-        found.positives,
-        found.class_product,
         {total: next(parts) for total in asked.sums},
         by_owner,
-        inputs.counts,
         _between_thresholds(suite, asked, by_owner),
     )
     ratios = [Ratio(evidence.positives)] if asked.tells_counts else []
@@ -108,11 +104,11 @@ def _between_thresholds(
 
     Whether scores call from below or from above, and so the sign of d, is not known here: d² is compared.
     """
-    close = [threshold for threshold in asked.thresholds if asked.is_close(threshold)]
+    close = asked.close_thresholds
     if not close:
         return {}
-    called = {one: by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in asked.thresholds}
-    gaps = [called[after] - called[before] for before, after in pairwise(asked.thresholds)]
+    called = [by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in asked.thresholds]
+    gaps = [after - before for before, after in pairwise(called)]
     others = stack([gap.sum() - gap for gap in gaps])
     squares = suite.mul(others, others) - (asked.policy.minimum_per_cell**2 - 1)
     return dict(zip(close, squares.rows(), strict=True))

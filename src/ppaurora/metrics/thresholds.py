@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from msgspec import Meta
 
 from ppaurora.estimates import Estimate, Row, Table, wilson_interval
 from ppaurora.metrics.asked import Asked
-from ppaurora.metrics.base import Counts, Metric, plain_estimate
+from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.registry import register
@@ -37,10 +36,7 @@ class Thresholds(StrictModel):
     ]
 
     def __post_init__(self) -> None:
-        if not all(np.isfinite(self.thresholds)):
-            raise ValueError("thresholds: must be finite numbers")
-        if any(later <= earlier for earlier, later in pairwise(self.thresholds)):
-            raise ValueError("thresholds: must grow, each once")
+        check_growing("thresholds", self.thresholds)
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ class AtThresholds(Metric):
         return 1
 
     def outputs(self, asked: Asked) -> tuple[Output, ...]:
-        outputs = []
+        outputs, close = [], set(asked.close_thresholds)
         for threshold in self.parameters.thresholds:
             at = (("threshold", threshold),)
             outputs.append(
@@ -92,7 +88,7 @@ class AtThresholds(Metric):
                     at,
                     signed=self.signed,
                     highest=self.highest(threshold),
-                    conditional=bool(self.trials_name) or asked.is_close(threshold),
+                    conditional=bool(self.trials_name) or threshold in close,
                     most_digits=self._most_digits(asked),
                 )
             )
@@ -135,7 +131,7 @@ class AtThresholds(Metric):
     def _behind(self, threshold: float, evidence: Evidence) -> RingShare | None:
         if not self.trials_name:
             return None
-        counts, by_owner = evidence.list_counts, evidence.by_owner
+        counts, by_owner = evidence.inputs.list_counts, evidence.by_owner
         tp, fp = by_owner[TruePositives(threshold)], by_owner[FalsePositives(threshold)]
         behind: RingShare = self.trials(Confusion(tp, fp, counts.positives, counts.negatives))
         return behind

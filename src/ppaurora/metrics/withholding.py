@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ppaurora.errors import MisuseError
+from ppaurora.algorithms.crossing import last_set
 from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.evidence import Found, Inputs
 from ppaurora.metrics.outputs import Form, Output, Ratio
@@ -66,10 +66,7 @@ def decide(suite: Suite, asked: Asked, inputs: Inputs, found: Found, ratios: Seq
     holds = conditions.hold(suite, [group for some in groups for group in some])
     released, cell_flags, owner_flags, finer_flags = (holds[place] for place in spans(map(len, groups)))
     there = suite.mul(released, cell_flags) if cells else None
-    levels = None
-    if finer:  # the last flag that is set, of flags that are set up to somewhere
-        from_here = concat([suite.constant(1), finer_flags])
-        levels = from_here - concat([finer_flags, suite.constant(0)])
+    levels = last_set(concat([suite.constant(1), finer_flags])) if finer else None
     return Decided(released, there, owner_flags if by_owner else None, levels)
 
 
@@ -92,10 +89,8 @@ def withhold(suite: Suite, asked: Asked, decided: Decided, values: RingShare) ->
 
 def _on_level(level: int, inputs: Inputs) -> list[RingShare]:
     """So many decimals want as many positives, and negatives, as there are samples for a step of the grid."""
-    if inputs.counts is None:
-        raise MisuseError("positives were not counted by owner")
-    least = SAMPLES_PER_STEP * 10**level
-    return [enough(by_owner, least) for by_owner in (inputs.counts.positives, inputs.counts.negatives)]
+    counts, least = inputs.list_counts, SAMPLES_PER_STEP * 10**level
+    return [enough(by_owner, least) for by_owner in (counts.positives, counts.negatives)]
 
 
 def _on_classes(asked: Asked, inputs: Inputs, found: Found) -> list[RingShare]:
@@ -120,13 +115,10 @@ def _on_owners(asked: Asked, inputs: Inputs) -> list[RingShare]:
     """Per check a number for every owner: its list is sorted, and its sums are what a list can give."""
     if inputs.ascents is None:
         return []
-    numbers = [1 - inputs.ascents]
-    if inputs.sums is not None and inputs.counts is not None:
-        submitted = dict(zip(asked.sums, inputs.sums.rows(), strict=True))
-        for total, by_owner in submitted.items():
-            numbers += [by_owner + 1, total.most(inputs.counts) - by_owner + 1]
-        numbers += [fit.room(submitted, inputs.counts) + 1 for fit in asked.fits]
-    return numbers
+    numbers, submitted = [1 - inputs.ascents], inputs.by_owner(asked)
+    for total, by_owner in submitted.items():
+        numbers += [by_owner + 1, total.most(inputs.list_counts) - by_owner + 1]
+    return [*numbers, *(fit.room(submitted, inputs.list_counts) + 1 for fit in asked.fits)]
 
 
 def _on_cell(asked: Asked, output: Output, ratio: Ratio) -> list[RingShare]:
