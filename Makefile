@@ -3,7 +3,7 @@ PYTHON ?= python3
 PEERS_PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test bench-quick crashes lint format peers lock clean help
+.PHONY: demo test bench-quick crashes campaign lint format peers lock sbom licences audit clean help
 
 demo: .venv/ready ## three hospitals, three servers, the result next to scikit-learn's
 	$(BIN)/python examples/demo.py
@@ -18,6 +18,10 @@ bench-quick: .venv/ready ## a few minutes of the paper's evaluation
 
 crashes: .venv/ready ## nodes killed hundreds of times, at random moments; KILLS=300
 	$(BIN)/python -m tests.node.crash_campaign --kills $(or $(KILLS),300)
+
+# ONLY="shares=80 kits=100" chooses kinds and trials; the whole takes some hours, with 1,000 kills.
+campaign: .venv/ready ## what disks, clocks, crowds and kills do to nodes; figures in build/campaign
+	$(BIN)/python -m tests.campaign $(foreach kind,$(ONLY),--only $(kind))
 
 lint: .venv/ready ## style, layout and types: ruff and mypy
 	$(BIN)/ruff check .
@@ -43,11 +47,26 @@ peers: .venv-peers/ready ## other systems to compare with, for: python -m benchm
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-peers.lock
 	@touch $@
 
-# For every supported Python, from pyproject.toml.
-lock: ## write requirements.lock and that of the peers anew; needs uv
-	uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev --group bench \
-		--no-emit-package ppaurora --no-header pyproject.toml -o requirements.lock
-	uv pip compile --quiet --generate-hashes --python-version 3.11 --group peers --no-header -o requirements-peers.lock
+# For every supported Python, from pyproject.toml. What nodes and owners install is a part of what was tested.
+COMPILE := uv pip compile --quiet --generate-hashes --python-version 3.11 --no-header
+lock: ## write all lock files anew; needs uv
+	$(COMPILE) --universal --no-emit-package ppaurora --extra dev --group bench pyproject.toml -o requirements.lock
+	$(COMPILE) --universal --no-emit-package ppaurora --extra node --group build --constraints requirements.lock \
+		pyproject.toml -o requirements-node.lock
+	$(COMPILE) --universal --no-emit-package ppaurora --group build --constraints requirements.lock \
+		pyproject.toml -o requirements-owner.lock
+	$(COMPILE) --group peers -o requirements-peers.lock
+
+sbom: .venv/ready ## what a node and an owner install, as CycloneDX: build/sbom-node.json, build/sbom-owner.json
+	@mkdir -p build
+	$(BIN)/python -m tools.supply sbom requirements-node.lock --out build/sbom-node.json
+	$(BIN)/python -m tools.supply sbom requirements-owner.lock --out build/sbom-owner.json
+
+licences: .venv/ready ## are the licences of what a node or an owner installs allowed? tools/supply/licences.toml
+	$(BIN)/python -m tools.supply licences requirements-node.lock requirements-owner.lock
+
+audit: .venv/ready ## known vulnerabilities of everything locked; asks osv.dev
+	$(BIN)/python -m tools.supply audit requirements-node.lock requirements-owner.lock requirements.lock
 
 clean: ## remove environments, builds and caches
 	rm -rf .venv .venv-peers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ppaurora.node.store import Store
+from ppaurora.errors import InputError
+from ppaurora.node.store import STORAGE_ERRORS, Store, trouble_of
 from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart
@@ -15,8 +16,11 @@ def accept(kit: NodeKit | OwnerKit, manifest: Manifest, *, force: bool = False) 
     """
     check_nodes_apart(manifest, force=force)
     if isinstance(kit, NodeKit):
-        with Store(kit.data) as store:
-            return store.accept(manifest)
+        try:
+            with Store(kit.data) as store:
+                return store.accept(manifest)
+        except STORAGE_ERRORS as error:
+            raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was accepted") from None
     new = manifest.hash not in [known.hash for known in kit.manifests()]
     kit.add(manifest)
     return new

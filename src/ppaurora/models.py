@@ -53,11 +53,15 @@ class Plain(Protocol):
 
 
 M = TypeVar("M")
+_TOO_DEEP = "is nested too deeply"
 
 
 def to_json(value: Any) -> bytes:
     """On one line."""
-    return msgspec.json.encode(value, enc_hook=_to_plain)
+    try:
+        return msgspec.json.encode(value, enc_hook=_to_plain)
+    except OverflowError:
+        raise InputError("a number is too large to be written down") from None
 
 
 def canonical_json(value: Any, indent: int = 0) -> bytes:
@@ -72,7 +76,10 @@ def from_json(kind: type[M], raw: bytes | str) -> M: ...
 def from_json(kind: Any, raw: bytes | str) -> Any: ...
 def from_json(kind: Any, raw: bytes | str) -> Any:
     """Raises ValueError, which quotes no value, for anything but what `to_json` makes of this kind."""
-    return msgspec.json.decode(raw, type=kind, dec_hook=_from_plain)
+    try:
+        return msgspec.json.decode(raw, type=kind, dec_hook=_from_plain)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
 
 
 def to_builtins(value: Any) -> Any:
@@ -101,6 +108,10 @@ def checked(kind: type[M], content: Any, source: str = "") -> M:
     except msgspec.ValidationError as error:
         place, problem = _locate(kind, content, error)
         raise InputError(": ".join(filter(None, (source, place, problem)))) from None
+    except RecursionError:
+        raise InputError(": ".join(filter(None, (source, _TOO_DEEP)))) from None
+    except UnicodeError:
+        raise InputError(": ".join(filter(None, (source, "has half a letter in a text")))) from None
 
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")

@@ -168,6 +168,8 @@ def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> str:
     answer = ask(kit, manifest, peer, Hello(study=manifest.hash), _SECONDS_TO_ANSWER)
     if answer.answer is Verdict.UNKNOWN_STUDY:
         raise RefusedError(peer.title, "unknown-study", "its operator has not accepted this manifest")
+    if answer.answer is Verdict.IN_TROUBLE:
+        raise RefusedError(peer.title, "not-ready", answer.note)
     if answer.protocol_version != VERSION:
         raise RefusedError(peer.title, "version", "it speaks another version of the protocol")
     return f"{manifest.node(peer).nodes_address}; ppaurora {answer.version} there, {__version__} here"

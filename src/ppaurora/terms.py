@@ -16,19 +16,18 @@ from ppaurora.estimates import checked_level
 from ppaurora.metrics import Asked, Metric, check_metrics
 from ppaurora.metrics.sums import OwnerSum
 from ppaurora.models import StrictModel, canonical_json
-from ppaurora.policy import HIDDEN, Floors, Policy
+from ppaurora.policy import HIDDEN, MOST_DEMANDED, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
 from ppaurora.sharing.stages import OwnerShare
-
-Positive = Annotated[int, Meta(ge=1)]
 
 
 class Limits(StrictModel):
     """What the servers take on, and how long they keep what they have."""
 
-    samples_per_owner: Positive = 1_000_000  # at most
+    samples_per_owner: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = 1_000_000  # at most
     attempts: Annotated[int, Meta(ge=1, le=1000)] = 5  # after so many a person has to look
-    retention_days: Positive = 30  # of the result, and of shares that were never evaluated
+    # Of the result, and of shares that were never evaluated. A century at most.
+    retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
 
 
 class Terms(StrictModel):

@@ -17,6 +17,7 @@ def test_commands_that_documents_name_exist(document: Path) -> None:
     text = document.read_text()
     code = [block for kind, block in FENCE.findall(text) if kind == "sh"]
     code += re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
-    named = {name for piece in code for name in re.findall(r"(?<![\w.-])ppaurora ([a-z]+)\b", piece)}
+    command = r"(?<![\w.-])ppaurora ([a-z]+(?:-[a-z]+)*)\b"
+    named = {name for piece in code for name in re.findall(command, piece)}
     assert named <= set(COMMANDS)
     assert named or document.name in ("leakage.md", "protocol.md", "ARCHITECTURE.md")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from ppaurora.models import to_json
 from ppaurora.node.questions import ask
 from ppaurora.study.kit import NodeKit
 from tests.support.bad_input import PLANTED
+from tests.support.false_nodes import Says, false_node, response
 from tests.support.trials import PAIR, PROXY_1, Trials, part
 
 STEERING = "\x1b[2J" + PLANTED
@@ -31,50 +31,18 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> Trials:
     return Trials(tmp_path_factory.mktemp("quiet"), PAIR)
 
 
-Says = Callable[[bytes], None]
-
-
-def _false_node(quiet: Trials, port: int, end: bytes) -> Iterator[Says]:
-    """With proxy 1's key, at one of its ports: says what it is told to, once it has been asked."""
-    kit = NodeKit.read(quiet.kit("proxy-1"))
-    context = kit.identity(quiet.manifest).context(ssl.Purpose.CLIENT_AUTH)
-    answer = b""
-
-    def say(text: bytes) -> None:
-        nonlocal answer
-        answer = text
-
-    def serve() -> None:
-        while True:
-            try:
-                raw, _ = listener.accept()
-            except OSError:
-                return
-            raw.settimeout(10)
-            with contextlib.suppress(OSError), raw, context.wrap_socket(raw, server_side=True) as sock:
-                asked = b""
-                while not asked.endswith(end):
-                    asked += sock.recv(1 << 16)
-                sock.sendall(answer)
-
-    with listen("127.0.0.1", port) as listener:
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield say
-        listener.shutdown(socket.SHUT_RDWR)
-    thread.join()
-
-
 @pytest.fixture
 def at_nodes_port(quiet: Trials) -> Iterator[Says]:
-    yield from _false_node(quiet, quiet.addresses["proxy-1"][1], b"\n")
+    with false_node(quiet, "proxy-1", quiet.addresses["proxy-1"][1], b"\n") as say:
+        yield say
 
 
 @pytest.fixture
 def at_owners_port(quiet: Trials) -> Iterator[Says]:
     port = quiet.addresses["proxy-1"][0]
     assert port is not None
-    yield from _false_node(quiet, port, b"\r\n\r\n")
+    with false_node(quiet, "proxy-1", port, b"\r\n\r\n") as say:
+        yield say
 
 
 def hello(quiet: Trials) -> Answer:
@@ -122,11 +90,6 @@ def test_a_nodes_words_are_cut_short_and_steer_nothing(quiet: Trials, at_nodes_p
     assert heard.note.startswith(f"?[2J{PLANTED}x")
     assert len(heard.note) == 500
     assert heard.version == f"?[2J{PLANTED}"
-
-
-def response(body: bytes, status: str = "200 OK", length: int | None = None) -> bytes:
-    announced = len(body) if length is None else length
-    return f"HTTP/1.1 {status}\r\nContent-Length: {announced}\r\n\r\n".encode() + body
 
 
 def status(quiet: Trials, **other: Any) -> dict[str, Any]:

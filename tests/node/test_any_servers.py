@@ -29,6 +29,7 @@ from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
 from ppaurora.protocols import Fast, registry
 from ppaurora.servers import Server
+from ppaurora.sharing.commitment import commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
@@ -110,7 +111,8 @@ class FourNodes:
             store = self.stores[server]
             for owner in OWNERS:
                 (store.shares / owner).write_bytes(b"share")
-                kept = SubmissionRecord(owner, 5, ("0" * 64, "1" * 64), time.time(), owner)
+                commitments = (commit(b"", b"share"),) * len(MadeUp.input_servers)
+                kept = SubmissionRecord(owner, 5, commitments, time.time(), owner)
                 store.submit(self.manifest.hash, kept)
 
     def study(self, server: Server) -> StudyRecord:

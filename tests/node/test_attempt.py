@@ -16,9 +16,10 @@ import pytest
 
 from ppaurora.errors import PartyFailedError
 from ppaurora.messages.owners import Submitted
+from ppaurora.messages.process import Alive
 from ppaurora.node import attempt as attempt_module
 from ppaurora.node.activity import Activity
-from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
+from ppaurora.node.attempt import Attempt, AttemptPlan, budget_seconds, fresh_token
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.gate import Gate
 from ppaurora.party import driver
@@ -26,6 +27,7 @@ from ppaurora.party.driver import ServerProcess
 from ppaurora.protocols import Fast
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.terms import Job
 from tests.support.deployment import NODES
 from tests.support.trials import PAIR, Trials
 
@@ -171,3 +173,33 @@ def test_a_server_process_ends_with_its_driver(tmp_path: Path) -> None:
         process = ServerProcess("tests.support.mute", "mute", lambda event: None, entrance.fileno())
         process.close()
         assert process.end() == "was killed by signal 9"
+
+
+def test_a_process_that_only_gives_signs_of_life_is_given_up(
+    kit: NodeKit,
+    gate: Gate,
+    manifest: Manifest,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its budget of time is over although it is not silent."""
+    monkeypatch.setattr(attempt_module, "_SECONDS_TO_START", 5.0 - kit.settings.silence_seconds)
+    monkeypatch.setattr(attempt_module, "budget_seconds", lambda job, factor: 0.5 - 5.0)
+    attempt = Attempt(kit, gate, plan(manifest))
+    alive = threading.Timer(0.2, attempt._events.put, [Alive()])
+    alive.start()
+    start = time.monotonic()
+    with pytest.raises(PartyFailedError, match="did not end in the"):
+        attempt.results()
+    assert time.monotonic() - start < 3
+    alive.join()
+    check_nothing_left(gate, started)
+
+
+def test_the_budget_of_an_attempt_grows_with_its_work(manifest: Manifest) -> None:
+    """Ten minutes at least, by the settings that a kit comes with; and public."""
+    sizes = (5, 50_000, 1_000_000)
+    jobs = [Job(terms=manifest.terms, sizes=(size, size)) for size in sizes]
+    small, middle, large = (budget_seconds(job, 10.0) for job in jobs)
+    assert 600 <= small < 800 < middle < large
+    assert budget_seconds(jobs[0], 5.0) == small / 2

@@ -27,7 +27,7 @@ from tests.support.policies import (
     submit_all,
     with_floors,
 )
-from tests.support.trials import OWNERS, PROXY_0, PROXY_1, RunCommand, Trials
+from tests.support.trials import OWNERS, PROXY_0, PROXY_1, RunCommand, Trials, rewritten
 
 HISTOGRAM = 'metrics = ["auroc", { name = "histogram", bins = [-1.0, 0.0, 1.0] }]\n'
 
@@ -187,7 +187,7 @@ def test_a_result_under_other_floors_than_this_owner_sent_is_not_taken(nodes: Tr
     for answer in content["answers"]:
         for one in answer["submissions"]:
             one["floors"]["minimum_positives"] = 0
-    inbox.write_text(json.dumps(content))
+    inbox.write_bytes(rewritten(content))
     with pytest.raises(ProtocolError, match="something else than this owner submitted"):
         Study(kits["north"], "belittled").result()
     inbox.write_text(good)

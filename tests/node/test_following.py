@@ -16,13 +16,17 @@ from ppaurora.node.questions import ask
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.servers import Server
+from ppaurora.sharing.commitment import SALT_BYTES, commit
 from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import PROTOCOL, Consortium
-from tests.support.trials import PAIR, StartKit, becomes, part
+from tests.support.trials import PAIR, RunCommand, StartKit, becomes, part
 
 LEADER = PROTOCOL.leader
 FOLLOWERS = LEADER.peers
-AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)) for name in PAIR)
+SHARE = bytes(PROTOCOL().input_bytes(5))
+SALT = bytes(SALT_BYTES)
+COMMITMENT = commit(SALT, SHARE)
+AGREED = tuple(Submitted(owner=name, samples=5, commitments=(COMMITMENT, COMMITMENT)) for name in PAIR)
 
 
 class Led:
@@ -39,7 +43,7 @@ class Led:
             store.accept(self.manifest)
             if server in self.manifest.protocol.input_servers:
                 for submitted in AGREED:
-                    (store.shares / submitted.owner).write_bytes(bytes(PROTOCOL().input_bytes(5)))
+                    (store.shares / submitted.owner).write_bytes(SALT + SHARE)
                     kept = SubmissionRecord(
                         submitted.owner,
                         submitted.samples,
@@ -239,3 +243,45 @@ def test_numbers_of_attempts_only_grow(led: Led) -> None:
         assert led.begin().answer is Verdict.STALE
     assert led.node.store.last_attempt(led.manifest.hash) == led.ready().last == 7
     assert led.node.store.spent_attempts(led.manifest.hash) == spent
+
+
+def test_an_attempt_that_was_never_begun_here_is_not_called_released(led: Led) -> None:
+    """Neither before nor after a release, whatever the leader says."""
+    study = led.manifest.hash
+    parts: tuple[str, ...] = PAIR
+    unknown = Verdict.STALE
+    if led.server not in led.manifest.protocol.result_servers:
+        parts, unknown = (), Verdict.UNKNOWN_ATTEMPT
+    assert led.ask(Release(study=study, attempt=1)).answer is unknown
+    assert led.state() is StudyState.COLLECTING
+    led.begin_and_fail()
+    assert led.ask(Release(study=study, attempt=7)).answer is unknown
+    assert led.state() is StudyState.RUNNING
+    led.node.store.begin_attempt(study, 2)
+    led.node.store.computed(study, 2, {owner: part([0, 1, 2, 3]) for owner in parts})
+    assert led.ask(Release(study=study, attempt=2)).answer is Verdict.RELEASED
+    assert led.node.store.attempt_state(study, 2) is AttemptState.RELEASED
+    assert led.ask(Release(study=study, attempt=2)).answer is Verdict.RELEASED
+    assert led.ask(Release(study=study, attempt=7)).answer is unknown
+
+
+def test_an_operator_aborts_the_attempt_that_is_under_way(
+    tmp_path: Path, start: StartKit, run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process ends, the study stops here, and goes on when the operator says so."""
+    monkeypatch.setattr(PROTOCOL, "process", "tests.support.mute")
+    (tmp_path / "nodes").mkdir()
+    led = Led(tmp_path, start, FOLLOWERS[0])
+    kit = led.consortium.kit(led.server.file_name)
+    code, said = run("abort", kit, "led")
+    assert (code, "there is nothing to abort" in said) == (2, True)
+    assert run("abort", kit, "unknown")[0] == 2
+    assert led.begin().answer is Verdict.BEGUN
+    assert run("abort", kit, "led")[0] == 0
+    assert becomes(lambda: led.node.activity.attempt(led.manifest.hash) is None, 10)
+    assert (led.outcome(), led.state()) == (Verdict.FAILED, StudyState.STOPPED)
+    refused = led.begin()
+    assert (refused.answer, refused.note) == (Verdict.STOPPED, "this node's operator aborted the attempt")
+    assert run("abort", kit, "led")[0] == 2
+    assert run("retry", kit, "led")[0] == 0
+    assert led.begin().answer is Verdict.BEGUN

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import shutil
 import sqlite3
@@ -20,7 +22,7 @@ from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import samples, write_csv
 from tests.support.relay import Relay
-from tests.support.trials import PAIR, RunCommand, Trials, becomes
+from tests.support.trials import PAIR, RunCommand, Trials, becomes, rewritten
 
 # Every study here has the same data.
 pytestmark = pytest.mark.filterwarnings("ignore::ppaurora.OverlapWarning")
@@ -63,6 +65,13 @@ class Watched:
                 f"UPDATE results SET {what} = ? WHERE study = ? AND owner = 'north'",  # noqa: S608
                 (value, self.manifest.hash),
             )
+        if isinstance(value, bytes):  # as a dishonest proxy would: its disk is in order
+            self.change("digest", hashlib.sha256(value).hexdigest())
+
+    def change_part(self, part: ResultShare) -> None:
+        """With the digest that the server would write."""
+        self.change("part", part.to_bytes())
+        self.change("digest", hashlib.sha256(part.to_bytes()).hexdigest())
 
     def part(self) -> ResultShare:
         with self.nodes.store("proxy-1") as store:
@@ -112,7 +121,7 @@ def one_more(place: tuple[int, int]) -> Callable[[Watched], None]:
     def spoil(released: Watched) -> None:
         words = released.part().words.copy()
         words[place] -= np.uint64(1)
-        released.change("part", ResultShare(words).to_bytes())
+        released.change_part(ResultShare(words))
 
     return spoil
 
@@ -142,7 +151,7 @@ def test_what_cannot_be_used_is_not_asked_for_again(
     spoil(released)
     with pytest.raises(kind, match=says) as first:
         released.study().result()
-    released.change("part", good.to_bytes())
+    released.change_part(good)
     released.change("attempt", found[0])
     with released.unheard():
         for again in (released.study().result, released.study().wait):
@@ -193,8 +202,9 @@ def test_files_of_another_study_or_damaged_ones_are_not_taken(watched: Watch) ->
     good = path.read_text()
     for bad, says in (
         (good[:-1], "is damaged"),
-        (good.replace(released.manifest.hash, "0" * 64, 1), "belongs to another manifest"),
-        (f'{{"study":"{released.manifest.hash}","answers":[],"collected_at":""}}', "is damaged"),
+        (rewritten({**json.loads(good), "study": "0" * 64}).decode(), "belongs to another manifest"),
+        (rewritten({**json.loads(good), "answers": []}).decode(), "is damaged"),
+        (good.replace(released.manifest.hash, "0" * 64, 1), "it is not as it was written"),
     ):
         path.write_text(bad)
         with pytest.raises(InputError, match=says):

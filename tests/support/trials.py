@@ -25,6 +25,7 @@ from ppaurora.node.node import Node
 from ppaurora.node.questions import ask
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.owner.client import NodeClient
+from ppaurora.owner.records import with_digest
 from ppaurora.servers import Server
 from ppaurora.sharing.commitment import SALT_BYTES, commit
 from ppaurora.sharing.stages import ResultShare
@@ -203,6 +204,11 @@ def half_sent(
 def part(words: ArrayLike) -> ResultShare:
     """A node's part of a result of two columns, from four numbers."""
     return ResultShare(np.asarray(words, dtype=np.uint64).reshape(2, 2))
+
+
+def rewritten(content: dict[str, Any]) -> bytes:
+    """A record of an owner's kit as if it had been written with this content."""
+    return with_digest({name: value for name, value in content.items() if name != "digest"})
 
 
 def kept_share(store: Store, manifest: Manifest, owner: str = "north") -> Path:

@@ -26,7 +26,8 @@ class Transport(Protocol):
 
     `put` may return before the frame has left: two parties that both send before they receive do
     not block each other. The buffers must not change afterwards. `get` waits for the next frame of
-    one peer; a peer that is silent, gone or talking nonsense raises the matching `PeerError`.
+    one peer; a peer that is silent, gone or talking nonsense raises the matching `PeerError`, and so does
+    one that announces more bytes than are due, before they are taken.
     `finish` waits until all that was put has left; `close` ends everything at once.
     """
 
@@ -34,7 +35,7 @@ class Transport(Protocol):
 
     def put(self, to: Server, buffers: Sequence[Buffer]) -> None: ...
 
-    def get(self, sender: Server) -> Frame: ...
+    def get(self, sender: Server, due: int = MAX_PAYLOAD_BYTES) -> Frame: ...
 
     def finish(self) -> None: ...
 
@@ -69,7 +70,7 @@ class Channel:
 
     def receive(self, sender: Server, length: int) -> memoryview:
         """The next frame of `sender`, which must have exactly `length` bytes."""
-        frame = self._transport.get(sender)
+        frame = self._transport.get(sender, length)
         header = frame.header
         if header.session != self.session:
             raise PeerMisbehavedError(sender.title, "speaks in another session")

@@ -50,6 +50,13 @@ class Header:
             )
         return cls(depth, session, sequence, length)
 
+    def check_due(self, due: int, sender: Server) -> None:
+        """A longer frame than is due is refused before anything of it is kept."""
+        if self.length > due:
+            raise PeerMisbehavedError(
+                sender.title, f"sent {self.length} bytes in frame {self.sequence} where {due} were due"
+            )
+
 
 @dataclass(slots=True)
 class Frame:
@@ -61,32 +68,39 @@ class FrameDecoder:
     """Turns one direction of a byte stream into frames.
 
     `space()` says where the next bytes go, `advance(n)` that n of them have arrived; a finished
-    frame is returned by the `advance` that completed it.
+    frame is returned by the `advance` that completed it. `announced` is the header of a frame whose
+    bytes are not all here; there is no room for them before `space()` is called.
     """
 
     def __init__(self, sender: Server) -> None:
         self._sender = sender
-        self._header: Header | None = None
-        self._begin(HEADER_BYTES)
+        self._begin(None, HEADER_BYTES)
 
-    def _begin(self, size: int) -> None:
-        # Not a bytearray: that would fill a large announced frame with zeros before a byte of it is here.
-        self._buffer = np.empty(size, dtype=np.uint8).data
+    def _begin(self, announced: Header | None, size: int) -> None:
+        self.announced = announced
+        self._size = size
         self._filled = 0
+        self._buffer: memoryview | None = None
 
     def space(self) -> memoryview:
+        if self._buffer is None:
+            # Not a bytearray: that would fill a large announced frame with zeros before a byte of it is here.
+            self._buffer = np.empty(self._size, dtype=np.uint8).data
         return self._buffer[self._filled :]
 
     def advance(self, count: int) -> Frame | None:
         self._filled += count
-        if self._filled < len(self._buffer):
+        if self._filled < self._size:
             return None
-        if self._header is None:
-            self._header = Header.unpack(self._buffer, self._sender)
-            self._begin(self._header.length)
-            if self._header.length:
+        assert self._buffer is not None  # noqa: S101 (what has arrived is in it)
+        whole = self._buffer
+        if self.announced is None:
+            header = Header.unpack(whole, self._sender)
+            if header.length:
+                self._begin(header, header.length)
                 return None
-        frame = Frame(self._header, self._buffer)
-        self._header = None
-        self._begin(HEADER_BYTES)
+            frame = Frame(header, memoryview(b""))
+        else:
+            frame = Frame(self.announced, whole)
+        self._begin(None, HEADER_BYTES)
         return frame

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from ppaurora.channel.base import Buffer
-from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
+from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.servers import Server
 
@@ -73,7 +73,7 @@ class MemoryTransport:
         if self.role.runs_ahead and not mailbox.wait_for_room(self._timeout):
             raise PeerTimeoutError(to.title, f"received nothing for {self._timeout:g} seconds")
 
-    def get(self, sender: Server) -> Frame:
+    def get(self, sender: Server, due: int = MAX_PAYLOAD_BYTES) -> Frame:
         try:
             raw = self._mailboxes[sender, self.role].get(self._timeout)
         except TimeoutError:
@@ -83,6 +83,7 @@ class MemoryTransport:
         if len(raw) < HEADER_BYTES:
             raise PeerMisbehavedError(sender.title, "sent bytes that are not a ppaurora frame")
         header = Header.unpack(raw[:HEADER_BYTES], sender)
+        header.check_due(due, sender)
         if header.length != len(raw) - HEADER_BYTES:
             raise PeerMisbehavedError(sender.title, "sent a frame whose length is not the one it announces")
         return Frame(header, memoryview(raw)[HEADER_BYTES:])

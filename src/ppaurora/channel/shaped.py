@@ -16,7 +16,7 @@ from dataclasses import replace
 import msgspec
 
 from ppaurora.channel.base import Buffer, Transport
-from ppaurora.channel.frames import HEADER_BYTES, Frame, Header
+from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
 from ppaurora.errors import InputError, PeerMisbehavedError
 from ppaurora.servers import Server
 
@@ -69,8 +69,8 @@ class ShapedTransport:
         stamped = replace(header, length=header.length + _STAMP.size)
         self._inner.put(to, [stamped.pack(), *buffers[1:], _STAMP.pack(time.monotonic_ns())])
 
-    def get(self, sender: Server) -> Frame:
-        frame = self._inner.get(sender)
+    def get(self, sender: Server, due: int = MAX_PAYLOAD_BYTES) -> Frame:
+        frame = self._inner.get(sender, due + _STAMP.size)
         payload = memoryview(frame.payload)
         if len(payload) < _STAMP.size:
             raise PeerMisbehavedError(sender.title, "sent a frame without the time stamp of a shaped channel")

@@ -1,18 +1,24 @@
-"""`ppaurora serve`, `studies` and `retry`."""
+"""`ppaurora serve`, `studies`, `abort`, `retry` and `confirm-clock`."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from ppaurora.cli.options import FOLDER, format_option
+from ppaurora.cli.options import FOLDER, format_option, yes_option
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.models import to_builtins
+from ppaurora.node.clock import as_people_say, clock_problem
+from ppaurora.node.health import not_ready
+from ppaurora.node.retention import is_over
 from ppaurora.node.status import study_status
-from ppaurora.node.store import Store
+from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord, trouble_of
 from ppaurora.study.kit import NodeKit
 from ppaurora.text import printable
 
@@ -26,7 +32,9 @@ def serve_command(kit: Path) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in ("aiohttp", "prometheus_client"):
             raise
-        raise InputError("a node needs more packages: pip install 'ppaurora[node]'") from None
+        raise InputError(
+            "a node needs more packages: those of requirements-node.lock, see docs/deploying.md"
+        ) from None
     serve(NodeKit.read(kit))
 
 
@@ -36,11 +44,20 @@ def serve_command(kit: Path) -> None:
 def studies_command(kit: Path, output: str) -> None:
     """The studies that the node of KIT has accepted, and how far each is. The node may be running."""
     own = NodeKit.read(kit)
-    with Store(own.data) as store:
-        found = [study_status(own, store, study) for study in store.studies()]
+    with _opened(own) as store:
+        trouble = store.writing_problem()
+        seen = store.seen_time()
+        clock = clock_problem(0.0 if seen is None else seen.ahead)
+        found = [study_status(own, store, study, trouble=trouble) for study in store.studies()]
     if output == "json":
         click.echo(json.dumps(to_builtins(found), indent=2))
+        if clock:
+            click.echo(f"warning: {clock}", err=True)
         return
+    if trouble:
+        click.echo(not_ready(trouble, own.title))
+    if clock:
+        click.echo(clock)
     for one in found:
         awaited = one.missing if one.state == StudyState.COLLECTING else ()
         waiting = f", waiting for {', '.join(awaited)}" if awaited else ""
@@ -57,12 +74,55 @@ def studies_command(kit: Path, output: str) -> None:
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Let a STUDY that has stopped at this node go on here. Every operator decides for its own node."""
-    with Store(NodeKit.read(kit).data) as store:
-        accepted = {known.manifest.study: known for known in store.studies()}
-        if study in accepted:
-            store.retry(accepted[study].hash)
-            note = printable(accepted[study].note)
-            click.echo(f"{study} goes on at this node; it had stopped because: {note}")
-            return
-    names = ", ".join(accepted) or "none"
-    raise InputError(f"{kit}: has not accepted a study '{study}'; there are: {names}")
+    with _opened(NodeKit.read(kit)) as store:
+        accepted = _accepted(store, kit, study)
+        store.retry(accepted.hash)
+    click.echo(f"{study} goes on at this node; it had stopped because: {printable(accepted.note)}")
+
+
+@click.command("abort")
+@click.argument("kit", type=FOLDER)
+@click.argument("study")
+def abort_command(kit: Path, study: str) -> None:
+    """End the attempt at STUDY that is under way at this node. It stops here until 'ppaurora retry'."""
+    with _opened(NodeKit.read(kit)) as store:
+        number = store.abort(_accepted(store, kit, study).hash, "this node's operator aborted the attempt")
+    click.echo(f"attempt {number} at {study} was aborted; 'ppaurora retry' lets the study go on at this node")
+
+
+def _accepted(store: Store, kit: Path, name: str) -> StudyRecord:
+    accepted = {known.manifest.study: known for known in store.studies()}
+    if name not in accepted:
+        names = ", ".join(accepted) or "none"
+        raise InputError(f"{kit}: has not accepted a study '{name}'; there are: {names}")
+    return accepted[name]
+
+
+@click.command("confirm-clock")
+@click.argument("kit", type=FOLDER)
+@yes_option
+def confirm_clock_command(kit: Path, yes: bool) -> None:
+    """Tell the node of KIT that this machine's clock is right. What is over by it is deleted."""
+    own = NodeKit.read(kit)
+    with _opened(own) as store:
+        now = time.time()
+        click.echo(f"this machine's clock says {as_people_say(now)}")
+        for study in store.studies():
+            if is_over(store, study, now):
+                click.echo(
+                    f"shares and results of {study.manifest.study} will be deleted: their time is over"
+                )
+        if not yes and not click.confirm("Is it right?"):
+            raise InputError("not confirmed; set the clock, and the node believes it again by itself")
+        store.confirm_time(time.time())
+    click.echo("confirmed")
+
+
+@contextlib.contextmanager
+def _opened(kit: NodeKit) -> Iterator[Store]:
+    """What the node keeps; what cannot be read or written is the operator's to mend."""
+    try:
+        with Store(kit.data) as store:
+            yield store
+    except STORAGE_ERRORS as error:
+        raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was changed") from None

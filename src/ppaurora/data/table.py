@@ -71,7 +71,9 @@ def _read(text: str, source: str, score: str, label: str, pos_label: str | None)
     if first_line is None:
         raise DataError("is empty", source=source, hint="the first row must name the columns")
     records = _records(text, _delimiter(first_line, score, label), source)
-    header_row, names = next(records)
+    header_row, names = next(records, (1, []))
+    if not names:
+        raise DataError("is empty", source=source, hint="the first row must name the columns")
     header = [name.strip() for name in names]
     score_at, label_at = (_find(name, header, source, header_row) for name in (score, label))
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ppaurora.messages.owners import Digest, Submitted
+from ppaurora.messages.owners import AttemptNumber as AttemptNumber
+from ppaurora.messages.owners import Count, Digest, Submitted
 from ppaurora.models import StrictModel
 
-AttemptNumber = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 
 
@@ -66,6 +66,7 @@ class Verdict(StrEnum):
     READY = "ready"
     NOT_YET = "not yet"  # submissions are missing there
     BUSY = "busy"
+    IN_TROUBLE = "in trouble"  # it cannot write what an attempt needs
     MISMATCH = "mismatch"  # it has something else than was asked about
     CLOSED = "closed"  # the study is over there
     STALE = "stale"  # the attempt is not the one that counts there
@@ -88,4 +89,4 @@ class Answer(StrictModel):
     note: str = ""  # for people
     last: AttemptNumber = 0  # the last attempt that was begun there
     version: str = ""
-    protocol_version: int = 0
+    protocol_version: Count = 0

@@ -28,6 +28,8 @@ OFFER_HEADER = "Ppaurora-Submission"
 
 # The length is said twice: "$" alone would let a line's end through.
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
+AttemptNumber = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]  # that every reader and writer of JSON can hold
 
 
 class Offer(StrictModel):
@@ -42,7 +44,7 @@ class Submitted(StrictModel):
     """What all nodes must have alike of one owner's submission."""
 
     owner: str
-    samples: int
+    samples: Count
     floors: Floors = Floors()
     commitments: tuple[Digest, ...]
 
@@ -52,7 +54,7 @@ class Acknowledgement(StrictModel):
 
     study: Digest
     owner: str
-    samples: int
+    samples: Count
     commitments: tuple[Digest, ...]
     received_at: float
     server: str
@@ -78,9 +80,9 @@ class StudyStatus(StrictModel):
     submitted: tuple[str, ...]
     missing: tuple[str, ...]
     progress: str
-    attempt: int
+    attempt: AttemptNumber
     version: str
-    protocol_version: int
+    protocol_version: Count
     server: str
     time: float
 
@@ -90,8 +92,8 @@ class ReleasedPart(StrictModel):
 
     study: Digest
     owner: str
-    attempt: int
-    protocol_version: int
+    attempt: AttemptNumber
+    protocol_version: Count
     submissions: tuple[Submitted, ...]
     part: ResultShare
 

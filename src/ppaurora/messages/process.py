@@ -25,6 +25,7 @@ class Links(StrictModel):
     timeout: float
     server_name: str
     passed: bool  # whether connections are passed through the entrance, or arrive there
+    budget: float | None = None  # seconds that the computation may take, if there is a limit
 
 
 class Task(StrictModel):
@@ -36,7 +37,9 @@ class Task(StrictModel):
     attempt: int = 1
     study: bytes = b""  # what the session's keys are bound to besides the job
     recipients: int = 1
-    share_files: tuple[str, ...] | None = None  # None: the shares follow the task, if this server has any
+    # Salt and share of every owner, as they were submitted. None: bare shares follow the task, if this server
+    # has any.
+    share_files: tuple[str, ...] | None = None
     network: Network | None = None
 
 

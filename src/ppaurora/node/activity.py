@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from ppaurora.node.attempt import Attempt
+from ppaurora.node.health import Health
 
 _SHORTEST_PAUSE = 0.5
 _LONGEST_PAUSE = 60.0
@@ -22,6 +23,7 @@ class Activity:
     """Attempts that run, studies that are being led or rest for a while; from any thread."""
 
     def __init__(self) -> None:
+        self.health = Health()
         self.stopping = threading.Event()
         self.news = threading.Event()  # something happened that the watcher should look at
         self._lock = threading.Lock()
@@ -102,3 +104,7 @@ class Activity:
     def forget_pause(self, study: str) -> None:
         with self._lock:
             self._pauses.pop(study, None)
+
+    def forget_all_pauses(self) -> None:
+        with self._lock:
+            self._pauses.clear()

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import queue
 import secrets
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,8 +21,13 @@ from ppaurora.party.starting import Spares
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.terms import Job
 
 _SECONDS_TO_START = 60.0
+# What a computation takes on a slow machine and network; `budget_factor` of the settings is on top.
+_SECONDS_AT_LEAST = 60.0
+_BYTES_PER_SECOND = 1_000_000
+_BYTES_PER_SAMPLE = 1_000
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +35,16 @@ log = logging.getLogger(__name__)
 def fresh_token() -> str:
     """A name for an attempt that outsiders cannot guess; the other nodes are told."""
     return secrets.token_hex(16)
+
+
+def budget_seconds(job: Job, factor: float) -> float:
+    """How long an attempt may take, from what is public: the work that the protocol declares for the job."""
+    work = sum(job.terms.protocol.work(job.asked).values()) + _BYTES_PER_SAMPLE * sum(job.sizes)
+    return factor * (_SECONDS_AT_LEAST + work / _BYTES_PER_SECOND)
+
+
+class BlamelessError(PartyFailedError):
+    """An attempt was cut off by what must not cost one: a disk has no room."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +73,12 @@ class Attempt:
         self.progress = ""
         self._about = {"study": plan.manifest.study, "attempt": plan.number}
         self._patience = kit.settings.silence_seconds + _SECONDS_TO_START
+        task = _task(kit, plan)
+        self._budget = task.links.budget or 0.0
+        # The process itself keeps to the budget, and says whom it waited for; this is if it does not.
+        self._deadline = time.monotonic() + self._budget + self._patience
         self._events: queue.Queue[Event | None] = queue.Queue()
-        self._aborted = ""
+        self._aborted: PartyFailedError | None = None
         with contextlib.ExitStack() as resources:
             module, title = plan.manifest.protocol.process, kit.server(plan.manifest).title
             if spares is not None:
@@ -66,7 +86,7 @@ class Attempt:
             entrance = resources.enter_context(gate.expecting(plan.token)).fileno()
             self._process = ServerProcess(module, title, self._events.put, entrance, spares=spares)
             resources.callback(self._process.close)
-            self._process.send(_task(kit, plan))
+            self._process.send(task)
             self._resources = resources.pop_all()
 
     def results(self) -> tuple[ResultShare, ...]:
@@ -83,24 +103,29 @@ class Attempt:
                     case Failed() as event:
                         raise self._process.failure(event)
                     case None:
-                        raise PartyFailedError(self._aborted or f"the computation {self._process.end()}")
+                        raise self._aborted or PartyFailedError(f"the computation {self._process.end()}")
 
     def _next_event(self) -> Event | None:
+        left = self._deadline - time.monotonic()
         try:
-            return self._events.get(timeout=self._patience)
+            return self._events.get(timeout=max(min(self._patience, left), 0))
         except queue.Empty:
+            if left < self._patience:
+                problem = f"did not end in the {self._budget:g} seconds it has, and was stopped"
+                raise PartyFailedError(f"the computation {problem}") from None
             raise PartyFailedError("the computation gave no sign of life and was stopped") from None
 
-    def abort(self, reason: str) -> None:
+    def abort(self, reason: str, *, blameless: bool = False) -> None:
         """From another thread; `results` then raises."""
-        self._aborted = reason
+        self._aborted = BlamelessError(reason) if blameless else PartyFailedError(reason)
         self._process.kill()
 
 
 def _task(kit: NodeKit, plan: AttemptPlan) -> Task:
     manifest = plan.manifest
+    job = manifest.job(plan.agreed)
     return Task(
-        job=manifest.job(plan.agreed),
+        job=job,
         server=kit.server(manifest).file_name,
         links=links_for(
             kit.identity(manifest),
@@ -108,6 +133,7 @@ def _task(kit: NodeKit, plan: AttemptPlan) -> Task:
             kit.settings.silence_seconds,
             passed=True,
             server_name=job_name(plan.token),
+            budget=budget_seconds(job, kit.settings.budget_factor),
         ),
         attempt=plan.number,
         study=plan.binding(),

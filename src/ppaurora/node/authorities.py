@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import ssl
 import threading
+from collections.abc import Iterable
 
 from ppaurora.channel.tls import tls_context
 from ppaurora.study.kit import NodeKit
@@ -23,6 +24,7 @@ class Authorities:
         self._lock = threading.Lock()
         self._trusted: list[str] = []
         self._contexts: list[ssl.SSLContext] = []
+        self._owners: set[str] = set()
 
     def server_context(self) -> ssl.SSLContext:
         """For a port of this node."""
@@ -33,9 +35,14 @@ class Authorities:
             self._contexts.append(context)
         return context
 
-    def trust(self, authorities: str) -> None:
-        """Let in whom they vouch for, at all ports, from now on. PEM."""
+    def is_owner(self, pin: str) -> bool:
+        """Whether an owner of an accepted study has this key."""
+        return pin in self._owners
+
+    def trust(self, authorities: str, owners: Iterable[str] = ()) -> None:
+        """Let in whom they vouch for, at all ports, from now on. PEM; and the pins of owners among them."""
         with self._lock:
+            self._owners.update(owners)
             if authorities in self._trusted:
                 return
             self._trusted.append(authorities)

@@ -22,9 +22,11 @@ from ppaurora.messages.nodes import (
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt
+from ppaurora.node.logs import log_unforeseen
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.states import AttemptState, StateError
-from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.status import lost_shares
+from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord, trouble_of
 from ppaurora.study.kit import NodeKit
 from ppaurora.text import printable
 from ppaurora.version import __version__
@@ -48,10 +50,19 @@ class Follower:
         self._store = store
         self._activity = activity
         self._runner = runner
-        self._beginning = threading.Lock()
+        self._beginning = threading.RLock()
 
     def answer(self, pin: str, question: AnyQuestion) -> Answer:
-        """To who has this key. Any node of the study may say hello; the rest is for its leader to ask."""
+        """To who has this key. What this node cannot read or write is said, and nobody else's fault."""
+        try:
+            return self._answer(pin, question)
+        except STORAGE_ERRORS as error:
+            if not self._activity.health.note_error(error):
+                log_unforeseen(log, "a question could not be answered", error)
+            return Answer(answer=Verdict.IN_TROUBLE, note=trouble_of(error))
+
+    def _answer(self, pin: str, question: AnyQuestion) -> Answer:
+        """Any node of the study may say hello; the rest is for its leader to ask."""
         study = self._store.study(question.study)
         if study is None:
             note = "its manifest has not been accepted there"
@@ -76,8 +87,9 @@ class Follower:
 
     def _ready(self, study: StudyRecord, agreed: Sequence[Submitted]) -> Answer:
         """Could an attempt begin here?"""
-        verdict, note = self._readiness(study, agreed)
-        return Answer(answer=verdict, note=note, last=self._store.last_attempt(study.hash))
+        with self._beginning:
+            verdict, note = self._readiness(study, agreed)
+            return Answer(answer=verdict, note=note, last=self._store.last_attempt(study.hash))
 
     def _readiness(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
         manifest = study.manifest
@@ -87,6 +99,12 @@ class Follower:
             return Verdict.STOPPED, study.note
         if [submitted.owner for submitted in agreed] != manifest.owner_names:
             return Verdict.MISMATCH, "other owners than in the manifest"
+        trouble = self._runner.obstacle(study)
+        if trouble:
+            return Verdict.IN_TROUBLE, trouble
+        lost = self._runner.lost_shares(study)
+        if lost:
+            return Verdict.NOT_YET, lost_shares(lost, "there")
         if self._kit.server(manifest) in manifest.protocol.input_servers:
             here = {one.owner: one.submitted for one in self._store.submissions(study)}
             other = [one.owner for one in agreed if here.get(one.owner, one) != one]
@@ -139,7 +157,7 @@ class Follower:
             # It may have ended between the two looks.
             state = self._store.attempt_state(study.hash, number)
             if state is AttemptState.RUNNING:
-                self._runner.fail(study, number, "its outcome could not be written down")
+                self._runner.fail(study, number, "its outcome could not be written down", counts=False)
                 state = AttemptState.FAILED
         return _OUTCOMES[state]
 
@@ -149,9 +167,18 @@ class Follower:
         return Answer(answer=Verdict.STOPPED)
 
     def _release(self, study: StudyRecord, number: int) -> Answer:
+        state = self._store.attempt_state(study.hash, number)
+        if state is None:
+            verdict = Verdict.STALE if self._gets_a_part(study) else Verdict.UNKNOWN_ATTEMPT
+            return Answer(answer=verdict, note=f"attempt {number} was never begun there")
         if study.state is not StudyState.RELEASED:
             try:
                 self._runner.release(study, number)
             except StateError as error:
                 return Answer(answer=Verdict.STALE, note=str(error))
+        elif self._gets_a_part(study) and state is not AttemptState.RELEASED:
+            return Answer(answer=Verdict.STALE, note="another attempt was released before")
         return Answer(answer=Verdict.RELEASED)
+
+    def _gets_a_part(self, study: StudyRecord) -> bool:
+        return self._kit.server(study.manifest) in study.manifest.protocol.result_servers

@@ -22,7 +22,7 @@ from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import Answer, AnyQuestion, Verdict
 from ppaurora.models import from_json, to_json
 from ppaurora.node.hello import NotTlsError, peek_server_name
-from ppaurora.node.logs import log_unforeseen
+from ppaurora.node.logs import Rarely, log_unforeseen
 from ppaurora.node.questions import CONTROL, read_line
 
 JOB = "job.ppaurora"
@@ -51,6 +51,7 @@ class Gate:
         self._threads = threading.Semaphore(_MOST_THREADS)
         self._listener = listen(*address)
         self._closed = False
+        self._refusals = Rarely(log)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -114,12 +115,15 @@ class Gate:
             with connection:
                 self._route(number, connection)
         except (OSError, NotTlsError) as error:
-            log.info("a connection to the nodes' port was refused", extra={"reason": reason_of(error)})
+            self._refused(reason_of(error))
         except Exception as error:
             # Whatever somebody unknown sends, its text stays out of the log.
-            log.info("a connection to the nodes' port was refused", extra={"reason": type(error).__name__})
+            self._refused(type(error).__name__)
         finally:
             self._leave(number)
+
+    def _refused(self, reason: str) -> None:
+        self._refusals.info("a connection to the nodes' port was refused", {"reason": reason})
 
     def _leave(self, number: int) -> None:
         with self._lock:

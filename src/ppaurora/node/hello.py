@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 
 _HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST_NAME = 22, 1, 0, 0
-_RECORD_HEADER = 5
-_MOST_BYTES = _RECORD_HEADER + (1 << 14)
+RECORD_HEADER = 5
+_MOST_BYTES = RECORD_HEADER + (1 << 14)
 
 
 class NotTlsError(Exception):
@@ -34,15 +34,24 @@ def peek_server_name(
         seen = connection.recv(_MOST_BYTES, socket.MSG_PEEK)
         if not seen:
             raise NotTlsError("closed before it said anything")
-        if seen[0] != _HANDSHAKE:
-            raise NotTlsError("does not speak TLS")
-        if len(seen) >= _RECORD_HEADER:
-            length = int.from_bytes(seen[3:5], "big")
-            if length > 1 << 14:
-                raise NotTlsError("sent an oversized first record")
-            if len(seen) >= _RECORD_HEADER + length:
-                return server_name(seen[_RECORD_HEADER : _RECORD_HEADER + length])
+        length = first_record_bytes(seen)
+        if len(seen) >= length > RECORD_HEADER:
+            return server_name(seen[RECORD_HEADER:length])
         time.sleep(0.05)  # a part is here already, so poll would not wait
+
+
+def first_record_bytes(seen: bytes) -> int:
+    """How long the first record is, from what is seen of it; its header at least."""
+    if seen[0] != _HANDSHAKE:
+        raise NotTlsError("does not speak TLS")
+    if len(seen) < RECORD_HEADER:
+        return RECORD_HEADER
+    length = int.from_bytes(seen[3:5], "big")
+    if length > 1 << 14:
+        raise NotTlsError("sent an oversized first record")
+    if not length:
+        raise NotTlsError("sent an empty first record")
+    return RECORD_HEADER + length
 
 
 def server_name(hello: bytes) -> str | None:

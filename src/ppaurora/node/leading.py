@@ -27,11 +27,13 @@ from ppaurora.messages.nodes import (
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
+from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.questions import ask
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.states import AttemptState, StateError
-from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.status import lost_shares
+from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
 from ppaurora.servers import Server
 from ppaurora.study.kit import NodeKit
 
@@ -94,19 +96,25 @@ class Leader:
         except (NotReadyError, AttemptFailedError, PeerError, StateError) as error:
             self._pause(hash_, str(error))
         except Exception as error:
-            log_unforeseen(log, "leading an attempt failed", error)
-            self._pause(hash_, f"internal error: {type(error).__name__}")
+            trouble = self._activity.health.note_error(error)
+            if not trouble:
+                log_unforeseen(log, "leading an attempt failed", error)
+            reason = (
+                not_ready(trouble, self._kit.title) if trouble else f"internal error: {type(error).__name__}"
+            )
+            self._pause(hash_, reason)
         finally:
             self._activity.end_leading(hash_)
 
     def _pause(self, hash_: str, reason: str) -> None:
         """Wait before the next step, longer every time."""
         self._activity.pause(hash_)
-        study = self._store.study(hash_)
-        if study is not None and study.note != reason:
-            if study.state is StudyState.RUNNING:
-                self._store.set_note(hash_, reason)
-            log.info("waiting", extra={**about(study), "reason": reason})
+        with contextlib.suppress(*STORAGE_ERRORS):  # then it is the reason, and known in memory
+            study = self._store.study(hash_)
+            if study is not None and study.note != reason:
+                log.info("waiting", extra={**about(study), "reason": reason})
+                if study.state is StudyState.RUNNING:
+                    self._store.set_note(hash_, reason)
 
     def _lead_on(self, study: StudyRecord) -> None:
         """One step further: try, settle, stop, or tell."""
@@ -115,6 +123,9 @@ class Leader:
             return
         if study.state not in (StudyState.COLLECTING, StudyState.RUNNING):
             return
+        trouble = self._runner.obstacle(study)
+        if trouble:
+            raise NotReadyError(not_ready(trouble, self._kit.title))
         if study.state is StudyState.COLLECTING:
             self._store.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
         last = self._store.last_attempt(study.hash)
@@ -133,10 +144,9 @@ class Leader:
         spent = self._runner.limit_problem(study)
         if spent:
             raise MustStopError(spent)
-        lost = self._missing(study)
+        lost = self._runner.lost_shares(study) or sorted(self._missing(study))
         if lost:
-            names = ", ".join(sorted(lost))
-            raise NotReadyError(f"shares of {names} were lost here; they have to submit again")
+            raise NotReadyError(lost_shares(lost))
         agreed = tuple(submission.submitted for submission in self._store.submissions(study))
         problem = study.manifest.problem_with_submissions(agreed)
         if problem:
@@ -167,13 +177,17 @@ class Leader:
         self._settle(study, plan.number)
 
     def _have_others_begin(self, study: StudyRecord, plan: AttemptPlan, attempt: Attempt) -> None:
-        """Whatever comes between ends the attempt here too."""
+        """Whatever comes between ends the attempt here too, and costs those none who were not asked yet."""
         begin = Begin(study=study.hash, attempt=plan.number, token=plan.token, agreed=plan.agreed)
         try:
             for peer in self._peers(study):
                 answer = self._ask(study, peer, begin)
+                if answer.answer is Verdict.IN_TROUBLE:
+                    attempt.abort(not_ready(_told(answer), peer.title), blameless=True)
+                    return
                 if answer.answer is not Verdict.BEGUN:
                     attempt.abort(f"{peer.title} did not begin: {_told(answer)}")
+                    return
         except PeerError as error:
             attempt.abort(str(error))
         except Exception as error:
@@ -197,7 +211,7 @@ class Leader:
             match self._ask(study, peer, Outcome(study=study.hash, attempt=number)).answer:
                 case Verdict.COMPUTED | Verdict.RELEASED:
                     awaited.remove(peer)
-                case Verdict.RUNNING:
+                case Verdict.RUNNING | Verdict.IN_TROUBLE:
                     self._activity.stopping.wait(_SECONDS_BETWEEN_LOOKS)
                 case _:
                     reason = f"{peer.title} did not finish its part"
@@ -217,6 +231,9 @@ class Leader:
             except PeerError as error:
                 problems.append(str(error))
                 continue
+            without_part = peer not in study.manifest.protocol.result_servers
+            if without_part and answer.answer is Verdict.UNKNOWN_ATTEMPT:
+                continue  # it was restored from before the attempt: it has nothing to release
             if answer.answer is not Verdict.RELEASED:
                 problems.append(f"{peer.title} could not release attempt {number}: {_told(answer)}")
         if problems:
@@ -236,6 +253,8 @@ def _check_ready(peer: Server, answer: Answer) -> None:
             return
         case Verdict.MISMATCH | Verdict.CLOSED:
             raise MustStopError(f"{peer.title} does not agree: {_told(answer)}")
+        case Verdict.IN_TROUBLE:
+            raise NotReadyError(not_ready(_told(answer), peer.title))
         case Verdict.STOPPED:
             reason = f" (stopped because: {answer.note})" if answer.note else ""
             raise NotReadyError(

@@ -7,6 +7,10 @@ import json
 import logging
 import sys
 import threading
+import time
+from collections.abc import Mapping
+
+from aiohttp.http_exceptions import HttpProcessingError
 
 from ppaurora.errors import place_of
 from ppaurora.node.store import StudyRecord
@@ -41,12 +45,54 @@ def log_to_stderr() -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("ppaurora").setLevel(logging.INFO)
+    logging.getLogger("aiohttp.server").addFilter(_as_callers_fault)
     threading.excepthook = _log_thread_error
+
+
+def _as_callers_fault(record: logging.LogRecord) -> bool:
+    """A request that is no HTTP is no error of this node, whatever the library calls it."""
+    kind = record.exc_info[0] if record.exc_info else None
+    if kind is not None and issubclass(kind, HttpProcessingError):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+        record.msg, record.args = "request refused", ()
+    return True
 
 
 def _log_thread_error(error: threading.ExceptHookArgs) -> None:
     reason = {"reason": error.exc_type.__name__}
     logging.getLogger("ppaurora").error("a thread ended with an error", extra=reason)
+
+
+class Rarely:
+    """Lines about what strangers do: a few in a while, then how many more there were. From any thread."""
+
+    def __init__(self, log: logging.Logger, most: int = 20, seconds: float = 10.0) -> None:
+        self._log = log
+        self._most = most
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._began = -seconds
+        self._told = 0
+        self._untold = 0
+
+    def info(self, event: str, facts: Mapping[str, object]) -> None:
+        self.flush()
+        with self._lock:
+            self._told += 1
+            tell = self._told <= self._most
+            self._untold += not tell
+        if tell:
+            self._log.info(event, extra=facts)
+
+    def flush(self) -> None:
+        """Say how many lines were left out, if it is time."""
+        with self._lock:
+            now = time.monotonic()
+            if now < self._began + self._seconds:
+                return
+            self._began, self._told, left_out, self._untold = now, 0, self._untold, 0
+        if left_out:
+            self._log.info("more of the like was left out", extra={"lines": left_out})
 
 
 def about(study: StudyRecord) -> dict[str, object]:

@@ -23,6 +23,15 @@ class Metrics:
         self.running = Gauge("ppaurora_attempts_running", "Attempts under way.", registry=registry)
         self.failed = Counter("ppaurora_attempts_failed", "Attempts that failed.", registry=registry)
         self.released = Counter("ppaurora_releases", "Results released.", registry=registry)
+        self.not_ready = Gauge(
+            "ppaurora_not_ready", "1 while this node cannot write what an attempt needs.", registry=registry
+        )
+        self.clock_not_believed = Gauge(
+            "ppaurora_clock_not_believed", "1 while the machine's clock is not believed.", registry=registry
+        )
+        self.lost_shares = Gauge(
+            "ppaurora_lost_shares", "Shares to be submitted again by their owners.", registry=registry
+        )
         self.attempt_seconds = Histogram(
             "ppaurora_attempt_seconds",
             "How long attempts took.",

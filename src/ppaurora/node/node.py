@@ -16,6 +16,7 @@ from typing import IO
 from ppaurora.errors import InputError
 from ppaurora.node.activity import Activity
 from ppaurora.node.authorities import Authorities
+from ppaurora.node.clock import Clock
 from ppaurora.node.following import Follower
 from ppaurora.node.gate import Gate
 from ppaurora.node.leading import Leader
@@ -39,6 +40,7 @@ class Node:
         self.metrics = metrics
         self.store = Store(kit.data)
         self._only_one = _lock(kit.data / "serving")
+        self.clock = Clock(self.store)
         self.store.fail_interrupted()
         strays = self.store.remove_strays()
         if strays:
@@ -49,7 +51,9 @@ class Node:
         self._spares = Spares()
         runner = AttemptRunner(kit, self.store, self.gate, self.activity, metrics, self._spares)
         self._leader = Leader(kit, self.store, self.activity, runner)
-        self.watcher = Watcher(self.store, self.activity, self.authorities, runner, self._leader, metrics)
+        self.watcher = Watcher(
+            self.store, self.activity, self.authorities, runner, self._leader, metrics, self.clock
+        )
         self.gate.open(Follower(kit, self.store, self.activity, runner).answer)
         self.watcher.start()
         self._spares.keep(Protocol.process, kit.title)
@@ -62,6 +66,7 @@ class Node:
         self.watcher.join()
         self._leader.close()
         self.activity.wait_until_idle()
+        self.clock.close()
         self.store.close()
         self._only_one.close()
 

@@ -102,7 +102,7 @@ OPENAPI: dict[str, Any] = {
                     "description": "32 bytes of salt, then the share.",
                     "content": {"application/octet-stream": {}},
                 },
-                "responses": _responses("Stored.", Acknowledgement, 400, 408, 409, 411, 413, 422, 507),
+                "responses": _responses("Stored.", Acknowledgement, 400, 408, 409, 411, 413, 422, 503, 507),
             }
         },
         f"{PATH}/{{study}}/release": {

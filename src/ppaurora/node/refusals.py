@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
-import sqlite3
 from typing import NoReturn
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+from ppaurora.node.store.trouble import NO_ROOM, known_trouble
 
 
 class RequestRefusedError(Exception):
@@ -23,13 +21,10 @@ def refuse(status: int, code: str, message: str) -> NoReturn:
 
 def node_failed(error: Exception) -> RequestRefusedError:
     """When it is the node's trouble and not the owner's."""
-    if _is_full(error):
+    trouble = known_trouble(error)
+    if trouble == NO_ROOM:
         message = "the node's disk is full; nothing was stored, try again later"
         return RequestRefusedError(507, "no-room", message)
+    if trouble:
+        return RequestRefusedError(503, "not-ready", f"{trouble}; nothing was stored, try again later")
     return RequestRefusedError(500, "internal", "an unforeseen error at the node; its log says more")
-
-
-def _is_full(error: Exception) -> bool:
-    if isinstance(error, sqlite3.OperationalError):
-        return "full" in str(error)
-    return isinstance(error, OSError) and error.errno in _FULL

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from ppaurora.errors import PpauroraError
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
-from ppaurora.node.attempt import Attempt, AttemptPlan
+from ppaurora.node.attempt import Attempt, AttemptPlan, BlamelessError
 from ppaurora.node.gate import Gate
+from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about
 from ppaurora.node.metrics import Metrics
-from ppaurora.node.states import StateError
-from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.store import Store, StudyRecord, known_trouble
 from ppaurora.party.starting import Spares
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
@@ -37,6 +38,29 @@ class AttemptRunner:
     activity: Activity
     metrics: Metrics
     spares: Spares | None = None
+
+    def obstacle(self, study: StudyRecord) -> str:
+        """Why nothing could be written here that an attempt has to write; nothing if it could."""
+        trouble = self.activity.health.note_trouble(self.store.writing_problem())
+        if not trouble:
+            self._end_unwritten(study)
+        return trouble
+
+    def _end_unwritten(self, study: StudyRecord) -> None:
+        """Attempts that have ended here when that could not be written down. Nobody is to blame for them."""
+        number = self.store.last_attempt(study.hash)
+        attempt = self.activity.attempt(study.hash)
+        is_under_way = attempt is not None and attempt.number == number
+        if self.store.attempt_state(study.hash, number) is AttemptState.RUNNING and not is_under_way:
+            self.fail(study, number, "its outcome could not be written down", counts=False)
+
+    def lost_shares(self, study: StudyRecord) -> list[str]:
+        """Owners whose shares, compared with their commitments now, are not here as they were sent."""
+        server, takers = self.kit.server(study.manifest), study.manifest.protocol.input_servers
+        if server not in takers:
+            return []
+        self.store.check_shares(study, takers.index(server))
+        return self.store.lost_shares(study)
 
     def plan(self, study: StudyRecord, number: int, token: str, agreed: Sequence[Submitted]) -> AttemptPlan:
         """With the shares that this node has, if it takes any."""
@@ -66,9 +90,9 @@ class AttemptRunner:
         try:
             self.store.computed(study.hash, attempt.number, self._by_owner(study, attempt.results()))
         except Exception as error:
-            known = isinstance(error, PpauroraError)
-            reason = str(error) if known else f"internal error: {type(error).__name__}"
-            self.fail(study, attempt.number, reason)
+            reason = self._reason(study, error)
+            counts = not (known_trouble(error) or isinstance(error, BlamelessError))
+            self.fail(study, attempt.number, reason, counts=counts)
             raise AttemptFailedError(reason) from None
         finally:
             self.activity.remove(study.hash, attempt)
@@ -77,14 +101,21 @@ class AttemptRunner:
         self.activity.forget_pause(study.hash)
         log.info("attempt computed", extra={**about(study), "attempt": attempt.number})
 
+    def _reason(self, study: StudyRecord, error: Exception) -> str:
+        if isinstance(error, PpauroraError):
+            return str(error)
+        trouble = self.activity.health.note_error(error)
+        title = self.kit.server(study.manifest).title
+        return not_ready(trouble, title) if trouble else f"internal error: {type(error).__name__}"
+
     def _by_owner(self, study: StudyRecord, parts: Sequence[ResultShare]) -> dict[str, ResultShare]:
         gets_parts = self.kit.server(study.manifest) in study.manifest.protocol.result_servers
         owners = study.manifest.owner_names if gets_parts else []
         return dict(zip(owners, parts, strict=True))
 
-    def fail(self, study: StudyRecord, number: int, reason: str) -> None:
+    def fail(self, study: StudyRecord, number: int, reason: str, *, counts: bool = True) -> None:
         """Write it down. What somebody cut off by stopping this node is nobody's failure."""
-        counts = not self.activity.stopping.is_set()
+        counts = counts and not self.activity.stopping.is_set()
         self.store.fail_attempt(study.hash, number, reason, counts=counts)
         self.metrics.failed.inc()
         log.warning("attempt failed", extra={**about(study), "attempt": number, "reason": reason})
@@ -105,10 +136,9 @@ class AttemptRunner:
         """From now on owners get their parts here, if this node has any; shares are needed no longer."""
         if self.kit.server(study.manifest) in study.manifest.protocol.result_servers:
             self.store.release(study.hash, number)
-        else:  # it takes the leader's word, unless it took no part: then it has nothing to end
+        else:  # it takes the leader's word, unless it has stopped: then its own operator has to look
             try:
-                released = (StudyState.RUNNING, StudyState.RELEASED)
-                self.store.set_state(study.hash, StudyState.RELEASED, "", among=released)
+                self.store.end_with(study.hash, number)
             except StateError:
                 return
         attempt = self.activity.attempt(study.hash)

@@ -7,22 +7,24 @@ import contextlib
 import logging
 import resource
 import signal
-import ssl
+import socket
+from collections.abc import Callable
 
 from aiohttp import web
 
 from ppaurora.channel.tls import listen
 from ppaurora.errors import InputError
+from ppaurora.node.authorities import Authorities
 from ppaurora.node.logs import log_to_stderr
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node
+from ppaurora.node.porch import Porch
 from ppaurora.node.service import OwnersService, admin_app
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
 from ppaurora.version import __version__
 
 _SECONDS_TO_FINISH = 10.0
-_SECONDS_FOR_A_HANDSHAKE = 10.0
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +56,11 @@ async def _serve(node: Node) -> None:
         loop.add_signal_handler(number, stop.set)
     settings = node.kit.settings
     async with contextlib.AsyncExitStack() as running:
-        administration = admin_app(node.kit, node.store, node.metrics)
-        await _listen(running, administration, settings.listen_admin, None)
+        administration = admin_app(node.kit, node.activity.health, node.metrics)
+        await _listen(running, administration, settings.listen_admin)
         if settings.listen_owners is not None:
             service = OwnersService(node.kit, node.store, node.activity, node.metrics)
-            context = node.authorities.server_context()
-            await _listen(running, service.app, settings.listen_owners, context)
+            await _let_in(running, service.app, settings.listen_owners, node.authorities)
         log.info(
             "node serves",
             extra={
@@ -75,23 +76,35 @@ async def _serve(node: Node) -> None:
         log.info("node stops")
 
 
-async def _listen(
-    running: contextlib.AsyncExitStack, app: web.Application, address: str, context: ssl.SSLContext | None
+async def _listen(running: contextlib.AsyncExitStack, app: web.Application, address: str) -> None:
+    """Without TLS."""
+    protocols = await _protocols(running, app)
+    server = await asyncio.get_running_loop().create_server(protocols, sock=_listener(address))
+    running.callback(server.close)
+
+
+async def _let_in(
+    running: contextlib.AsyncExitStack, app: web.Application, address: str, authorities: Authorities
 ) -> None:
+    """Owners, by TLS."""
+    protocols = await _protocols(running, app)
+    porch = Porch(_listener(address), authorities.server_context(), protocols, authorities.is_owner)
+    running.callback(porch.close)
+
+
+async def _protocols(
+    running: contextlib.AsyncExitStack, app: web.Application
+) -> Callable[[], asyncio.Protocol]:
+    """What makes a protocol for every connection."""
     runner = web.AppRunner(app, shutdown_timeout=_SECONDS_TO_FINISH)
     await runner.setup()
     running.push_async_callback(runner.cleanup)
-    host, port = split_address(address)
+    assert runner.server is not None  # noqa: S101 (it is set up)
+    return runner.server
+
+
+def _listener(address: str) -> socket.socket:
     try:
-        listener = listen(host, port)
+        return listen(*split_address(address))
     except OSError as error:
         raise InputError(f"cannot listen at {address}: {error.strerror or error}") from None
-    patience = None if context is None else _SECONDS_FOR_A_HANDSHAKE
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        runner.server,  # type: ignore[arg-type]
-        sock=listener,
-        ssl=context,
-        ssl_handshake_timeout=patience,
-    )
-    running.callback(server.close)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from aiohttp import web
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.messages import VERSION
@@ -29,12 +29,21 @@ from ppaurora.messages.owners import (
 )
 from ppaurora.models import StrictModel, to_json
 from ppaurora.node.activity import Activity
-from ppaurora.node.logs import log_unforeseen
+from ppaurora.node.health import Health
+from ppaurora.node.logs import Rarely, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
 from ppaurora.node.status import study_status
-from ppaurora.node.store import ClosedError, ConflictError, ReusedError, Store, StudyRecord, SubmissionRecord
+from ppaurora.node.store import (
+    ClosedError,
+    ConflictError,
+    DamagedError,
+    ReusedError,
+    Store,
+    StudyRecord,
+    SubmissionRecord,
+)
 from ppaurora.node.uploads import PIECE, read_offer, receive_share
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
@@ -55,6 +64,7 @@ class OwnersService:
         self._store = store
         self._activity = activity
         self._metrics = metrics
+        self._refusals = Rarely(log, most=100)
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)
         )
@@ -80,6 +90,8 @@ class OwnersService:
             refusal = error
         except web.HTTPException as error:
             refusal = RequestRefusedError(error.status, "bad-request", error.reason)
+        except (HttpProcessingError, ClientPayloadError, web.PayloadAccessError):
+            refusal = RequestRefusedError(400, "bad-request", "the request is not HTTP as it should be")
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception as error:
@@ -87,9 +99,8 @@ class OwnersService:
             if refusal.code == "internal":
                 log_unforeseen(log, "a request failed", error)
         self._metrics.refused.labels(refusal.code).inc()
-        log.info(
-            "request refused", extra={"code": refusal.code, "path": request.path, "method": request.method}
-        )
+        facts = {"code": refusal.code, "path": request.path, "method": request.method}
+        self._refusals.info("request refused", facts)
         problem = Problem(code=refusal.code, message=refusal.message)
         response = _response(Refusal(error=problem), refusal.status)
         response.force_close()  # the rest of a refused body is not waited for
@@ -100,12 +111,16 @@ class OwnersService:
 
     async def _status(self, request: web.Request) -> web.Response:
         study, _ = await self._participant(request)
-        progress = self._activity.progress(study.hash)
-        return _response(await asyncio.to_thread(study_status, self._kit, self._store, study, progress))
+        progress, trouble = self._activity.progress(study.hash), self._activity.health.trouble
+        return _response(
+            await asyncio.to_thread(study_status, self._kit, self._store, study, progress, trouble)
+        )
 
     async def _submit(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
         place = self._place_among_inputs(study)
+        if study.state is StudyState.EXPIRED:
+            refuse(410, "expired", "the study's time is over; nothing was stored")
         offered = self._offer(request, study, owner)
         kept = await asyncio.to_thread(self._store.submission, study.hash, owner)
         if kept is None and study.state is not StudyState.COLLECTING:
@@ -119,7 +134,7 @@ class OwnersService:
         async with self._uploads[study.hash, owner]:
             path = await receive_share(request, offered.commitments[place], self._store.shares)
             # Not to be cut off between the row and the file: the thread goes on if this request ends.
-            stored = await asyncio.shield(asyncio.to_thread(self._keep, study, offered, path))
+            stored = await asyncio.shield(asyncio.to_thread(self._keep, study, offered, path, place))
         return _response(
             Acknowledgement(
                 study=study.hash,
@@ -140,12 +155,17 @@ class OwnersService:
 
     def _offer(self, request: web.Request, study: StudyRecord, owner: str) -> SubmissionRecord:
         offer = read_offer(request, study.manifest)
-        return SubmissionRecord(owner, offer.samples, offer.commitments, time.time(), floors=offer.floors)
+        return SubmissionRecord(
+            owner, offer.samples, offer.commitments, self._store.now(), floors=offer.floors
+        )
 
-    def _keep(self, study: StudyRecord, offered: SubmissionRecord, path: Path) -> SubmissionRecord:
+    def _keep(
+        self, study: StudyRecord, offered: SubmissionRecord, path: Path, place: int
+    ) -> SubmissionRecord:
         """Write the row that names the file. Without one that does, the file goes."""
         stored: SubmissionRecord | None = None
         try:
+            self._store.check_shares(study, place, offered.owner)
             stored = self._store.submit(study.hash, replace(offered, file=path.name))
         except ConflictError:
             refuse(409, "conflict", "this owner has submitted something else to this study")
@@ -158,8 +178,9 @@ class OwnersService:
                 path.unlink(missing_ok=True)
         if stored.file == path.name:
             self._metrics.submissions.inc()
-            about = {"study": study.manifest.study, "owner": offered.owner, "samples": stored.samples}
-            log.info("submission stored", extra=about)
+            facts = {"study": study.manifest.study, "owner": offered.owner, "samples": stored.samples}
+            log.info("submission stored", extra=facts)
+            self._activity.forget_pause(study.hash)
             self._activity.news.set()
         return stored
 
@@ -173,11 +194,15 @@ class OwnersService:
         if study.state is not StudyState.RELEASED:
             note = f": {study.note}" if study.note else ""
             refuse(404, "not-released", f"there is no result; the study is {study.state.value}{note}")
-        found = await asyncio.to_thread(self._store.result, study.hash, owner)
+        try:
+            found = await asyncio.to_thread(self._store.result, study.hash, owner)
+        except DamagedError as error:
+            log.error("a part of a result is damaged", extra=about(study))  # noqa: TRY400 (all is said)
+            refuse(410, "damaged", str(error))
         if found is None:
             refuse(410, "expired", "the result was deleted")
         attempt, part = found
-        submissions = await asyncio.to_thread(self._store.submissions, study)
+        submissions = await asyncio.to_thread(self._store.acknowledged, study)
         return _response(
             ReleasedPart(
                 study=study.hash,
@@ -210,12 +235,18 @@ def _response(message: StrictModel, status: int = 200) -> web.Response:
     return web.Response(body=to_json(message), status=status, content_type="application/json")
 
 
-def admin_app(kit: NodeKit, store: Store, metrics: Metrics) -> web.Application:
-    """Health and metrics."""
+def admin_app(kit: NodeKit, health: Health, metrics: Metrics) -> web.Application:
+    """Health and metrics, from memory: they are asked for when nothing else answers."""
 
     async def healthz(_: web.Request) -> web.Response:
-        await asyncio.to_thread(store.studies)
-        return web.json_response({"status": "ok", "role": kit.title, "version": __version__})
+        problems = [*health.obstacles, *filter(None, [health.clock])]
+        answer = {
+            "status": "not ready" if health.obstacles else "attention" if problems else "ok",
+            "problems": problems,
+            "role": kit.title,
+            "version": __version__,
+        }
+        return web.json_response(answer, status=503 if health.obstacles else 200)
 
     async def tell_metrics(_: web.Request) -> web.Response:
         return web.Response(body=metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4"})

@@ -31,7 +31,7 @@ STUDY_CHANGES: Mapping[tuple[StudyState, StudyState], str] = MappingProxyType(
         (StudyState.COLLECTING, StudyState.STOPPED): "the leader says that it has stopped",
         (StudyState.RUNNING, StudyState.STOPPED): (
             "all attempts that the manifest allows have failed here; or, at the leader, the nodes do not "
-            "agree; or, elsewhere, the leader says that it has stopped"
+            "agree; or, elsewhere, the leader says that it has stopped; or this node's operator aborts"
         ),
         (StudyState.STOPPED, StudyState.COLLECTING): (
             "this node's operator retries, and no attempt was made here"

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
 
+UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING)
 
-def study_status(kit: NodeKit, store: Store, study: StudyRecord, progress: str = "") -> StudyStatus:
-    """As this node sees it; `progress` of an attempt that runs."""
+
+def study_status(
+    kit: NodeKit, store: Store, study: StudyRecord, progress: str = "", trouble: str = ""
+) -> StudyStatus:
+    """As this node sees it; `progress` of an attempt that runs, `trouble` that the node has with its disk."""
     submitted = tuple(submission.owner for submission in store.submissions(study))
     missing = tuple(name for name in study.manifest.owner_names if name not in submitted)
-    note, now = study.note, time.time()
-    if not note and study.state is StudyState.COLLECTING:
-        if not missing:
-            note = f"all have submitted; {study.manifest.protocol.leader.title} leads on"
-        elif not study.manifest.evaluation.takes_submissions(now):
-            note = f"{study.manifest.evaluation.too_late}; those of {', '.join(missing)} are missing"
     return StudyStatus(
         study=study.hash,
         name=study.manifest.study,
         state=study.state,
-        note=note,
+        note=_note(kit, store, study, missing, trouble),
         submitted=submitted,
         missing=missing,
         progress=progress,
@@ -33,5 +33,27 @@ def study_status(kit: NodeKit, store: Store, study: StudyRecord, progress: str =
         version=__version__,
         protocol_version=VERSION,
         server=kit.server(study.manifest).title,
-        time=now,
+        time=time.time(),
     )
+
+
+def lost_shares(owners: Sequence[str], where: str = "here") -> str:
+    """What whoever has to do something about it is told."""
+    return f"shares of {', '.join(owners)} were lost {where}; they have to submit again"
+
+
+def _note(kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str], trouble: str) -> str:
+    """What stands in the way: at this node, if anything does, else what is on record of the study."""
+    manifest = study.manifest
+    lost = store.lost_shares(study)
+    if study.state in UNDER_WAY and trouble:
+        return not_ready(trouble, kit.server(manifest).title)
+    if study.state in UNDER_WAY and lost:
+        return lost_shares(lost)
+    if study.note or study.state is not StudyState.COLLECTING:
+        return study.note
+    if not missing:
+        return f"all have submitted; {manifest.protocol.leader.title} leads on"
+    if not manifest.evaluation.takes_submissions(time.time()):
+        return f"{manifest.evaluation.too_late}; those of {', '.join(missing)} are missing"
+    return ""

@@ -45,7 +45,7 @@ def read_offer(request: web.Request, manifest: Manifest) -> Offer:
 
 
 async def receive_share(request: web.Request, commitment: str, folder: Path) -> Path:
-    """The share, durable in a file of its own. What does not fit the commitment is not kept."""
+    """Salt and share, durable in a file of their own. What does not fit the commitment is not kept."""
     length = request.content_length or 0
     try:
         async with asyncio.timeout(_SECONDS_FOR_A_PIECE + length / _SLOWEST_BYTES_PER_SECOND):
@@ -60,7 +60,6 @@ async def _receive_file(request: web.Request, commitment: str, folder: Path, mis
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            salt = b""
             while missing:
                 async with asyncio.timeout(_SECONDS_FOR_A_PIECE):
                     piece = await request.content.read(min(PIECE, missing))
@@ -68,9 +67,7 @@ async def _receive_file(request: web.Request, commitment: str, folder: Path, mis
                     refuse(422, "too-short", "the body ended early")
                 missing -= len(piece)
                 digest.update(piece)
-                head = piece[: SALT_BYTES - len(salt)]
-                salt += head
-                await asyncio.to_thread(file.write, piece[len(head) :])
+                await asyncio.to_thread(file.write, piece)
             if digest.hexdigest() != commitment:
                 refuse(422, "commitment", "the body is not what the commitment says")
             await asyncio.to_thread(_sync, file)

@@ -5,18 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.activity import Activity
 from ppaurora.node.authorities import Authorities
+from ppaurora.node.clock import Clock
 from ppaurora.node.leading import Leader
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.metrics import Metrics
+from ppaurora.node.retention import is_over
 from ppaurora.node.runner import AttemptRunner
+from ppaurora.node.states import AttemptState
+from ppaurora.node.status import UNDER_WAY
 from ppaurora.node.store import Store, StudyRecord
 
 _SECONDS_BETWEEN_LOOKS = 0.5
-_SECONDS_PER_DAY = 86_400.0
+_SECONDS_BETWEEN_TRIALS = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +37,7 @@ class Watcher:
         runner: AttemptRunner,
         leader: Leader,
         metrics: Metrics,
+        clock: Clock,
     ) -> None:
         self._store = store
         self._activity = activity
@@ -39,6 +45,8 @@ class Watcher:
         self._runner = runner
         self._leader = leader
         self._metrics = metrics
+        self._clock = clock
+        self._tried = float("-inf")
         self.accepted: set[str] = set()  # studies whose participants are let in
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
 
@@ -53,12 +61,15 @@ class Watcher:
             try:
                 self._look()
             except Exception as error:
-                log_unforeseen(log, "looking after the studies failed", error)
+                self._note(error, "looking after the studies failed")
+            self._tell_health()
             self._activity.news.wait(_SECONDS_BETWEEN_LOOKS)
             self._activity.news.clear()
 
     def _look(self) -> None:
-        now = time.time()
+        self._clock.look()
+        self._try_writing()
+        now = self._clock.now()
         studies = self._store.studies()
         for study in studies:
             self._let_in(study)
@@ -67,31 +78,66 @@ class Watcher:
                 self._look_at(study, now)
             except Exception as error:
                 # One study's trouble is not the others'.
-                log_unforeseen(log, f"looking after {study.manifest.study} failed", error)
-        self._metrics.studies(self._store.studies())
+                self._note(error, f"looking after {study.manifest.study} failed")
+        self._tell(self._store.studies())
+        self._activity.health.looked()
+
+    def _try_writing(self) -> None:
+        """Now and then; more often while it does not go, so that the studies go on once it does."""
+        health = self._activity.health
+        pause = _SECONDS_BETWEEN_TRIALS if not health.trouble else _SECONDS_BETWEEN_LOOKS
+        if time.monotonic() < self._tried + pause:
+            return
+        before = health.trouble
+        if not health.note_trouble(self._store.writing_problem()) and before:
+            self._activity.forget_all_pauses()
+        self._tried = time.monotonic()
+
+    def _note(self, error: Exception, what: str) -> None:
+        """A disk that cannot be written to is told of once, whatever fails because of it."""
+        if not self._activity.health.note_error(error):
+            log_unforeseen(log, what, error)
+
+    def _tell(self, studies: Sequence[StudyRecord]) -> None:
+        lost = [self._store.lost_shares(study) for study in studies if study.state in UNDER_WAY]
+        self._metrics.studies(studies)
+        self._metrics.lost_shares.set(sum(map(len, lost)))
+
+    def _tell_health(self) -> None:
+        health = self._activity.health
+        health.clock = self._clock.problem
+        self._metrics.not_ready.set(bool(health.obstacles))
+        self._metrics.clock_not_believed.set(bool(health.clock))
 
     def _let_in(self, study: StudyRecord) -> None:
         if study.hash not in self.accepted:
-            self._authorities.trust(study.manifest.authorities)
+            owners = [owner.pin for owner in study.manifest.owners]
+            self._authorities.trust(study.manifest.authorities, owners)
             self.accepted.add(study.hash)
             log.info("study accepted", extra=about(study))
 
     def _look_at(self, study: StudyRecord, now: float) -> None:
+        self._cut_off(study)
         if self._retain(study, now):
             return
         if study.state is StudyState.RELEASED and self._store.holds_shares(study.hash):
             self._runner.forget_shares(study)
         self._leader.consider(study)
 
+    def _cut_off(self, study: StudyRecord) -> None:
+        """What this node's operator has aborted, beside this process."""
+        attempt = self._activity.attempt(study.hash)
+        if attempt is None or study.state is not StudyState.STOPPED:
+            return
+        if self._store.attempt_state(study.hash, attempt.number) is AttemptState.FAILED:
+            attempt.abort(study.note)
+
     def _retain(self, study: StudyRecord, now: float) -> bool:
         """Delete what the manifest says is not kept any longer. True if the study's time is over."""
-        kept_seconds = study.manifest.limits.retention_days * _SECONDS_PER_DAY
         if study.state is StudyState.EXPIRED:
             return True
-        times = [submission.received_at for submission in self._store.submissions(study)]
-        since = study.ended_at or max(times, default=None)
-        if since is None or now < since + kept_seconds:
-            return False  # without a submission or a result there is nothing to delete
+        if not is_over(self._store, study, now):
+            return False
         files = self._store.expire(study.hash)
         log.info("study expired; shares and results were deleted", extra={**about(study), "files": files})
         return True

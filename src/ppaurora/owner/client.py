@@ -81,7 +81,7 @@ class NodeClient:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 connection.request(method, path, body, headers or {})
             response = connection.getresponse()
-            content = response.read(_LONGEST_ANSWER)
+            content = self._content(response)
         except PeerMisbehavedError:
             raise
         except TimeoutError:
@@ -101,6 +101,12 @@ class NodeClient:
         except ValueError:
             raise PeerMisbehavedError(title, f"at {self.where} gave an answer that is none of ours") from None
         raise RefusedError(title, problem.code, problem.message)
+
+    def _content(self, response: http.client.HTTPResponse) -> bytes:
+        """Of an answer that says how long it is, within reason."""
+        if response.length is None or response.length > _LONGEST_ANSWER:
+            raise PeerMisbehavedError(self.server.title, f"at {self.where} announced an answer without end")
+        return response.read()
 
     def _connection(self) -> _PinnedConnection:
         proxy = _https_proxy(self.host)

@@ -10,10 +10,9 @@ import datetime
 from collections.abc import Sequence
 
 from ppaurora.errors import InputError
-from ppaurora.files import replace_file
 from ppaurora.messages.owners import ReleasedPart
-from ppaurora.models import StrictModel, to_json
-from ppaurora.owner.records import read_record
+from ppaurora.models import StrictModel
+from ppaurora.owner.records import keep_record, read_record
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
@@ -46,5 +45,5 @@ class Inbox:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         collected = CollectedResult(study=self._manifest.hash, answers=tuple(answers), collected_at=now)
         self._path.parent.mkdir(exist_ok=True, mode=0o700)
-        replace_file(self._path, to_json(collected), mode=0o600)
+        keep_record(self._path, collected)
         return collected

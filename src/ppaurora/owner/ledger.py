@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.data import Samples
-from ppaurora.files import replace_file
-from ppaurora.models import StrictModel, to_json
-from ppaurora.owner.records import read_record
+from ppaurora.models import StrictModel
+from ppaurora.owner.records import keep_record, read_record
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
@@ -162,7 +161,7 @@ class Ledger:
         return found
 
     def _write(self, content: LedgerContent) -> None:
-        replace_file(self._path, to_json(content), mode=0o600)
+        keep_record(self._path, content)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

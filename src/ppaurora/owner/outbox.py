@@ -17,10 +17,10 @@ import msgspec
 
 from ppaurora.data import Samples
 from ppaurora.errors import InputError
-from ppaurora.files import replace_file, sync, write_secret
+from ppaurora.files import sync, write_secret
 from ppaurora.messages.owners import Acknowledgement, Offer
-from ppaurora.models import StrictModel, to_json
-from ppaurora.owner.records import read_record
+from ppaurora.models import StrictModel
+from ppaurora.owner.records import keep_record, read_record
 from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
@@ -129,7 +129,7 @@ class Outbox:
         building = Path(tempfile.mkdtemp(prefix=f"{self._folder.name}.", dir=self._folder.parent))
         for server, (salt, share) in zip(self._servers, bodies, strict=True):
             write_secret(building / _body_name(server), salt + share)
-        write_secret(building / _RECORD, to_json(submission))
+        keep_record(building / _RECORD, submission)
         for path in (*building.iterdir(), building):
             sync(path)
         try:
@@ -162,7 +162,7 @@ class Outbox:
             self._keep(msgspec.structs.replace(submission, fingerprint=None))
 
     def _keep(self, submission: OutgoingSubmission) -> OutgoingSubmission:
-        replace_file(self._folder / _RECORD, to_json(submission), mode=0o600)
+        keep_record(self._folder / _RECORD, submission)
         return submission
 
 

@@ -1,17 +1,23 @@
-"""Files in which an owner's kit keeps what it has sent and got."""
+"""Files in which an owner's kit keeps what it has sent and got.
+
+Each has a digest of itself: what a disk has changed is neither used nor held against anybody.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from ppaurora.errors import InputError
-from ppaurora.files import read_text
-from ppaurora.models import StrictModel, checked
+from ppaurora.files import read_text, replace_file
+from ppaurora.models import StrictModel, canonical_json, checked, to_builtins, to_json
 
 R = TypeVar("R", bound=StrictModel)
+
+_DIGEST = "digest"
 
 
 def read_record(kind: type[R], path: Path) -> R | None:
@@ -22,4 +28,20 @@ def read_record(kind: type[R], path: Path) -> R | None:
         content = msgspec.json.decode(read_text(path))
     except (msgspec.DecodeError, RecursionError):
         raise InputError(f"{path}: is damaged (no JSON); restore it from a backup") from None
+    if not isinstance(content, dict) or content.pop(_DIGEST, None) != _digest(content):
+        raise InputError(f"{path}: is damaged (it is not as it was written); restore it from a backup")
     return checked(kind, content, str(path))
+
+
+def keep_record(path: Path, record: StrictModel) -> None:
+    """Durable, whole or not at all, for its owner's eyes only."""
+    replace_file(path, with_digest(to_builtins(record)), mode=0o600)
+
+
+def with_digest(content: dict[str, Any]) -> bytes:
+    """As it stands in the file."""
+    return to_json({**content, _DIGEST: _digest(content)})
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(content)).hexdigest()

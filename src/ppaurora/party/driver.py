@@ -27,6 +27,7 @@ def links_for(
     *,
     passed: bool,
     server_name: str = "ppaurora",
+    budget: float | None = None,
 ) -> Links:
     return Links(
         certificate=str(identity.certificate),
@@ -37,6 +38,7 @@ def links_for(
         timeout=timeout,
         server_name=server_name,
         passed=passed,
+        budget=budget,
     )
 
 

@@ -23,6 +23,7 @@ from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Ope
 from ppaurora.models import from_json, to_json
 from ppaurora.party.run import take_part
 from ppaurora.servers import Server
+from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.sharing.stages import OwnerShare
 
 M = TypeVar("M")
@@ -146,7 +147,13 @@ def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShar
             protocol.read_share(starter.read(protocol.share_bytes(size, sums)), size, sums) for size in sizes
         ]
     files = zip(task.share_files, sizes, strict=True)
-    return [protocol.read_share(Path(path).read_bytes(), size, sums) for path, size in files]
+    return [protocol.read_share(_share_in(Path(path)), size, sums) for path, size in files]
+
+
+def _share_in(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        opened.seek(SALT_BYTES)
+        return opened.read()
 
 
 def connect(server: Server, links: Links, entrance: socket.socket) -> TlsTransport:
@@ -156,4 +163,6 @@ def connect(server: Server, links: Links, entrance: socket.socket) -> TlsTranspo
     identity = Identity(Path(links.certificate), Path(links.key), links.authorities, pins)
     with entrance:
         listener = PassedSockets(entrance) if links.passed else entrance
-        return connect_parties(server, identity, listener, addresses, links.timeout, links.server_name)
+        return connect_parties(
+            server, identity, listener, addresses, links.timeout, links.server_name, links.budget
+        )

@@ -46,6 +46,8 @@ class NodeSettings(StrictModel):
     data: str = "data"
     jobs: Annotated[int, Meta(ge=1, le=64)] = 2  # attempts at the same time
     silence_seconds: Annotated[float, Meta(gt=0, le=86400)] = 60.0
+    # How many times longer than on a slow network an attempt may take before it counts as failed.
+    budget_factor: Annotated[float, Meta(gt=0, le=1000)] = 10.0
 
 
 class OwnerSettings(StrictModel):

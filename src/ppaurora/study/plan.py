@@ -160,6 +160,8 @@ T = TypeVar("T", bound=StrictModel)
 def read_toml(model: type[T], path: Path) -> T:
     try:
         content: dict[str, Any] = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of a number with thousands of digits
         raise InputError(f"{path}: is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: is nested too deeply") from None
     return checked(model, content, str(path))

@@ -162,6 +162,8 @@ def _node_toml(name: str, node: PlannedNode) -> str:
         "# Attempts at the same time, and the silence after which another node is given up.",
         "jobs = 2",
         "silence_seconds = 60.0",
+        "# An attempt that takes so many times longer than it would on a slow network has failed.",
+        "budget_factor = 10.0",
         "",
     ]
     return "\n".join(lines)

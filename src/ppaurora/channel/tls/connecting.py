@@ -69,10 +69,12 @@ def connect_parties(
     addresses: dict[Server, tuple[str, int]],
     timeout: float,
     server_name: str = "ppaurora",
+    budget: float | None = None,
 ) -> TlsTransport:
     """Connect to the parties of lower number, accept those of higher number, verify both.
 
-    Where several computations share a port, the server's name (SNI) tells which one is meant.
+    Where several computations share a port, the server's name (SNI) tells which one is meant. Once they
+    are connected, whoever is waited for after `budget` seconds is taken to be silent.
     """
     deadline = time.monotonic() + timeout
     links: dict[Server, ssl.SSLSocket] = {}
@@ -90,7 +92,7 @@ def connect_parties(
         for sock in links.values():
             sock.close()
         raise
-    return TlsTransport(role, links, timeout)
+    return TlsTransport(role, links, timeout, budget)
 
 
 def _remaining(deadline: float) -> float:

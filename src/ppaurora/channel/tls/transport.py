@@ -4,6 +4,11 @@ A frame that the kernel does not take at once waits in an outbox. Whenever a par
 frame or for room in an outbox, it moves bytes in both directions on all of its links. So two
 parties that both send large frames before they receive cannot block each other, and a server that
 runs ahead of the others is held back by `OUTBOX_LIMIT` and `INBOX_LIMIT`.
+
+What nobody has asked for yet is kept up to `INBOX_LIMIT`; a larger frame waits behind its header until it is
+asked for, and one that is longer than was asked for is refused there. While a party waits for room in an
+outbox it keeps more, as much as it has sent itself: of parties that wait for each other in a ring, the one
+that has sent the most can take all that the one before it has sent, so somebody always goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from ppaurora.channel.base import Buffer
-from ppaurora.channel.frames import HEADER_BYTES, Frame, FrameDecoder
+from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, FrameDecoder
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 from ppaurora.servers import Server
 
@@ -38,6 +43,8 @@ class _Link:
         self.outbox_bytes = 0
         self.inbox: deque[Frame] = deque()
         self.inbox_bytes = 0
+        self.allowance = 0  # how much may be kept beyond the limit
+        self.due: int | None = None  # of the next frame, if it is waited for
         self.end: PeerError | None = None  # why nothing more will arrive
 
     def queue(self, buffers: Sequence[Buffer]) -> None:
@@ -69,12 +76,30 @@ class _Link:
 
     @property
     def open_to_more(self) -> bool:
-        """Whether to take what the peer sends.
+        """Whether to take what the peer sends: it is waited for, or there is room to keep it for later."""
+        announced = self.decoder.announced
+        if self.end is not None:
+            return False
+        if announced is None:
+            return self.inbox_bytes < INBOX_LIMIT + self.allowance
+        if self.due is not None and not self.inbox:
+            return True
+        if announced.length <= INBOX_LIMIT and self.inbox_bytes < INBOX_LIMIT:
+            return True
+        return self.inbox_bytes + HEADER_BYTES + announced.length <= INBOX_LIMIT + self.allowance
 
-        There is a limit, but not while the peer owes us room in the outbox: if both sides stopped
-        reading, each would wait for the other for ever.
-        """
-        return self.end is None and (self.inbox_bytes < INBOX_LIMIT or self.outbox_bytes > OUTBOX_LIMIT // 2)
+    def expect(self, due: int | None) -> None:
+        """The next frame is waited for, and may have so many bytes; or nothing is, with None."""
+        self.due = due
+        self._check_due()
+
+    def _check_due(self) -> None:
+        announced = self.decoder.announced
+        if self.due is not None and not self.inbox and announced is not None:
+            try:
+                announced.check_due(self.due, self.peer)
+            except PeerMisbehavedError as error:
+                self.end = error
 
     def fill(self) -> bool:
         """Take what the kernel has; True if anything arrived."""
@@ -99,6 +124,7 @@ class _Link:
             if frame is not None:
                 self.inbox.append(frame)
                 self.inbox_bytes += HEADER_BYTES + frame.header.length
+            self._check_due()
         return arrived
 
     def take(self) -> Frame:
@@ -117,9 +143,18 @@ class _Link:
 class TlsTransport:
     """The connected links of one party."""
 
-    def __init__(self, role: Server, sockets: dict[Server, ssl.SSLSocket], timeout: float) -> None:
+    def __init__(
+        self,
+        role: Server,
+        sockets: dict[Server, ssl.SSLSocket],
+        timeout: float,
+        budget: float | None = None,
+    ) -> None:
         self.role = role
         self._timeout = timeout
+        self._budget = budget
+        self._deadline = float("inf") if budget is None else time.monotonic() + budget
+        self._sent_bytes = 0
         self._links = {peer: _Link(peer, sock) for peer, sock in sockets.items()}
         self._poll = select.poll()
         self._by_descriptor: dict[int, _Link] = {}
@@ -130,26 +165,48 @@ class TlsTransport:
 
     def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
         link = self._links[to]
+        before = link.outbox_bytes
         link.queue(buffers)
+        self._sent_bytes += link.outbox_bytes - before
         link.flush()
         if link.outbox_bytes > OUTBOX_LIMIT:
-            self._wait(link, lambda link: link.outbox_bytes <= OUTBOX_LIMIT // 2, "received nothing")
+            self._wait_for_room(link, OUTBOX_LIMIT // 2)
 
-    def get(self, sender: Server) -> Frame:
+    def _wait_for_room(self, link: _Link, most: int) -> None:
+        """Until no more than so many bytes wait to leave; meanwhile more is kept of what others send."""
+        for other in self._links.values():
+            other.allowance = self._sent_bytes
+        try:
+            self._wait(link, lambda link: link.outbox_bytes <= most, "received nothing")
+        finally:
+            for other in self._links.values():
+                other.allowance = 0
+
+    def get(self, sender: Server, due: int = MAX_PAYLOAD_BYTES) -> Frame:
         link = self._links[sender]
+        link.expect(due)
         if not link.inbox:
             link.fill()
         if not link.inbox:
             self._wait(link, lambda link: bool(link.inbox), "sent nothing")
-        return link.take()
+        link.expect(None)
+        frame = link.take()
+        frame.header.check_due(due, sender)
+        return frame
 
     def _wait(self, link: _Link, done: Callable[[_Link], bool], complaint: str) -> None:
         """Move bytes on all links until the one that we wait for is `done`."""
         last_sign_of_life = time.monotonic()
         while not done(link):
             link.check_alive()
-            wait_for = last_sign_of_life + self._timeout - time.monotonic()
-            if wait_for <= 0:
+            now = time.monotonic()
+            if now >= self._deadline:
+                problem = (
+                    f"{complaint} that would let the computation end in the {self._budget:g} seconds it has"
+                )
+                raise PeerTimeoutError(link.peer.title, problem)
+            wait_for = min(last_sign_of_life + self._timeout, self._deadline) - now
+            if now >= last_sign_of_life + self._timeout:
                 raise PeerTimeoutError(link.peer.title, f"{complaint} for {self._timeout:g} seconds")
             for descriptor in self._poll_once(wait_for):
                 moving = self._by_descriptor[descriptor]
@@ -173,7 +230,7 @@ class TlsTransport:
     def finish(self) -> None:
         """Wait until the kernel has all that was put; it takes as long as the peers take to read."""
         for link in self._links.values():
-            self._wait(link, lambda link: not link.outbox, "received nothing")
+            self._wait_for_room(link, 0)
 
     def close(self) -> None:
         for link in self._links.values():

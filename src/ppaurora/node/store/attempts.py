@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import time
+import hashlib
 from collections.abc import Mapping
 
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, PpauroraError
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.states import ATTEMPT_CHANGES, AttemptState, StaleAttemptError, StateError
 from ppaurora.node.store.submissions import SubmissionTable
 from ppaurora.sharing.stages import ResultShare
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
+
+
+class DamagedError(PpauroraError):
+    """The disk has not kept it as it was."""
 
 
 class Store(SubmissionTable):
@@ -32,12 +36,12 @@ class Store(SubmissionTable):
     def begin_attempt(self, study: str, number: int) -> None:
         """Durable before the first message; a number is never used twice, nor a study that is over."""
         with self._transaction() as db:
-            self.set_state(study, StudyState.RUNNING, among=_GOING_ON)
+            self.set_state(study, StudyState.RUNNING, "", among=_GOING_ON)
             if number <= self.last_attempt(study):
                 raise StaleAttemptError(f"attempt {number} or a later one was begun before")
             db.execute(
                 "INSERT INTO attempts (study, number, state, started_at) VALUES (?, ?, ?, ?)",
-                (study, number, AttemptState.RUNNING, time.time()),
+                (study, number, AttemptState.RUNNING, self.now()),
             )
 
     def attempt_state(self, study: str, number: int) -> AttemptState | None:
@@ -45,7 +49,7 @@ class Store(SubmissionTable):
         return AttemptState(rows[0]["state"]) if rows else None
 
     def fail_attempt(self, study: str, number: int, note: str, *, counts: bool = True) -> None:
-        """`counts` unless somebody stopped the node: then it is nobody's failure."""
+        """`counts` unless somebody stopped the node, or a disk had no room: then it is nobody's failure."""
         with self._transaction() as db:
             try:
                 self._set_attempt_state(study, number, AttemptState.FAILED, note)
@@ -69,8 +73,11 @@ class Store(SubmissionTable):
             self._set_attempt_state(study, number, AttemptState.COMPUTED)
             db.execute("DELETE FROM results WHERE study = ?", (study,))
             db.executemany(
-                "INSERT INTO results (study, owner, attempt, part) VALUES (?, ?, ?, ?)",
-                [(study, owner, number, part.to_bytes()) for owner, part in results.items()],
+                "INSERT INTO results (study, owner, attempt, part, digest) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (study, owner, number, part.to_bytes(), _digest(part.to_bytes()))
+                    for owner, part in results.items()
+                ],
             )
 
     def release(self, study: str, number: int) -> None:
@@ -88,10 +95,31 @@ class Store(SubmissionTable):
             elif released["number"] != number:
                 raise StaleAttemptError("another attempt was released before")
 
+    def end_with(self, study: str, number: int) -> None:
+        """The study is released elsewhere, with an attempt that this node took part in; it has no part."""
+        with self._transaction():
+            self.set_state(study, StudyState.RELEASED, "", among=(StudyState.RUNNING, StudyState.RELEASED))
+            if self.attempt_state(study, number) is AttemptState.COMPUTED:
+                self._set_attempt_state(study, number, AttemptState.RELEASED)
+
     def result(self, study: str, owner: str) -> tuple[int, ResultShare] | None:
-        """The attempt and this node's part of the result."""
-        found = self._rows("SELECT attempt, part FROM results WHERE study = ? AND owner = ?", study, owner)
-        return (int(found[0]["attempt"]), ResultShare.from_bytes(found[0]["part"])) if found else None
+        """The attempt and this node's part of the result; raises `DamagedError` if it is not as it was."""
+        rows = self._rows("SELECT * FROM results WHERE study = ? AND owner = ?", study, owner)
+        if not rows:
+            return None
+        if _digest(rows[0]["part"]) != rows[0]["digest"]:
+            raise DamagedError("the disk has changed this part of the result")
+        return int(rows[0]["attempt"]), ResultShare.from_bytes(rows[0]["part"])
+
+    def abort(self, study: str, note: str) -> int:
+        """This node's operator ends the attempt that runs here, and the study stops here. Its number."""
+        with self._transaction():
+            number = self.last_attempt(study)
+            if self.attempt_state(study, number) is not AttemptState.RUNNING:
+                raise InputError("no attempt at this study is under way here; there is nothing to abort")
+            self.set_state(study, StudyState.STOPPED, note)
+            self._set_attempt_state(study, number, AttemptState.FAILED, note)
+        return number
 
     def retry(self, study: str) -> None:
         """This node's operator has looked: go on here, and count failures anew."""
@@ -136,5 +164,9 @@ class Store(SubmissionTable):
             db.execute(
                 "UPDATE attempts SET state = ?, note = ?, ended_at = COALESCE(ended_at, ?) "
                 "WHERE study = ? AND number = ?",
-                (target, note, time.time(), study, number),
+                (target, note, self.now(), study, number),
             )
+
+
+def _digest(part: bytes) -> str:
+    return hashlib.sha256(part).hexdigest()

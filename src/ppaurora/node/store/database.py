@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
+import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
 from ppaurora.errors import InputError
+from ppaurora.node.store.trouble import STORAGE_ERRORS, trouble_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS studies (
@@ -30,7 +34,8 @@ CREATE TABLE IF NOT EXISTS submissions (
     samples INTEGER NOT NULL,
     floors TEXT NOT NULL, -- what the owner demands, in JSON
     commitments TEXT NOT NULL, -- a list in JSON, one for every server that takes submissions
-    file TEXT,
+    file TEXT, -- salt and share, as they were sent
+    damaged INTEGER NOT NULL DEFAULT 0, -- whether the file was found not to fit its commitment
     received_at REAL NOT NULL,
     PRIMARY KEY (study, owner)
 );
@@ -48,11 +53,21 @@ CREATE TABLE IF NOT EXISTS results (
     owner TEXT NOT NULL,
     attempt INTEGER NOT NULL,
     part BLOB NOT NULL, -- as ResultShare.to_bytes writes it
+    digest TEXT NOT NULL, -- of the part, to notice when the disk has changed it
     PRIMARY KEY (study, owner)
 );
+CREATE TABLE IF NOT EXISTS clock (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    seen_at REAL NOT NULL, -- the node's time when it last wrote it down
+    ahead REAL NOT NULL DEFAULT 0, -- seconds by which the machine's clock was ahead of it, if not believed
+    confirmations INTEGER NOT NULL DEFAULT 0
+);
 """
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 _NEW = 0  # what SQLite says of a database that nobody has written to
+
+_SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
+_ROOM_FOR_AN_ATTEMPT = 4 << 20  # bytes: parts of the result, rows, and the database's journal of them
 
 Value = str | int | float | bytes | None
 
@@ -61,6 +76,7 @@ class Database:
     """One node's, in a folder of its own. Methods may be called from any thread."""
 
     def __init__(self, folder: Path) -> None:
+        self.now: Callable[[], float] = time.time  # by which everything is stamped
         try:
             self._open(folder)
         except (OSError, sqlite3.Error) as error:
@@ -70,24 +86,28 @@ class Database:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.shares = folder / "shares"
         self.shares.mkdir(exist_ok=True, mode=0o700)
-        self._lock = threading.RLock()
-        self._db = sqlite3.connect(
-            folder / "node.db", timeout=30.0, check_same_thread=False, isolation_level=None
-        )
-        try:
-            os.chmod(folder / "node.db", 0o600)
-            self._db.row_factory = sqlite3.Row
+        self._file = folder / "node.db"
+        self._lock, self._reading = threading.RLock(), threading.Lock()
+        self._writer: int | None = None  # the thread that has begun a transaction
+        with contextlib.ExitStack() as opened:
+            self._db = opened.enter_context(contextlib.closing(_connect(self._file)))
+            self._place = _place(self._file)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA foreign_keys = ON")
-            self._write_schema(folder)
-        except BaseException:
-            self._db.close()
-            raise
+            if self._version() != SCHEMA_VERSION:
+                os.chmod(self._file, 0o600)
+                self._write_schema(folder)
+            self._reader = opened.enter_context(contextlib.closing(_connect(self._file)))
+            self._reader.execute("PRAGMA query_only = ON")
+            self._opened = opened.pop_all()
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def _write_schema(self, folder: Path) -> None:
         with self._transaction() as db:
-            (version,) = db.execute("PRAGMA user_version").fetchone()
+            version = self._version()
             if version > SCHEMA_VERSION:
                 raise InputError(f"{folder}: was written by a newer ppaurora; upgrade this one")
             if _NEW < version < SCHEMA_VERSION:
@@ -100,8 +120,8 @@ class Database:
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def close(self) -> None:
-        with self._lock:
-            self._db.close()
+        with self._lock, self._reading:
+            self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -118,6 +138,7 @@ class Database:
                 yield self._db
                 return
             self._db.execute("BEGIN IMMEDIATE")
+            self._writer = threading.get_ident()
             try:
                 yield self._db
                 self._db.execute("COMMIT")
@@ -125,7 +146,38 @@ class Database:
                 if self._db.in_transaction:  # a full disk may have ended it already
                     self._db.execute("ROLLBACK")
                 raise
+            finally:
+                self._writer = None
 
     def _rows(self, query: str, *values: Value) -> list[sqlite3.Row]:
-        with self._lock:
+        """What is durable, whoever writes or waits for a lock; inside a transaction, what that has done."""
+        if self._writer == threading.get_ident():
             return self._db.execute(query, values).fetchall()
+        with self._reading:
+            return self._reader.execute(query, values).fetchall()
+
+    def writing_problem(self) -> str:
+        """Why not all that an attempt has to write could be written now; nothing if it could."""
+        try:
+            if _place(self._file) != self._place:
+                raise FileNotFoundError(errno.ENOENT, "another database is in its place")
+            with tempfile.TemporaryFile(dir=self.shares) as file:
+                file.write(bytes(_ROOM_FOR_AN_ATTEMPT))
+                file.flush()
+            with self._transaction():
+                pass
+        except STORAGE_ERRORS as error:
+            return trouble_of(error)
+        return ""
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(file, timeout=_SECONDS_FOR_A_LOCK, check_same_thread=False, isolation_level=None)
+    db.row_factory = sqlite3.Row
+    return db
+
+
+def _place(file: Path) -> tuple[int, int]:
+    """Which file of which disk it is: the open one may have been moved away."""
+    found = file.stat()
+    return found.st_dev, found.st_ino

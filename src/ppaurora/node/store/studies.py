@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.states import STUDY_CHANGES, StateError
-from ppaurora.node.store.database import Database
+from ppaurora.node.store.times import TimeTable
 from ppaurora.study.manifest import Manifest
 
 _ENDS = (StudyState.RELEASED, StudyState.EXPIRED)
@@ -31,7 +30,7 @@ class StudyRecord:
     told_peers: bool
 
 
-class StudyTable(Database):
+class StudyTable(TimeTable):
     """What was accepted, and how far it is."""
 
     def accept(self, manifest: Manifest) -> bool:
@@ -49,7 +48,7 @@ class StudyTable(Database):
                 return False
             db.execute(
                 "INSERT INTO studies (hash, name, manifest, accepted_at, state) VALUES (?, ?, ?, ?, ?)",
-                (manifest.hash, manifest.study, manifest.text(), time.time(), StudyState.COLLECTING),
+                (manifest.hash, manifest.study, manifest.text(), self.now(), StudyState.COLLECTING),
             )
         return True
 
@@ -81,7 +80,7 @@ class StudyTable(Database):
             db.execute(
                 "UPDATE studies SET state = ?, note = COALESCE(?, note), ended_at = COALESCE(ended_at, ?) "
                 "WHERE hash = ?",
-                (target, note, time.time() if target in _ENDS else None, study),
+                (target, note, self.now() if target in _ENDS else None, study),
             )
 
     def _state(self, study: str) -> StudyState:
@@ -101,7 +100,7 @@ class StudyTable(Database):
 def _record(row: sqlite3.Row) -> StudyRecord:
     return StudyRecord(
         row["hash"],
-        _parsed(row["manifest"]),
+        _parsed(row["manifest"], row["hash"]),
         StudyState(row["state"]),
         row["note"],
         row["failures"],
@@ -112,5 +111,8 @@ def _record(row: sqlite3.Row) -> StudyRecord:
 
 
 @functools.lru_cache(maxsize=1024)
-def _parsed(manifest: str) -> Manifest:
-    return Manifest.parse(manifest, "the node's database")
+def _parsed(text: str, hash_: str) -> Manifest:
+    manifest = Manifest.parse(text, "the node's database")
+    if manifest.hash != hash_:
+        raise InputError("the node's database: a manifest is damaged; restore a backup")
+    return manifest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +23,9 @@ class SubmissionRecord:
     samples: int
     commitments: tuple[str, ...]  # one for every server that takes submissions, in their order
     received_at: float
-    file: str | None = None
+    file: str | None = None  # salt and share, as they were sent; None if they are needed no longer
     floors: Floors = field(default_factory=Floors)
+    damaged: bool = False  # whether the file was found not to fit its commitment
 
     @property
     def submitted(self) -> Submitted:
@@ -51,10 +54,12 @@ class SubmissionTable(StudyTable):
         """Keep it, unless the owner has submitted; then what was kept, if it is the same.
 
         The share's file must be durable before. Raises if something else was submitted, or if the
-        study takes nothing more, or if another study has it.
+        study takes nothing more, or if another study has it. One that is over keeps nothing.
         """
         with self._transaction() as db:
             state = self._state(study)
+            if state is StudyState.EXPIRED:
+                raise ClosedError(f"the study is {state}")
             try:
                 db.execute(
                     "INSERT INTO submissions (study, owner, samples, floors, commitments, file, received_at) "
@@ -83,14 +88,16 @@ class SubmissionTable(StudyTable):
         kept = self.submission(study, submission.owner)
         if kept is None or kept.submitted != submission.submitted:
             raise ConflictError("the owner has submitted something else before")
-        if kept.file is None or (self.shares / kept.file).exists():
+        if not self._is_lost(kept):
             return kept
         # The row survived and its file did not: take the file that is here now.
+        if kept.file is not None:
+            (self.shares / kept.file).unlink(missing_ok=True)
         db.execute(
-            "UPDATE submissions SET file = ? WHERE study = ? AND owner = ?",
+            "UPDATE submissions SET file = ?, damaged = 0 WHERE study = ? AND owner = ?",
             (submission.file, study, submission.owner),
         )
-        return replace(kept, file=submission.file)
+        return replace(kept, file=submission.file, damaged=False)
 
     def submission(self, study: str, owner: str) -> SubmissionRecord | None:
         rows = self._rows("SELECT * FROM submissions WHERE study = ? AND owner = ?", study, owner)
@@ -105,15 +112,51 @@ class SubmissionTable(StudyTable):
             for one in commitments
         )
 
-    def submissions(self, study: StudyRecord) -> list[SubmissionRecord]:
-        """In the order of the manifest. One whose share was lost from the disk is missing again."""
+    def acknowledged(self, study: StudyRecord) -> list[SubmissionRecord]:
+        """All that were ever stored, in the order of the manifest, whatever became of their shares."""
         rows = self._rows("SELECT * FROM submissions WHERE study = ?", study.hash)
-        found = {
-            row["owner"]: _record(row)
-            for row in rows
-            if row["file"] is None or (self.shares / row["file"]).exists()
-        }
+        found = {row["owner"]: _record(row) for row in rows}
         return [found[name] for name in study.manifest.owner_names if name in found]
+
+    def submissions(self, study: StudyRecord) -> list[SubmissionRecord]:
+        """In the order of the manifest. One whose share was lost is missing again."""
+        return [one for one in self.acknowledged(study) if not self._is_lost(one)]
+
+    def lost_shares(self, study: StudyRecord) -> list[str]:
+        """Owners whose shares were stored and are not there any longer as they were."""
+        return [one.owner for one in self.acknowledged(study) if self._is_lost(one)]
+
+    def check_shares(self, study: StudyRecord, place: int, owner: str | None = None) -> None:
+        """Compare all shares of a study, or one owner's, with their commitments: those at this place.
+
+        What does not fit is on record as lost when this returns.
+        """
+        for one in self.acknowledged(study):
+            if one.file is None or one.damaged or owner not in (None, one.owner):
+                continue
+            if self._digest(one.file) != one.commitments[place] and self.shares.is_dir():
+                with self._transaction() as db:
+                    db.execute(
+                        "UPDATE submissions SET damaged = 1 WHERE study = ? AND owner = ? AND file = ?",
+                        (study.hash, one.owner, one.file),
+                    )
+
+    def _digest(self, file: str) -> str | None:
+        """None if the disk does not give it."""
+        try:
+            with (self.shares / file).open("rb") as opened:
+                return hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.EIO):
+                return None
+            raise
+
+    def _is_lost(self, submission: SubmissionRecord) -> bool:
+        """A folder that is gone as a whole, with its disk, has lost nothing yet: it is waited for."""
+        if submission.file is None:
+            return False
+        is_there = (self.shares / submission.file).exists() or not self.shares.is_dir()
+        return submission.damaged or not is_there
 
     def holds_shares(self, study: str) -> bool:
         return bool(
@@ -127,7 +170,7 @@ class SubmissionTable(StudyTable):
             (self.shares / row["file"]).unlink(missing_ok=True)
         with self._transaction() as db:
             db.executemany(
-                "UPDATE submissions SET file = NULL WHERE study = ? AND file = ?",
+                "UPDATE submissions SET file = NULL, damaged = 0 WHERE study = ? AND file = ?",
                 [(study, row["file"]) for row in rows],
             )
         return len(rows)
@@ -149,4 +192,5 @@ def _record(row: sqlite3.Row) -> SubmissionRecord:
         row["received_at"],
         row["file"],
         from_json(Floors, row["floors"]),
+        bool(row["damaged"]),
     )

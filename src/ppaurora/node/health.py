@@ -1,0 +1,62 @@
+"""Whether a node can do its work, for its operator, owners and the other nodes; kept in memory.
+
+It is asked when the disk is full or the database locked, so the answer is not looked up there.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from ppaurora.node.store.trouble import known_trouble
+
+_LONGEST_SILENCE = 60.0  # seconds within which the watcher looks at all studies
+
+log = logging.getLogger(__name__)
+
+
+class Health:
+    """Written by whoever notices something; from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._trouble = ""
+        self._looked = time.monotonic()
+        self.clock = ""  # what is wrong with the machine's clock
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written here, if so."""
+        return self._trouble
+
+    def note_trouble(self, trouble: str) -> str:
+        """What a trial has shown; returned as it is. A change is logged."""
+        with self._lock:
+            before, self._trouble = self._trouble, trouble
+        if trouble and trouble != before:
+            log.warning("not ready", extra={"reason": trouble})
+        elif before and not trouble:
+            log.info("ready again", extra={"reason": before})
+        return trouble
+
+    def note_error(self, error: Exception) -> str:
+        """What of the kind an error tells, if it does; another error does not say that anything is over."""
+        trouble = known_trouble(error)
+        return self.note_trouble(trouble) if trouble else ""
+
+    def looked(self) -> None:
+        """The watcher has looked at all studies."""
+        self._looked = time.monotonic()
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """What keeps this node from working."""
+        silent = time.monotonic() - self._looked
+        stuck = f"no study was looked after for {silent:.0f} s" if silent > _LONGEST_SILENCE else ""
+        return tuple(filter(None, (self._trouble, stuck)))
+
+
+def not_ready(trouble: str, title: str) -> str:
+    """As everybody is told of a node that cannot write."""
+    return f"not ready: {trouble} at {title}"

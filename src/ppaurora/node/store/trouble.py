@@ -1,0 +1,50 @@
+"""What keeps a node from writing, in a few words that people can act on."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+
+NO_ROOM = "no room"
+LOCKED = "the database is locked"
+READ_ONLY = "the data folder cannot be written to"
+GONE = "the data folder is gone"
+BROKEN = "the disk or the database has an error"
+
+_OF_SYSTEM = {
+    errno.ENOSPC: NO_ROOM,
+    errno.EDQUOT: NO_ROOM,
+    errno.EFBIG: NO_ROOM,
+    errno.EROFS: READ_ONLY,
+    errno.EACCES: READ_ONLY,
+    errno.EPERM: READ_ONLY,
+    errno.ENOENT: GONE,
+    errno.ENOTDIR: GONE,
+    errno.ESTALE: GONE,
+}
+_OF_SQLITE = {
+    sqlite3.SQLITE_FULL: NO_ROOM,
+    sqlite3.SQLITE_BUSY: LOCKED,
+    sqlite3.SQLITE_LOCKED: LOCKED,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: GONE,
+    sqlite3.SQLITE_IOERR: BROKEN,
+}
+_PRIMARY = 0xFF  # of SQLite's codes; the rest are details
+
+STORAGE_ERRORS = (OSError, sqlite3.Error)
+
+
+def known_trouble(error: BaseException) -> str:
+    """Of a kind that passes when somebody makes room, unlocks or mounts something; else nothing."""
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None:
+            return NO_ROOM if "full" in str(error) else ""
+        return _OF_SQLITE.get(code & _PRIMARY, "")
+    return _OF_SYSTEM.get(error.errno or 0, "") if isinstance(error, OSError) else ""
+
+
+def trouble_of(error: BaseException) -> str:
+    """Of any error of reading or writing."""
+    return known_trouble(error) or BROKEN

@@ -1,0 +1,68 @@
+"""What a campaign tried, and what happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+RIGHT = "right result"
+HEALED = "healed by submit, then right"
+STOPPED = "clear stop"
+RESTORED = "clear stop; right after the backup was put back"
+NOT_REACHED = "right result; the fault was not reached"
+
+
+class BreachError(Exception):
+    """Something happened that never may: a wrong number, an accused owner, a loss, a second release."""
+
+
+@dataclass
+class Tally:
+    """Of one kind of trial."""
+
+    kind: str
+    outcomes: Counter[str] = field(default_factory=Counter)
+    details: Counter[str] = field(default_factory=Counter)  # what was hit, how often
+    breaches: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def trials(self) -> int:
+        return self.outcomes.total() + len(self.breaches)
+
+    def count(self, outcome: str, detail: str = "") -> None:
+        self.outcomes[outcome] += 1
+        if detail:
+            self.details[detail] += 1
+
+    def breach(self, what: str) -> None:
+        self.breaches.append(what)
+
+    def happened(self) -> str:
+        """For people, in a line."""
+        parts = [f"{count:,} {outcome}" for outcome, count in self.outcomes.most_common()]
+        parts += [f"**{len(self.breaches)} that must not be**"] if self.breaches else []
+        return "; ".join(parts) or "nothing"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "trials": self.trials,
+            "outcomes": dict(self.outcomes),
+            "details": dict(self.details),
+            "breaches": self.breaches,
+            "seconds": round(self.seconds, 1),
+        }
+
+    def trial(self, what: str, run: Callable[[], str]) -> None:
+        """One trial; an error that nobody foresaw is one that must not be."""
+        try:
+            outcome = run()
+        except BreachError as error:
+            self.breach(f"{what}: {error}")
+        except Exception as error:
+            self.breach(f"{what}: {type(error).__name__}: {error}")
+        else:
+            self.count(outcome, what)

@@ -1,0 +1,120 @@
+"""The guide's way to install, walked without a network: what a lock installs suffices."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.deployment import cleaned_environment
+from tests.support.guide import GUIDE, steps
+from tests.support.repository import ROOT
+from tools.supply.locks import installed_by
+
+RELEASE = ("pyproject.toml", "README.md", "LICENSE", "src", "tools")
+INSTALL = next(step.text for step in steps() if "pip install" in step.text)
+OFFLINE = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def lines_for(lock: str) -> list[list[str]]:
+    """The commands of the guide, without those for the other lock."""
+    lines = [line.split("#")[0] for line in INSTALL.splitlines()]
+    return [shlex.split(line) for line in lines if "--require-hashes" not in line or lock in line]
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in cleaned_environment().items() if not k.startswith(("PIP_", "PYTHON"))}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment | OFFLINE,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def offer(lock: Path, venv: Path, folder: Path) -> None:
+    """Just what the lock installs is there to be found, as if fetched: links to what runs here."""
+    folder.mkdir()
+    for _, package in installed_by(lock):
+        tops = {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}
+        for top in tops:
+            (folder / top).symlink_to(Path(str(package.locate_file(top))))
+    (site,) = venv.glob("lib/python*/site-packages")
+    (site / "offered.pth").write_text(f"{folder}\n")
+
+
+@pytest.fixture(scope="module", params=["requirements-node.lock", "requirements-owner.lock"])
+def lock(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def release(lock: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what a release has, with the guide's environment in it."""
+    folder = tmp_path_factory.mktemp("release")
+    for name in (*RELEASE, lock):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    make_venv, *installs = lines_for(lock)
+    done = run(folder, sys.executable, *make_venv[1:])
+    assert done.returncode == 0, done.stderr
+    offer(ROOT / lock, folder / "venv", folder / "offered")
+    for command in installs:
+        done = run(folder, *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_the_guides_commands_install_what_is_needed(release: Path, lock: str) -> None:
+    assert run(release, "venv/bin/ppaurora", "--version").stdout.startswith("ppaurora, version")
+    assert run(release, "venv/bin/pip", "check").returncode == 0
+    serve = run(release, "venv/bin/ppaurora", "serve", "no-kit").stderr
+    is_node = "node" in lock
+    assert ("there is no such folder" in serve, "needs more packages" in serve) == (is_node, not is_node)
+
+
+def test_a_node_lists_what_was_tested(release: Path, lock: str) -> None:
+    there = run(release, "venv/bin/python", "-m", "tools.supply", "sbom", lock)
+    here = subprocess.run(
+        [sys.executable, "-m", "tools.supply", "sbom", lock],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert there.stdout == here.stdout != ""
+
+
+def test_a_lock_that_does_not_fit_is_not_installed(release: Path, lock: str) -> None:
+    """The positive control: another version than the one that is offered would have to be fetched."""
+    _, locked, _ = lines_for(lock)
+    text = (ROOT / lock).read_text()
+    (release / lock).write_text(re.sub(r"^click==\S+", "click==8.1.0", text, flags=re.MULTILINE))
+    try:
+        done = run(release, *locked)
+    finally:
+        (release / lock).write_text(text)
+    assert done.returncode != 0
+    assert "click==8.1.0" in done.stderr
+
+
+def test_the_guide_installs_only_what_is_locked() -> None:
+    commands = re.findall(r"pip install (.*)", GUIDE)
+    assert len(commands) == 3
+    for command in commands:
+        locked = re.match(r"--require-hashes -r (\S+)", command)
+        assert (ROOT / locked.group(1)).exists() if locked else command == "--no-deps --no-build-isolation ."
+
+
+def test_every_command_on_locks_that_the_guide_names_is_there() -> None:
+    named = set(re.findall(r"python -m tools\.supply ([a-z]+) (requirements-[a-z]+\.lock)", GUIDE))
+    assert {command for command, _ in named} == {"sbom", "licences", "audit"}
+    assert all((ROOT / lock).exists() for _, lock in named)
