@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import shutil
@@ -14,6 +13,7 @@ from ppaurora.errors import NotReleasedError, PpauroraError, RefusedError
 from tests.campaign.tally import HEALED, RESTORED, RIGHT, STOPPED, BreachError, Tally
 from tests.campaign.world import PROXIES, Trial, World
 from tests.support.deployment import NODES
+from tests.support.disks import change_on_disk
 from tests.support.trials import becomes
 
 _AT_ONCE = 4
@@ -88,13 +88,14 @@ def _part(world: World, proxy: str, chance: random.Random) -> str:
     trial = world.trial("part")
     trial.submit_patiently()
     trial.check_result(owners=("harbour",))
-    row = (trial.manifest.hash, "north")
-    with contextlib.closing(sqlite3.connect(world.database(proxy), timeout=10)) as db, db:
-        (kept,) = db.execute("SELECT part FROM results WHERE study = ? AND owner = ?", row).fetchone()
-        content = bytearray(kept)
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-        damaged = bytes(content) if chance.random() < 0.75 else kept[: chance.randrange(len(kept))]
-        db.execute("UPDATE results SET part = ? WHERE study = ? AND owner = ?", (damaged, *row))
+    with world.store(proxy) as store:
+        found = store.result(trial.manifest.hash, "north")
+    assert found is not None
+    kept = found[1].to_bytes()
+    content = bytearray(kept)
+    content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    damaged = bytes(content) if chance.random() < 0.75 else kept[: chance.randrange(len(kept))]
+    change_on_disk(world.database(proxy), "results", "part", damaged, trial.manifest.hash, "north")
     try:
         trial.check_result(20, owners=("north",))
     except RefusedError as error:

@@ -16,6 +16,7 @@ from ppaurora.owner.study import Study
 from ppaurora.servers import Server
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import samples
+from tests.support.disks import change_on_disk
 from tests.support.oracles import exact_auroc
 from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, becomes, part
 
@@ -106,9 +107,11 @@ def test_a_damaged_part_of_the_result_is_not_given_out(nodes: Trials) -> None:
         store.begin_attempt(manifest.hash, 1)
         store.computed(manifest.hash, 1, {owner: part([1, 2, 3, 4]) for owner in PAIR})
         store.release(manifest.hash, 1)
-        damaged = part([1, 2, 3, 5]).to_bytes()
-        store._db.execute("UPDATE results SET part = ? WHERE owner = 'north'", (damaged,))
-    assert nodes.client("harbour", manifest).release().part.to_bytes() == part([1, 2, 3, 4]).to_bytes()
+    north, good, damaged = (manifest.hash, "north"), part([1, 2, 3, 4]), part([1, 2, 3, 5])
+    change_on_disk(nodes.database("proxy-0"), "results", "part", damaged.to_bytes(), *north)
+    assert nodes.client("harbour", manifest).release().part.to_bytes() == good.to_bytes()
     with pytest.raises(RefusedError) as refused:
         nodes.client("north", manifest).release()
     assert refused.value.code == "damaged"
+    change_on_disk(nodes.database("proxy-0"), "results", "part", good.to_bytes(), *north)
+    assert nodes.client("north", manifest).release().part.to_bytes() == good.to_bytes()

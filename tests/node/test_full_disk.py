@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import resource
 import shutil
 import sqlite3
 import subprocess
 import time
-import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,21 +35,12 @@ def submit_all(nodes: Deployment, study: str, owners: tuple[str, ...] = PAIR) ->
         Study(nodes.kit(owner), study).submit(check_samples(owner, labels, scores), lambda concerns: None)
 
 
-def health(nodes: Deployment, node: str) -> tuple[int, list[str]]:
-    """What it answers, and what stands in its way."""
-    try:
-        return 200, json.loads(nodes.get(node, "/healthz"))["problems"]
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.loads(error.read())["problems"]
-
-
 def check_waiting(nodes: Deployment, manifest: Manifest, node: str, trouble: str) -> None:
     """All see what is waited for, and no attempt is made."""
     study = Study(nodes.kit("north"), manifest.study)
     note = f"not ready: {trouble} at {TITLES[node]}"
     assert becomes(lambda: study.status()["proxy 0"].note == note, 30)
-    assert becomes(lambda: health(nodes, node) == (503, [trouble]), 15)
+    assert becomes(lambda: nodes.health(node) == (503, [trouble]), 15)
     assert becomes(lambda: "ppaurora_not_ready 1.0" in nodes.get(node, "/metrics"), 5)
     time.sleep(1)
     for name in NODES:
@@ -62,7 +51,7 @@ def check_waiting(nodes: Deployment, manifest: Manifest, node: str, trouble: str
 def check_over(nodes: Deployment, manifest: Manifest, node: str) -> None:
     report = Study(nodes.kit("north"), manifest.study).wait(timeout=70)
     assert report.receipt.attempt == 1
-    assert becomes(lambda: health(nodes, node) == (200, []), 15)
+    assert becomes(lambda: nodes.health(node) == (200, []), 15)
     assert becomes(lambda: "ppaurora_not_ready 0.0" in nodes.get(node, "/metrics"), 5)
 
 
@@ -107,11 +96,11 @@ def test_a_foreign_lock_freezes_nothing_and_costs_no_attempt(
         seconds = []
         for _ in range(40):
             before = time.monotonic()
-            health(nodes, node)
+            nodes.health(node)
             seconds.append(time.monotonic() - before)
             time.sleep(0.1)
         assert max(seconds) < 2
-        assert becomes(lambda: health(nodes, node) == (503, ["the database is locked"]), 10)
+        assert becomes(lambda: nodes.health(node) == (503, ["the database is locked"]), 10)
         code, said = run("studies", nodes.kit(node))
         assert (code, f"not ready: the database is locked at {TITLES[node]}" in said) == (0, True)
         code, said = run("retry", nodes.kit(node), manifest.study)
@@ -129,7 +118,7 @@ def test_a_folder_that_is_away_has_lost_nothing(nodes: Trials) -> None:
     away = data.rename(data.with_name("away"))
     try:
         client = nodes.client("north", manifest, PROXY_1)
-        assert becomes(lambda: health(nodes, "proxy-1") == (503, ["the data folder is gone"]), 15)
+        assert becomes(lambda: nodes.health("proxy-1") == (503, ["the data folder is gone"]), 15)
         assert (client.status().submitted, client.status().note) == (
             ("north",),
             "not ready: the data folder is gone at proxy 1",
@@ -169,7 +158,7 @@ def test_a_disk_that_is_really_full(small_disk: Deployment, run: RunCommand) -> 
     with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
         while True:
             file.write(bytes(4096))
-    assert becomes(lambda: health(small_disk, "proxy-0") == (503, ["no room"]), 15)
+    assert becomes(lambda: small_disk.health("proxy-0") == (503, ["no room"]), 15)
     code, said = run("studies", small_disk.kit("proxy-0"))
     assert (code, "not ready: no room at proxy 0" in said) == (0, True)
     study = Study(small_disk.kit("north"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -17,6 +16,7 @@ import pytest
 
 from ppaurora.data import check_samples
 from ppaurora.errors import InputError, NotReleasedError, PpauroraError, ProtocolError, UnsortedListError
+from ppaurora.node.store.seals import can_seal
 from ppaurora.owner.study import Study
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest
@@ -58,20 +58,14 @@ class Watched:
         return Study(kit or self.nodes.kit("north"), self.manifest.study)
 
     def change(self, what: str, value: object) -> None:
-        """Of north's part of the result at proxy 1."""
+        """Of north's part of the result, by a dishonest proxy 1: its disk is in order."""
         database = self.nodes.database("proxy-1")
         with contextlib.closing(sqlite3.connect(database, timeout=30)) as db, db:
+            can_seal(db)
             db.execute(
                 f"UPDATE results SET {what} = ? WHERE study = ? AND owner = 'north'",  # noqa: S608
                 (value, self.manifest.hash),
             )
-        if isinstance(value, bytes):  # as a dishonest proxy would: its disk is in order
-            self.change("digest", hashlib.sha256(value).hexdigest())
-
-    def change_part(self, part: ResultShare) -> None:
-        """With the digest that the server would write."""
-        self.change("part", part.to_bytes())
-        self.change("digest", hashlib.sha256(part.to_bytes()).hexdigest())
 
     def part(self) -> ResultShare:
         with self.nodes.store("proxy-1") as store:
@@ -121,7 +115,7 @@ def one_more(place: tuple[int, int]) -> Callable[[Watched], None]:
     def spoil(released: Watched) -> None:
         words = released.part().words.copy()
         words[place] -= np.uint64(1)
-        released.change_part(ResultShare(words))
+        released.change("part", ResultShare(words).to_bytes())
 
     return spoil
 
@@ -151,7 +145,7 @@ def test_what_cannot_be_used_is_not_asked_for_again(
     spoil(released)
     with pytest.raises(kind, match=says) as first:
         released.study().result()
-    released.change_part(good)
+    released.change("part", good.to_bytes())
     released.change("attempt", found[0])
     with released.unheard():
         for again in (released.study().result, released.study().wait):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import urllib.error
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,6 +87,14 @@ class Deployment(Consortium):
         finally:
             mended.set()
             thread.join()
+
+    def health(self, node: str) -> tuple[int, list[str]]:
+        """What it answers, and what stands in its way."""
+        try:
+            return 200, json.loads(self.get(node, "/healthz"))["problems"]
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read())["problems"]
 
     @contextlib.contextmanager
     def store(self, node: str) -> Iterator[Store]:

@@ -127,7 +127,7 @@ class OwnersService:
             refuse(409, "closed", f"the study is {study.state.value}; nothing more can be submitted")
         if kept is None and not study.manifest.evaluation.takes_submissions(offered.received_at):
             refuse(409, "too-late", f"{study.manifest.evaluation.too_late}; nothing was stored")
-        if kept is not None and kept.submitted != offered.submitted:
+        if kept is not None and await asyncio.to_thread(self._store.is_another, offered, kept):
             refuse(409, "conflict", "this owner has submitted something else to this study")
         if kept is None and await asyncio.to_thread(self._store.is_reused, study.hash, offered.commitments):
             _refuse_reused()

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
-from ppaurora.errors import InputError, PpauroraError
+from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.states import ATTEMPT_CHANGES, AttemptState, StaleAttemptError, StateError
 from ppaurora.node.store.submissions import SubmissionTable
+from ppaurora.node.store.trouble import DamagedError
 from ppaurora.sharing.stages import ResultShare
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
-
-
-class DamagedError(PpauroraError):
-    """The disk has not kept it as it was."""
 
 
 class Store(SubmissionTable):
@@ -73,11 +69,8 @@ class Store(SubmissionTable):
             self._set_attempt_state(study, number, AttemptState.COMPUTED)
             db.execute("DELETE FROM results WHERE study = ?", (study,))
             db.executemany(
-                "INSERT INTO results (study, owner, attempt, part, digest) VALUES (?, ?, ?, ?, ?)",
-                [
-                    (study, owner, number, part.to_bytes(), _digest(part.to_bytes()))
-                    for owner, part in results.items()
-                ],
+                "INSERT INTO results (study, owner, attempt, part) VALUES (?, ?, ?, ?)",
+                [(study, owner, number, part.to_bytes()) for owner, part in results.items()],
             )
 
     def release(self, study: str, number: int) -> None:
@@ -107,7 +100,7 @@ class Store(SubmissionTable):
         rows = self._rows("SELECT * FROM results WHERE study = ? AND owner = ?", study, owner)
         if not rows:
             return None
-        if _digest(rows[0]["part"]) != rows[0]["digest"]:
+        if self._is_damaged("results", "study = ? AND owner = ?", study, owner):
             raise DamagedError("the disk has changed this part of the result")
         return int(rows[0]["attempt"]), ResultShare.from_bytes(rows[0]["part"])
 
@@ -135,6 +128,7 @@ class Store(SubmissionTable):
 
     def expire(self, study: str) -> int:
         """Its time is over: forget shares and results, take nothing more. Returns the number of shares."""
+        self._check_rows()
         with self._transaction() as db:
             self.set_state(study, StudyState.EXPIRED, "its time is over; everything was deleted")
             rows = db.execute(
@@ -166,7 +160,3 @@ class Store(SubmissionTable):
                 "WHERE study = ? AND number = ?",
                 (target, note, self.now(), study, number),
             )
-
-
-def _digest(part: bytes) -> str:
-    return hashlib.sha256(part).hexdigest()

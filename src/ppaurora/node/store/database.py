@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Self
 
 from ppaurora.errors import InputError
-from ppaurora.node.store.trouble import STORAGE_ERRORS, trouble_of
+from ppaurora.node.store.seals import can_seal, damaged_tables, is_damaged, seal_tables, structure_problem
+from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, trouble_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS studies (
@@ -53,7 +54,6 @@ CREATE TABLE IF NOT EXISTS results (
     owner TEXT NOT NULL,
     attempt INTEGER NOT NULL,
     part BLOB NOT NULL, -- as ResultShare.to_bytes writes it
-    digest TEXT NOT NULL, -- of the part, to notice when the disk has changed it
     PRIMARY KEY (study, owner)
 );
 CREATE TABLE IF NOT EXISTS clock (
@@ -98,6 +98,7 @@ class Database:
             if self._version() != SCHEMA_VERSION:
                 os.chmod(self._file, 0o600)
                 self._write_schema(folder)
+            self._check_whole()
             self._reader = opened.enter_context(contextlib.closing(_connect(self._file)))
             self._reader.execute("PRAGMA query_only = ON")
             self._opened = opened.pop_all()
@@ -117,7 +118,16 @@ class Database:
                 )
             for statement in _SCHEMA.split(";\n"):
                 db.execute(statement)
+            seal_tables(db)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _check_whole(self) -> None:
+        problem = structure_problem(self._db) or ", ".join(damaged_tables(self._db))
+        if problem:
+            raise InputError(
+                f"{self._file}: {DAMAGED} ({problem}); what it says cannot be relied on. Put the last backup "
+                "back: docs/deploying.md, 'Backup and restore'"
+            )
 
     def close(self) -> None:
         with self._lock, self._reading:
@@ -166,14 +176,26 @@ class Database:
                 file.flush()
             with self._transaction():
                 pass
+            self._check_rows()
         except STORAGE_ERRORS as error:
             return trouble_of(error)
         return ""
+
+    def _check_rows(self) -> None:
+        """Before what cannot be taken back, and before anybody is accused: every row is as it was written."""
+        with self._reading:
+            if damaged_tables(self._reader):
+                raise DamagedError(DAMAGED)
+
+    def _is_damaged(self, table: str, where: str, *values: str) -> bool:
+        with self._reading:
+            return is_damaged(self._reader, table, where, values)
 
 
 def _connect(file: Path) -> sqlite3.Connection:
     db = sqlite3.connect(file, timeout=_SECONDS_FOR_A_LOCK, check_same_thread=False, isolation_level=None)
     db.row_factory = sqlite3.Row
+    can_seal(db)
     return db
 
 

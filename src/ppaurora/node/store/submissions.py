@@ -86,7 +86,7 @@ class SubmissionTable(StudyTable):
         self, db: sqlite3.Connection, study: str, submission: SubmissionRecord
     ) -> SubmissionRecord:
         kept = self.submission(study, submission.owner)
-        if kept is None or kept.submitted != submission.submitted:
+        if kept is None or self.is_another(submission, kept):
             raise ConflictError("the owner has submitted something else before")
         if not self._is_lost(kept):
             return kept
@@ -98,6 +98,13 @@ class SubmissionTable(StudyTable):
             (submission.file, study, submission.owner),
         )
         return replace(kept, file=submission.file, damaged=False)
+
+    def is_another(self, submission: SubmissionRecord, kept: SubmissionRecord) -> bool:
+        """Whether an owner has sent something else before; not if it is the disk that has changed it."""
+        if submission.submitted == kept.submitted:
+            return False
+        self._check_rows()
+        return True
 
     def submission(self, study: str, owner: str) -> SubmissionRecord | None:
         rows = self._rows("SELECT * FROM submissions WHERE study = ? AND owner = ?", study, owner)

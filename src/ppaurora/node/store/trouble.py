@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import sqlite3
 
+from ppaurora.errors import PpauroraError
+
 NO_ROOM = "no room"
 LOCKED = "the database is locked"
 READ_ONLY = "the data folder cannot be written to"
 GONE = "the data folder is gone"
 BROKEN = "the disk or the database has an error"
+DAMAGED = "the database is damaged"
 
 _OF_SYSTEM = {
     errno.ENOSPC: NO_ROOM,
@@ -32,17 +35,24 @@ _OF_SQLITE = {
 }
 _PRIMARY = 0xFF  # of SQLite's codes; the rest are details
 
-STORAGE_ERRORS = (OSError, sqlite3.Error)
+
+class DamagedError(PpauroraError):
+    """The disk has not kept it as it was."""
+
+
+STORAGE_ERRORS = (OSError, sqlite3.Error, DamagedError)
 
 
 def known_trouble(error: BaseException) -> str:
-    """Of a kind that passes when somebody makes room, unlocks or mounts something; else nothing."""
+    """Of a kind that passes when somebody makes room, unlocks, mounts or restores something; else nothing."""
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", None)
         if code is None:
             return NO_ROOM if "full" in str(error) else ""
         return _OF_SQLITE.get(code & _PRIMARY, "")
-    return _OF_SYSTEM.get(error.errno or 0, "") if isinstance(error, OSError) else ""
+    if isinstance(error, OSError):
+        return _OF_SYSTEM.get(error.errno or 0, "")
+    return DAMAGED if isinstance(error, DamagedError) else ""
 
 
 def trouble_of(error: BaseException) -> str:

@@ -1,0 +1,69 @@
+"""Every row has a digest of its values, so that a bit which a disk has flipped is noticed and accuses nobody.
+
+Triggers keep it, whoever writes the row; SQLite itself has checksums of its journal only. This is against
+disks, not against people: whoever can write the file can write the digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from ppaurora.node.store.trouble import known_trouble
+
+_FUNCTION = "seal_of"
+
+
+def can_seal(db: sqlite3.Connection) -> None:
+    """What the triggers call; without it, rows cannot be written."""
+    db.create_function(_FUNCTION, -1, _seal_of, deterministic=True)
+
+
+def seal_tables(db: sqlite3.Connection) -> None:
+    """From now on."""
+    for table in _tables(db):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
+        seal = f"UPDATE {table} SET seal = {_sealed(db, table)} WHERE rowid = NEW.rowid;"  # noqa: S608
+        for event in ("INSERT", f"UPDATE OF {', '.join(_columns(db, table))}"):
+            name = f"seal_{table}_{event.split()[0].lower()}"
+            db.execute(f"CREATE TRIGGER {name} AFTER {event} ON {table} BEGIN {seal} END")
+
+
+def damaged_tables(db: sqlite3.Connection) -> list[str]:
+    """Those with a row that is not as it was written."""
+    return [table for table in _tables(db) if is_damaged(db, table)]
+
+
+def structure_problem(db: sqlite3.Connection) -> str:
+    """Of pages and indexes, in SQLite's own words."""
+    (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    return "" if found == "ok" else str(found)
+
+
+def is_damaged(db: sqlite3.Connection, table: str, where: str = "1", values: Sequence[str] = ()) -> bool:
+    """Whether one of these rows is not as it was written."""
+    query = f"SELECT 1 FROM {table} WHERE {where} AND seal IS NOT {_sealed(db, table)} LIMIT 1"  # noqa: S608
+    try:
+        return db.execute(query, values).fetchone() is not None
+    except sqlite3.Error as error:
+        if known_trouble(error):
+            raise
+        return True  # a value that is no text any longer, or a page that is none
+
+
+def _tables(db: sqlite3.Connection) -> Iterator[str]:
+    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    yield from [name for (name,) in db.execute(query)]
+
+
+def _sealed(db: sqlite3.Connection, table: str) -> str:
+    return f"{_FUNCTION}({', '.join(_columns(db, table))})"
+
+
+def _columns(db: sqlite3.Connection, table: str) -> list[str]:
+    return [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] != "seal"]
+
+
+def _seal_of(*values: object) -> str:
+    return hashlib.sha256(repr(values).encode()).hexdigest()
