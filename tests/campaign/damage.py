@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ppaurora.errors import NotReleasedError, PpauroraError, RefusedError
-from tests.campaign.tally import HEALED, RESTORED, RIGHT, STOPPED, BreachError, Tally
+from tests.campaign.tally import HEALED, RESTORED, RIGHT, BreachError, Tally
 from tests.campaign.world import PROXIES, Trial, World
 from tests.support.deployment import NODES
 from tests.support.disks import change_on_disk
@@ -95,14 +95,19 @@ def _part(world: World, proxy: str, chance: random.Random) -> str:
     content = bytearray(kept)
     content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     damaged = bytes(content) if chance.random() < 0.75 else kept[: chance.randrange(len(kept))]
-    change_on_disk(world.database(proxy), "results", "part", damaged, trial.manifest.hash, "north")
+    row = (world.database(proxy), "results", "part")
+    change_on_disk(*row, damaged, trial.manifest.hash, "north")
     try:
         trial.check_result(20, owners=("north",))
     except RefusedError as error:
-        if error.code == "damaged":
-            return STOPPED
-        raise
-    raise BreachError(f"{trial.name}: a damaged part was given out")
+        if error.code != "damaged":
+            raise
+    else:
+        raise BreachError(f"{trial.name}: a damaged part was given out")
+    finally:
+        change_on_disk(*row, kept, trial.manifest.hash, "north")
+    trial.check_result()
+    return RESTORED
 
 
 def databases(world: World, trials: int, chance: random.Random) -> Tally:

@@ -9,7 +9,6 @@ from typing import Any
 
 RIGHT = "right result"
 HEALED = "healed by submit, then right"
-STOPPED = "clear stop"
 RESTORED = "clear stop; right after the backup was put back"
 NOT_REACHED = "right result; the fault was not reached"
 
