@@ -20,7 +20,7 @@ from tests.support.disks import change_on_disk
 from tests.support.oracles import exact_auroc
 from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, becomes, part
 
-DATA = {owner: samples(40, seed) for seed, owner in enumerate(PAIR)}
+DATA = {owner: samples(40, 800 + seed) for seed, owner in enumerate(PAIR)}
 
 
 def flip(path: Path) -> None:

@@ -31,7 +31,7 @@ TITLES = {name: name.replace("-", " ") for name in NODES}
 
 def submit_all(nodes: Deployment, study: str, owners: tuple[str, ...] = PAIR) -> None:
     for seed, owner in enumerate(owners):
-        labels, scores = samples(40, seed)
+        labels, scores = samples(40, 700 + seed)
         Study(nodes.kit(owner), study).submit(check_samples(owner, labels, scores), lambda concerns: None)
 
 
@@ -60,6 +60,8 @@ def no_room(nodes: Deployment, node: str) -> Iterator[None]:
     """For files of more than two megabytes, in a process that runs."""
     if not hasattr(resource, "prlimit"):
         pytest.skip("needs prlimit, to take room from a process that runs")
+    with contextlib.closing(sqlite3.connect(nodes.database(node), timeout=10)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the journal may be as large already
     process = nodes.processes[node].pid
     soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
     resource.prlimit(process, resource.RLIMIT_FSIZE, (2 << 20, hard))

@@ -172,7 +172,7 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
     before = len(nodes.log("proxy-1"))
     database = sqlite3.connect(nodes.database("proxy-1"), timeout=10, isolation_level=None)
     with contextlib.closing(database):
-        for number, event in enumerate(("INSERT ON results", "UPDATE ON attempts")):
+        for number, event in enumerate(("INSERT ON results", "UPDATE OF state ON attempts")):
             database.execute(
                 f"CREATE TRIGGER full_{number} BEFORE {event} WHEN NEW.study = '{manifest.hash}' "
                 "BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
