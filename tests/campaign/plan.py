@@ -54,5 +54,7 @@ def carry_out(kinds: dict[str, int], folder: Path, seed: int) -> Iterator[tuple[
             start = time.monotonic()
             tally = KINDS[name].run(world, trials, random.Random(f"{seed} {name}"))  # noqa: S311
             tally.seconds = time.monotonic() - start
+            tally.details.update({f"submit again: {why}": count for why, count in world.setbacks.items()})
+            world.setbacks.clear()
             yield name, tally
             world.clear_of_logs()

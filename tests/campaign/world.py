@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,7 @@ class World(Trials):
     def __init__(self, folder: Path) -> None:
         self._numbers = itertools.count(1)
         self._provisioning = threading.Lock()
+        self.setbacks: Counter[str] = Counter()  # why owners had to submit again
         super().__init__(folder, PAIR)
         for node in NODES:
             path = self.kit(node) / "node.toml"
@@ -156,6 +158,7 @@ class Trial:
                     self.submit(owner)
                     break
                 except (PeerError, RefusedError) as error:
+                    self.world.setbacks[type(error).__name__] += 1
                     if time.monotonic() > deadline:
                         raise BreachError(f"{self.name}: never acknowledged: {error}") from None
                     time.sleep(0.2)
