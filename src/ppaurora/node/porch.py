@@ -25,7 +25,7 @@ from ppaurora.node.logs import Rarely
 
 _MOST_SILENT = 2048
 _MOST_STRANGERS = 256  # each may hold a TLS session, some hundred kilobytes
-_MOST_OF_AN_OWNER = 32
+_MOST_OF_AN_OWNER = 128
 _SECONDS_TO_SPEAK = 10.0
 _SECONDS_FOR_EVERYBODY = 0.2  # to begin to speak, however many come
 _SECONDS_FOR_A_STRANGER = 30.0
@@ -66,6 +66,7 @@ class Porch:
         descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most_silent = min(_MOST_SILENT, max(descriptors // 2, 1))
         self._most_strangers = min(_MOST_STRANGERS, max(descriptors // 8, 1))
+        self._most_of_an_owner = min(_MOST_OF_AN_OWNER, max(descriptors // 8, 1))
         self._listener = listener
         self._context = context
         self._serve = serve
@@ -193,7 +194,7 @@ class Porch:
             del self._strangers[number]
             visits = self._owners[pin]
             visits[number] = visit
-            if len(visits) > _MOST_OF_AN_OWNER:
+            if len(visits) > self._most_of_an_owner:
                 visits.pop(next(iter(visits))).end()
                 self._refused("an owner has too many connections")
 
