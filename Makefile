@@ -8,6 +8,8 @@ BIN := .venv/bin
 demo: .venv/ready ## three hospitals, three servers, the result next to scikit-learn's
 	$(BIN)/python examples/demo.py
 
+# Files side by side, one worker for each core; tests with nodes start many processes, so four at most.
+PYTEST_ARGS ?= --numprocesses=auto --maxprocesses=4 --dist=loadfile
 test: .venv/ready ## all tests; a part of them: make test PYTEST_ARGS="tests/data -q"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 

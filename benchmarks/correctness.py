@@ -16,6 +16,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.by_name import evaluate_by_name
 from benchmarks.drawing import COLOURS, new_figure, save_figure
 from benchmarks.environment import not_installed
 from benchmarks.options import out_option
@@ -23,7 +24,6 @@ from benchmarks.plain import checked_difference, pooled
 from benchmarks.saving import Results
 from benchmarks.synthetic import Owner
 from benchmarks.tables import Table, show
-from ppaurora.evaluation import evaluate
 
 SEED = 2023
 DATA_SETS = "the data sets come with scikit-learn"
@@ -105,7 +105,7 @@ def compare(scored: ScoredSet) -> Iterator[dict[str, Any]]:
     owners = scored.split()
     expected, _ = pooled(owners, scored.metrics)
     for protocol in PROTOCOLS:
-        report = evaluate(owners, metrics=scored.metrics, protocol=protocol, transport="tls")
+        report = evaluate_by_name(owners, metrics=scored.metrics, protocol=protocol, transport="tls")
         checked_difference(f"{scored.name}, {protocol}", report, expected)
         for metric in scored.metrics:
             yield {

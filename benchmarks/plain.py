@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.environment import not_installed
 from benchmarks.synthetic import Owner
 from ppaurora.errors import PpauroraError
-from ppaurora.metrics import METRICS
+from ppaurora.metrics import find_metric
 from ppaurora.report import Report
 
 TOLERANCE = 1e-9
@@ -37,5 +37,5 @@ def pooled(owners: Sequence[Owner], metrics: Sequence[str]) -> tuple[dict[str, f
     except ImportError:
         raise not_installed("benchmarks compare with scikit-learn") from None
     start = time.perf_counter()
-    values = {name: float(METRICS[name]().reference(labels, scores)) for name in metrics}
+    values = {name: float(find_metric(name)().reference(labels, scores)) for name in metrics}
     return values, time.perf_counter() - start

@@ -14,6 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks.by_name import evaluate_by_name
 from benchmarks.options import network_options, numbers, out_option
 from benchmarks.plain import TOLERANCE, WrongResultError
 from benchmarks.progress import progress_of
@@ -22,7 +23,6 @@ from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.channel.shaped import Network
 from ppaurora.estimates import Estimate
-from ppaurora.evaluation import evaluate
 from ppaurora.metrics import Metric, find_metric, metrics_named
 from ppaurora.policy import Policy
 from ppaurora.report import Report
@@ -103,7 +103,7 @@ def check(kind: Kind, report: Report, owners: Sequence[Owner]) -> None:
     """The numbers that are no table, against scikit-learn's and numpy's on the pooled data."""
     labels, scores = (np.concatenate(column) for column in zip(*owners, strict=True))
     for metric in kind.metrics:
-        found = report[metric.name]
+        found = report.metrics[metric.name]
         if isinstance(found, Estimate):
             step = 0.0 if found.digits is None else 0.5 * 10.0**-found.digits
             expected = metric.reference(labels.astype(int), scores)
@@ -117,7 +117,7 @@ def measure(samples: int, repeats: int, transport: str, network: Network | None)
     for turn in range(repeats):
         for kind in KINDS:
             with progress_of(f"{samples:,}, {kind.title} ({turn + 1} of {repeats})") as progress:
-                report = evaluate(
+                report = evaluate_by_name(
                     owners,
                     metrics=kind.metrics,
                     confidence_level=kind.confidence_level,

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from benchmarks.by_name import evaluate_by_name
 from benchmarks.options import network_options, numbers, out_option
 from benchmarks.plain import checked_difference, pooled
 from benchmarks.progress import progress_of
@@ -21,7 +22,7 @@ from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.channel.shaped import Network
 from ppaurora.errors import InputError
-from ppaurora.evaluation import TRANSPORTS, evaluate
+from ppaurora.evaluation import TRANSPORTS
 from ppaurora.session import Progress
 
 METRICS = ("auroc", "aupr")
@@ -105,7 +106,7 @@ def make_owners(setting: Setting) -> list[Owner]:
 def measure(setting: Setting, network: Network | None, progress: Progress) -> Measurement:
     owners = make_owners(setting)
     expected, plain_seconds = pooled(owners, METRICS)
-    report = evaluate(
+    report = evaluate_by_name(
         owners,
         metrics=METRICS,
         key_bits=setting.key_bits,

@@ -13,14 +13,15 @@ from typing import Any
 
 import click
 
+from benchmarks.by_name import evaluate_by_name
 from benchmarks.options import out_option
 from benchmarks.plain import WrongResultError
 from benchmarks.saving import Results
 from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.data import check_samples
-from ppaurora.evaluation import evaluate
-from ppaurora.owner.study import Study, StudyReport
+from ppaurora.owner.report import StudyReport
+from ppaurora.owner.study import Study
 from ppaurora.report import Report
 from ppaurora.terms import Terms
 from ppaurora.testing.consortium import NODES, Consortium
@@ -78,7 +79,7 @@ def measure(samples: int, owners: int) -> Measurement:
 
 
 def _in_one_call(terms: Terms, data: Sequence[Owner]) -> Report:
-    return evaluate(
+    return evaluate_by_name(
         data,
         metrics=terms.metrics,
         confidence_level=terms.confidence_level,

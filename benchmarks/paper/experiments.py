@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmarks.by_name import evaluate_by_name
 from benchmarks.paper.printed import METRICS, OWNERS, SAMPLES, SETTINGS, Setting
 from benchmarks.plain import checked_difference, pooled
 from benchmarks.synthetic import synthetic_owners
 from ppaurora.algorithms.merge import plan
 from ppaurora.channel.shaped import Network
-from ppaurora.evaluation import evaluate
 from ppaurora.protocols import find_protocol
 from ppaurora.session import Progress
 
@@ -98,7 +98,7 @@ def measure(experiment: Experiment, progress: Progress) -> Measured:
     parameters: dict[str, Any] = (
         {"delta": setting.delta} if has_delta(experiment.protocol) else {"key_bits": 64}
     )
-    report = evaluate(
+    report = evaluate_by_name(
         owners,
         metrics=[metric],
         protocol=experiment.protocol,

@@ -12,11 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import ppaurora
+from benchmarks.by_name import evaluate_by_name
 from benchmarks.peers.worker import Answer, NotMeasuredError, ask
 from benchmarks.plain import pooled
 from benchmarks.synthetic import Owner
 from ppaurora.errors import InputError, PpauroraError
-from ppaurora.evaluation import evaluate
 from ppaurora.session import Progress
 
 SECONDS_AT_MOST = 900.0
@@ -85,7 +85,7 @@ def all_systems(python: Path, *, long: bool, transport: str = "tls") -> list[Sys
 
 def _ours(protocol: str, transport: str) -> Measure:
     def measure(owners: Sequence[Owner], progress: Progress) -> Answer:
-        report = evaluate(
+        report = evaluate_by_name(
             owners,
             metrics=("auroc",),
             protocol=protocol,

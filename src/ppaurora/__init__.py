@@ -1,9 +1,11 @@
 """Exact pooled AUROC and AUPR over several owners' samples, computed on shares of them.
 
-    evaluate    a model on several owners' samples, with all servers on this machine
-    Study       an owner's part in a study between organisations
-    METRICS     the metrics by name, each a class with its description and its definition
-    Policy      what may leave a computation: rounding, floors, hidden counts
+    evaluate        a model on several owners' samples, with all servers on this machine
+    Study           an owner's part in a study between organisations
+    verify_receipt  whether a receipt, or a result with its receipt, is what the nodes signed
+    METRICS         the metrics by name, each a class with its description and its definition
+    Policy          what may leave a computation: rounding, floors, hidden counts
+    MetricName, ProtocolName, Transport   names as types, for annotations
 
 Everything that is raised on purpose is a `PpauroraError`.
 
@@ -21,6 +23,7 @@ from ppaurora.errors import (
     DataError,
     InputError,
     NotReleasedError,
+    NotVerifiedError,
     PeerError,
     PpauroraError,
     ProtocolError,
@@ -31,34 +34,48 @@ from ppaurora.errors import (
 from ppaurora.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ppaurora.check import DataCheck, DataWarning
     from ppaurora.estimates import Estimate, Table
     from ppaurora.evaluation import evaluate
     from ppaurora.metrics import METRICS
+    from ppaurora.names import MetricName, ProtocolName, Transport
     from ppaurora.owner.ledger import OverlapWarning
-    from ppaurora.owner.study import Study, StudyReport
+    from ppaurora.owner.report import StudyReport
+    from ppaurora.owner.study import Study
+    from ppaurora.owner.verifying import verify_receipt
     from ppaurora.policy import Policy
+    from ppaurora.receipt import Receipt, Verification
     from ppaurora.report import Report, RunCost
 
 __all__ = [
     "METRICS",
+    "DataCheck",
     "DataError",
+    "DataWarning",
     "Estimate",
     "InputError",
+    "MetricName",
     "NotReleasedError",
+    "NotVerifiedError",
     "OverlapWarning",
     "PeerError",
     "Policy",
     "PpauroraError",
     "ProtocolError",
+    "ProtocolName",
+    "Receipt",
     "RefusedError",
     "Report",
     "RunCost",
     "Study",
     "StudyReport",
     "Table",
+    "Transport",
     "UndefinedResultError",
     "UnsortedListError",
+    "Verification",
     "evaluate",
+    "verify_receipt",
 ]
 
 
@@ -68,15 +85,23 @@ def __dir__() -> list[str]:
 
 _HOMES = {
     "METRICS": "ppaurora.metrics",
+    "DataCheck": "ppaurora.check",
+    "DataWarning": "ppaurora.check",
     "Estimate": "ppaurora.estimates",
+    "MetricName": "ppaurora.names",
     "OverlapWarning": "ppaurora.owner.ledger",
     "Policy": "ppaurora.policy",
+    "ProtocolName": "ppaurora.names",
+    "Receipt": "ppaurora.receipt",
     "Report": "ppaurora.report",
     "RunCost": "ppaurora.report",
     "Study": "ppaurora.owner.study",
-    "StudyReport": "ppaurora.owner.study",
+    "StudyReport": "ppaurora.owner.report",
     "Table": "ppaurora.estimates",
+    "Transport": "ppaurora.names",
+    "Verification": "ppaurora.receipt",
     "evaluate": "ppaurora.evaluation",
+    "verify_receipt": "ppaurora.owner.verifying",
 }
 
 

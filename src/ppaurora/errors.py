@@ -3,10 +3,12 @@
     PpauroraError
     ├── InputError                 what the user gave cannot be used            exit code 2
     │   ├── DataError              ... and it is in the data: owner, row, column
+    │   ├── WarnedError            ... the check of the data warns, and nobody was there to decide  6
     │   └── UnsortedListError      ... found inside the computation, owner named
     ├── UndefinedResultError       the metric does not exist for this data      exit code 2
     ├── RefusedError               a server does not take what it was sent      exit code 2
     ├── NotReleasedError           there is no result yet                       exit code 4
+    ├── NotVerifiedError           a receipt or a log is not as it was made     exit code 7
     ├── ProtocolError              the computation could not be finished        exit code 3
     │   ├── PeerError              ... and it is a peer's doing, named
     │   │   ├── PeerLostError      it vanished
@@ -15,7 +17,8 @@
     │   └── PartyFailedError       an embedded server ended before its time
     └── MisuseError                a bug on our own side of the wire            exit code 70
 
-A result that the policy suppresses is no error; commands that show it end with exit code 5.
+A result that the policy suppresses is no error; commands that show it end with exit code 5. Warnings about
+data are none either: a command that only looks ends with exit code 6.
 
 No message carries a secret: no score, label, share, key or mask.
 """
@@ -26,10 +29,21 @@ from pathlib import Path
 from typing import Any
 
 SUPPRESSED_EXIT_CODE = 5
+WARNED_EXIT_CODE = 6
 
 
 class PpauroraError(Exception):
-    """Everything that ppaurora raises on purpose."""
+    """Everything that ppaurora raises on purpose.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> try:
+    ...     ppaurora.evaluate([([1, 0], [0.9, 0.4])], protocol="papyr")
+    ... except ppaurora.PpauroraError as error:
+    ...     print(error.exit_code, error)
+    2 unknown protocol 'papyr'; there are: fast, paper
+    """
 
     exit_code = 1
 
@@ -45,7 +59,16 @@ def _restored(kind: type[PpauroraError], args: tuple[Any, ...], fields: dict[str
 
 
 class InputError(PpauroraError, ValueError):
-    """Arguments or data that cannot be used; the message says what to do."""
+    """Arguments or data that cannot be used; the message says what to do. It is a `ValueError`, too.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> ppaurora.evaluate(([1, 0], [0.9, 0.4]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ppaurora.errors.InputError: these are two arrays of one owner, not two owners; write ...
+    """
 
     exit_code = 2
 
@@ -56,6 +79,16 @@ class DataError(InputError):
     `source` is a file or an owner, `row` the line of the file (or the 1-based position in an
     array) and `column` the column's name. The offending value is not in the message: it may be
     a patient's.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> owners = {"north": ([1, 0], [0.9, 0.4]), "harbour": ([0, 2], [0.3, 0.6])}
+    >>> try:
+    ...     ppaurora.evaluate(owners)
+    ... except ppaurora.DataError as error:
+    ...     print(error.source, error.row, error.column, error.problem, sep="; ")
+    harbour; 2; y_true; the label is neither 0 nor 1
     """
 
     def __init__(
@@ -74,12 +107,27 @@ class DataError(InputError):
         super().__init__(f"{', '.join(where)}: {problem}" + (f" ({hint})" if hint else ""))
 
 
+class WarnedError(InputError):
+    """The check of an owner's data warns, and nobody was there to decide; nothing was sent."""
+
+    exit_code = WARNED_EXIT_CODE
+
+
 class UnsortedListError(InputError):
     """An owner sent a list that is not sorted; found inside the computation, told to owners only."""
 
 
 class UndefinedResultError(PpauroraError):
-    """The pooled data has no such metric."""
+    """The pooled data has no such metric.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> ppaurora.evaluate([([1, 1], [0.9, 0.4]), ([1], [0.3])])
+    Traceback (most recent call last):
+    ...
+    ppaurora.errors.UndefinedResultError: undefined: one class only
+    """
 
     exit_code = 2
 
@@ -96,9 +144,35 @@ class RefusedError(PpauroraError):
 
 
 class NotReleasedError(PpauroraError):
-    """The study has no result yet, or will have none before a person looks at it."""
+    """The study has no result yet, or will have none before a person looks at it.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> try:
+    ...     study.result()
+    ... except ppaurora.NotReleasedError:
+    ...     print("come back later")
+    come back later
+    """
 
     exit_code = 4
+
+
+class NotVerifiedError(PpauroraError):
+    """A receipt, a filed result or an audit log is not what its makers signed or wrote.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> ppaurora.verify_receipt("/dev/null")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ppaurora.errors.NotVerifiedError: /dev/null: does not verify: is no receipt ...
+    """
+
+    exit_code = 7
 
 
 class ProtocolError(PpauroraError):

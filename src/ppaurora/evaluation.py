@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from numpy.typing import ArrayLike
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Never, Unpack, get_args
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.shaped import Network
-from ppaurora.data import Samples, check_samples
+from ppaurora.data import Samples, samples_of
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.metrics import DEFAULT_METRICS, Metric, find_metric
 from ppaurora.models import checked, to_builtins
+from ppaurora.names import MetricName, ProtocolName, ProtocolParameters, Transport
 from ppaurora.party.starting import Spares
 from ppaurora.policy import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
@@ -22,30 +21,38 @@ from ppaurora.report import Report, RunCost
 from ppaurora.session import Progress, no_progress
 from ppaurora.terms import Job, Limits, Terms
 
-TRANSPORTS = ("memory", "tls")
+TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
 
 
 def evaluate(
-    owners: Sequence[tuple[ArrayLike, ArrayLike]],
-    *,
-    metrics: Sequence[str | Metric] = DEFAULT_METRICS,
+    owners: Iterable[Any] | Mapping[str, Any],
+    *others: Never,
+    score: str = "score",
+    label: str = "label",
+    metrics: Sequence[MetricName | Metric] = DEFAULT_METRICS,
     confidence_level: float | None = None,
     policy: Policy | None = None,
-    protocol: str = DEFAULT_PROTOCOL,
-    transport: str = "memory",
+    protocol: ProtocolName = DEFAULT_PROTOCOL,
+    transport: Transport = "memory",
     pos_label: object | None = None,
     progress: Progress | None = None,
     timeout: float = 120.0,
     network: Network | None = None,
-    **parameters: Any,
+    **parameters: Unpack[ProtocolParameters],
 ) -> Report:
     """Evaluate a model on several owners' samples together.
 
     Parameters
     ----------
     owners
-        One `(y_true, y_score)` per owner, as scikit-learn's metrics take them.
+        Of each owner `(y_true, y_score)`, as scikit-learn's metrics take them; or a table: a data frame, a
+        file's path, a database's cursor, anything that `ppaurora.data.read_data` takes. A dict gives owners
+        names, which errors then tell.
+    *others
+        None: an owner's `y_true` and `y_score` are a pair in the list.
+    score, label
+        The names of the columns in tables.
     metrics
         Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
         `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`.
@@ -88,16 +95,17 @@ def evaluate(
     0.9583333333333334
     >>> report.openings  # values that servers learnt
     {}
+
+    With tables, and names of owners:
+
+    >>> north = {"died": ["yes", "no", "yes", "no"], "risk": [0.9, 0.4, 0.7, 0.2]}
+    >>> south = {"died": ["no", "yes", "no"], "risk": [0.3, 0.6, 0.6]}
+    >>> owners = {"north": north, "south": south}
+    >>> ppaurora.evaluate(owners, score="risk", label="died", pos_label="yes").auroc
+    0.9583333333333334
     """
-    samples = []
-    for number, owner in enumerate(owners, start=1):
-        try:
-            y_true, y_score = owner
-        except (TypeError, ValueError):
-            raise InputError(f"owner {number}: give two arrays, (y_true, y_score)") from None
-        samples.append(check_samples(f"owner {number}", y_true, y_score, pos_label))
     return evaluate_samples(
-        samples,
+        samples_of(owners, others, score, label, pos_label),
         metrics=metrics,
         confidence_level=confidence_level,
         policy=policy,

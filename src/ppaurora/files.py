@@ -9,11 +9,20 @@ from pathlib import Path
 from ppaurora.errors import InputError
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most_bytes: int | None = None) -> str:
+    """In UTF-8, with the line ends that it has; of somebody else's file, only if it is not too large."""
     try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        with path.open("rb") as file:
+            content = file.read(-1 if most_bytes is None else most_bytes + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if most_bytes is not None and len(content) > most_bytes:
+        raise InputError(f"{path}: is larger than {most_bytes >> 20} MB, and no file of ppaurora's")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}: cannot be read: line {line} is not UTF-8 text; save it in UTF-8") from None
 
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o644) -> None:

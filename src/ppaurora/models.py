@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import threading
 from collections.abc import Mapping
 from typing import (
     Any,
@@ -54,6 +55,8 @@ class Plain(Protocol):
 
 M = TypeVar("M")
 _TOO_DEEP = "is nested too deeply"
+_LEARNT: set[Any] = set()  # types that msgspec has looked into
+_LEARNING = threading.Lock()
 
 
 def to_json(value: Any) -> bytes:
@@ -76,6 +79,7 @@ def from_json(kind: type[M], raw: bytes | str) -> M: ...
 def from_json(kind: Any, raw: bytes | str) -> Any: ...
 def from_json(kind: Any, raw: bytes | str) -> Any:
     """Raises ValueError, which quotes no value, for anything but what `to_json` makes of this kind."""
+    _learn(kind)
     try:
         return msgspec.json.decode(raw, type=kind, dec_hook=_from_plain)
     except RecursionError:
@@ -88,7 +92,16 @@ def to_builtins(value: Any) -> Any:
 
 
 def from_builtins(kind: type[M], content: Any) -> M:
+    _learn(kind)
     return msgspec.convert(content, kind, dec_hook=_from_plain)
+
+
+def _learn(kind: Any) -> None:
+    """Before it is read for the first time: two threads that do so at once would crash the process."""
+    if kind not in _LEARNT:
+        with _LEARNING:
+            msgspec.json.Decoder(kind, dec_hook=_from_plain)
+            _LEARNT.add(kind)
 
 
 def _to_plain(value: Any) -> Any:

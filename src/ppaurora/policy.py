@@ -57,7 +57,19 @@ class Floors(StrictModel):
 
 
 class Policy(StrictModel):
-    """What may leave. The defaults are those of a study."""
+    """What may leave. The defaults are those of a study; its fields are the rules of a plan's `[policy]`.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> many = ([0, 1, 0, 1] * 30, [0.2, 0.4, 0.6, 0.8] * 30)
+    >>> ppaurora.evaluate([many] * 3, policy=ppaurora.Policy(digits=1)).auroc  # rounded from 0.75
+    0.8
+    >>> few = ([1, 0], [0.9, 0.4])
+    >>> floors = ppaurora.Policy(digits=2, largest_owner_fraction=0.99)
+    >>> ppaurora.evaluate([many, few, few], policy=floors).suppressed
+    True
+    """
 
     minimum_owners: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = 3  # with two, each subtracts itself
     largest_owner_fraction: Fraction = 0.5  # of all samples that one owner may have

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ppaurora.estimates import Estimate, Table
 from ppaurora.metrics import METRICS
 from ppaurora.models import to_builtins
+from ppaurora.names import MetricName
 from ppaurora.party.run import RunOutcome
 from ppaurora.policy import Policy
 from ppaurora.servers import Server
@@ -88,18 +89,43 @@ class MetricValues:
     positives: int | None
     suppressed: bool
 
-    def __getitem__(self, name: str) -> Estimate | Table:
+    if TYPE_CHECKING:  # a value of each metric; the names are those of `MetricName`
+        auroc: Any
+        auroc_no_ties: Any
+        youden_j: Any
+        aupr: Any
+        ap: Any
+        partial_auroc: Any
+        sensitivity_at_specificity: Any
+        specificity_at_sensitivity: Any
+        sensitivity: Any
+        specificity: Any
+        ppv: Any
+        npv: Any
+        f1: Any
+        accuracy: Any
+        net_benefit: Any
+        brier: Any
+        observed_expected: Any
+        calibration_in_the_large: Any
+        reliability: Any
+        histogram: Any
+
+    def __getitem__(self, name: MetricName) -> Estimate | Table:
         if name not in self.metrics:
             raise KeyError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
         return self.metrics[name]
 
-    def __getattr__(self, name: str) -> Any:
+    def _value(self, name: str) -> Any:
         if name not in METRICS:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         if name not in self.metrics:
             raise AttributeError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
         found = self.metrics[name]
         return found.value if isinstance(found, Estimate) else found
+
+    if not TYPE_CHECKING:
+        __getattr__ = _value  # a type checker would take any name
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.metrics]

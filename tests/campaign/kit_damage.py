@@ -60,7 +60,7 @@ def _manifest(trial: Trial, chance: random.Random) -> Path:
 
 def _share_to_be_sent(trial: Trial, chance: random.Random) -> Path:
     trial.owner("north")._outbox.prepare(check_samples("north", *trial.data["north"]))
-    return trial.kits["north"] / "outbox" / trial.name / f"{chance.choice(PROXIES)}.share"
+    return trial.kits["north"] / "outbox" / trial.name / f"{chance.choice(PROXIES)}.1.share"
 
 
 def _record_of_what_was_sent(trial: Trial, chance: random.Random) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 RIGHT = "right result"
+NOTICED = "noticed"
 HEALED = "healed by submit, then right"
 RESTORED = "clear stop; right after the backup was put back"
 NOT_REACHED = "right result; the fault was not reached"

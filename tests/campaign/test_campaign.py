@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tests.campaign import damage
+import pytest
+
+from tests.campaign import damage, mending
 from tests.campaign.plan import KINDS, carry_out
 from tests.campaign.tally import BreachError, Tally
 from tests.campaign.world import running
@@ -26,6 +28,21 @@ def test_nodes_that_do_not_compare_shares_with_commitments_would_be_noticed(tmp_
         tally = damage.shares(world, 1, random.Random(7))  # noqa: S311
     (breach,) = tally.breaches
     assert "an attempt began with a damaged share" in breach
+
+
+def test_a_result_on_what_was_withdrawn_would_be_noticed(tmp_path: Path) -> None:
+    """Here the owner withdraws, submits something else, and is then said to have been told otherwise."""
+    with running(tmp_path) as world:
+        trial = world.trial("control")
+        trial.submit_patiently("north")
+        withdrawn = trial.data["north"]
+        owner = mending.Undecided(trial, random.Random(1), Tally("made up"))  # noqa: S311
+        owner._withdraw()
+        trial.submit_patiently("harbour")
+        trial.check_result()
+        trial.data["north"] = withdrawn
+        with pytest.raises(BreachError, match="instead of"):
+            trial.check_result()
 
 
 def test_what_nobody_foresaw_must_not_be() -> None:

@@ -20,7 +20,8 @@ import numpy as np
 
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import PartyFailedError, PeerError, RefusedError, UnsortedListError
-from ppaurora.owner.study import Study, StudyReport
+from ppaurora.owner.report import StudyReport
+from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
 from tests.campaign.tally import BreachError
 from tests.support.deployment import NODES, samples
@@ -143,7 +144,7 @@ class Trial:
     def submit(self, owner: str) -> None:
         """Once. A refusal because something else was sent before accuses an owner who did nothing wrong."""
         try:
-            self.owner(owner).submit(check_samples(owner, *self.data[owner]), lambda concerns: None)
+            self.owner(owner).submit(check_samples(owner, *self.data[owner]), review=lambda check: None)
         except RefusedError as error:
             if error.code == "conflict":
                 raise BreachError(f"{self.name}: {owner} was accused: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ GOOD_FILES = {
     "no last end of line": b"score,label\n0.25,0\n0.75,1\n0.5,1",
     "blank lines": b"\n  \nscore,label\n\n0.25,0\n\n\t\n0.75,1\n0.5,1\n\n\n",
     "spaces": b" score , label \n 0.25 , 0 \n0.75,1\n 0.5, 1\n",
+    "spaces that are not ASCII": "score;label\n\u00a00,25;0\u00a0\n0,75\u2009;1\n0,5;1\n".encode(),
     "everything quoted": b'"score","label"\n"0.25","0"\n"0.75","1"\n"0.5","1"\n',
     "ways to write a number": b"score,label\n+.25,0\n7.5E-1,1\n00.5000,1\n",
     "ways to write a label": b"score,label\n0.25,False\n0.75,TRUE\n0.5,1.0\n",
@@ -54,6 +56,21 @@ GOOD_FILES = {
         b'score,note,label\n0.25,"a, b",0\n0.75,"first\nsecond, ""so"" he said",1\n0.5,5" tall,1\n'
     ),
     "commas in a header between semicolons": b'"a, b, c";score;label\n-;0.25;0\n-;0.75;1\n-;0.5;1\n',
+    "UTF-16, as Excel's Unicode text": "score\tlabel\r\n0.25\t0\r\n0.75\t1\r\n0.5\t1\r\n".encode("utf-16"),
+    "UTF-16 of the other byte order": b"\xfe\xff"
+    + "score,label\n0.25,0\n0.75,1\n0.5,1\n".encode("utf-16-be"),
+    "gzip": gzip.compress(b"score,label\n0.25,0\n0.75,1\n0.5,1\n"),
+    "gzip in two parts": gzip.compress(b"score,label\n0.25,0\n0.") + gzip.compress(b"75,1\n0.5,1\n"),
+    "UTF-16 in gzip": gzip.compress("score,label\n0.25,0\n0.75,1\n0.5,1\n".encode("utf-16")),
+    "decimal commas": b"score;label\n0,25;0\n,75;1\n5,0E-1;1\n",
+    "decimal commas between tabs": b"score\tlabel\n0,25\t0\n0,75\t1\n0,5\t1\n",
+    "decimal commas in labels too": b"score;label\n0,25;0,0\n0,75;1,0\n0,5;1,0\n",
+    "whole numbers beside decimal commas": b"score;label;x\n25e-2;0;1.5\n0,75;1;2\n5e-1;1;1.2.3\n",
+    "Excel's line": b"sep=;\r\nscore;label\r\n0,25;0\r\n0,75;1\r\n0,5;1\r\n",
+    "Excel's line, quoted, after a mark": b'\xef\xbb\xbf"sep=,"\nscore,label\n0.25,0\n0.75,1\n0.5,1\n',
+    "Excel's line and a delimiter of its own": b"SEP=^\nscore^label\n0.25^0\n0.75^1\n0.5^1\n",
+    "Excel's line with a tab": b"sep=\t\nscore\tlabel\n0.25\t0\n0.75\t1\n0.5\t1\n",
+    "a column of that name": b"sep=,score,label\n,0.25,0\n,0.75,1\n,0.5,1\n",
     "beyond ASCII": "Straße,score,label\nä,0.25,0\nß,0.75,1\n\u2028,0.5,1\n".encode(),
 }
 

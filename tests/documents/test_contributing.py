@@ -8,6 +8,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import ppaurora
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, Metric
+from ppaurora.names import ProtocolName
 from ppaurora.policy import Policy
 from tests.support.deployment import cleaned_environment
 from tests.support.releases import half_away
@@ -25,7 +27,7 @@ AREA, SUM, PROFILED = re.findall(
 )
 
 
-def add(source: str, name: str, patch: pytest.MonkeyPatch) -> Metric:
+def add(source: str, name: Any, patch: pytest.MonkeyPatch) -> Metric:
     """As a file of its own; it makes itself known, until the test ends."""
     assert name not in METRICS
     patch.setitem(METRICS, name, Metric)
@@ -44,22 +46,29 @@ def made_up_owners() -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray, n
     return owners, y_true, y_score
 
 
-def check(metric: Metric, exact: Fraction, protocol: str) -> None:
+def names_of(metric: Metric) -> Any:
+    """As people write them; the types do not know those of examples."""
+    return [metric.name]
+
+
+def check(metric: Metric, exact: Fraction, protocol: ProtocolName) -> None:
     """At full precision, where anybody may ask for it, and rounded as a policy says."""
     owners, y_true, y_score = made_up_owners()
-    report = ppaurora.evaluate(owners, metrics=[metric.name], protocol=protocol)
+    report = ppaurora.evaluate(owners, metrics=names_of(metric), protocol=protocol)
     assert getattr(report, metric.name) == pytest.approx(float(exact), abs=1e-12)
     assert metric.reference(y_true, y_score) == pytest.approx(float(exact), abs=1e-12)
     if protocol == "fast":
         policy = Policy(digits=3, minimum_positives=1, minimum_negatives=1, largest_owner_fraction=0.9)
-        rounded = ppaurora.evaluate(owners, metrics=[metric.name], policy=policy)
+        rounded = ppaurora.evaluate(owners, metrics=names_of(metric), policy=policy)
         assert getattr(rounded, metric.name) == float(half_away(exact, 3))
         strict = Policy(digits=3, minimum_positives=20, minimum_negatives=20, largest_owner_fraction=0.9)
-        assert ppaurora.evaluate(owners, metrics=[metric.name], policy=strict).suppressed
+        assert ppaurora.evaluate(owners, metrics=names_of(metric), policy=strict).suppressed
 
 
 @pytest.mark.parametrize("protocol", ["fast", "paper"])
-def test_the_area_is_what_its_definition_says(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_area_is_what_its_definition_says(
+    protocol: ProtocolName, monkeypatch: pytest.MonkeyPatch
+) -> None:
     metric = add(AREA, "auroc_strict", monkeypatch)
     _, y_true, y_score = made_up_owners()
     higher = [bool(p > n) for p in y_score[y_true] for n in y_score[~y_true]]
@@ -71,7 +80,7 @@ def test_the_sum_is_what_its_definition_says(monkeypatch: pytest.MonkeyPatch) ->
     owners, _, y_score = made_up_owners()
     check(metric, sum(map(Fraction, y_score.tolist()), Fraction(0)) / len(y_score), "fast")
     with pytest.raises(InputError, match="does not compute"):
-        ppaurora.evaluate(owners, metrics=[metric.name], protocol="paper")
+        ppaurora.evaluate(owners, metrics=names_of(metric), protocol="paper")
 
 
 def test_the_profile_of_every_server_is_there(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The examples in the documentation of public names run, and every public name is documented."""
+"""The examples in the documentation of public names run, and every public name is documented and has one."""
 
 from __future__ import annotations
 
@@ -9,16 +9,28 @@ import inspect
 import pytest
 
 import ppaurora
+from tests.support.examples import NO_OBJECTS, OF_OTHERS, ON_NODES, run_examples
 
 MODULES = ("ppaurora", "ppaurora.evaluation", "ppaurora.report", "ppaurora.data.samples")
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_the_examples_run(module: str) -> None:
-    """Those of `ppaurora.owner.study` need nodes: tests/node/test_documented_study.py."""
     found = doctest.testmod(importlib.import_module(module))
     assert found.attempted > 0
     assert found.failed == 0
+
+
+@pytest.mark.parametrize("name", sorted(set(ppaurora.__all__) - {*ON_NODES, *OF_OTHERS, *NO_OBJECTS}))
+def test_every_public_name_has_an_example_that_runs(name: str) -> None:
+    """Those that need nodes: tests/node/test_documented_study.py."""
+    assert run_examples(name) > 0
+
+
+def test_what_has_no_example_is_known() -> None:
+    assert {*ON_NODES, *OF_OTHERS, *NO_OBJECTS} <= set(ppaurora.__all__)
+    described = ppaurora.__doc__ or ""
+    assert all(name in described for name in NO_OBJECTS)
 
 
 CLASSES = [value for name in ppaurora.__all__ if inspect.isclass(value := getattr(ppaurora, name))]
@@ -33,7 +45,11 @@ def test_public_names_are_documented(public: type) -> None:
             assert (member.__doc__ or "").strip(), f"{public.__name__}.{name}"
 
 
-@pytest.mark.parametrize("public", [ppaurora.evaluate, ppaurora.Study, ppaurora.Study.evaluate])
+@pytest.mark.parametrize(
+    "public",
+    [ppaurora.evaluate, ppaurora.Study, ppaurora.Study.evaluate, ppaurora.Study.submit],
+    ids=lambda public: public.__qualname__,
+)
 def test_every_parameter_is_documented(public: type) -> None:
     documented = (public.__doc__ or "").split("Parameters\n")[1]
     for name, parameter in inspect.signature(public).parameters.items():

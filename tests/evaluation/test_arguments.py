@@ -10,6 +10,7 @@ import pytest
 
 import ppaurora
 from ppaurora import DataError, InputError, Policy, UndefinedResultError
+from ppaurora.names import MetricName, ProtocolName
 from ppaurora.protocols import Protocol
 from tests.support.bad_arrays import BAD_ARRAYS
 from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol
@@ -52,8 +53,9 @@ def test_bad_data_is_a_data_error_that_names_owner_row_and_column(
     owners: list[Any] = [([0, 1], [0.5, 0.5]), (case.y_true, case.y_score)]
     if case.pos_label is not None:
         owners[0] = ([case.pos_label], [0.5])
+    name: Any = protocol.name
     with pytest.raises(DataError) as caught:
-        ppaurora.evaluate(owners, pos_label=case.pos_label, protocol=protocol.name, **protocol.settings())
+        ppaurora.evaluate(owners, pos_label=case.pos_label, protocol=name, **protocol.settings())
     error = caught.value
     assert (error.source, error.row, error.column) == ("owner 2", case.row, case.column)
     assert case.says in str(error)
@@ -158,7 +160,7 @@ def test_bad_arguments_are_input_errors(arguments: dict[str, Any], says: str) ->
     ],
 )
 def test_one_class_only_is_undefined_and_nobody_is_told_which(
-    protocol: str, metrics: tuple[str, ...]
+    protocol: ProtocolName, metrics: tuple[MetricName, ...]
 ) -> None:
     messages = []
     for label in (0, 1):

@@ -9,6 +9,7 @@ import pytest
 import ppaurora
 from ppaurora import Report
 from ppaurora.models import to_builtins
+from ppaurora.names import MetricName, ProtocolName
 from ppaurora.policy import Policy
 from tests.support.evaluations import ALL_METRICS, GOOD, each_protocol
 
@@ -70,7 +71,7 @@ def test_the_dictionary_is_a_copy(report: Report) -> None:
 
 
 @pytest.mark.parametrize("name", ["auroc_no_ties", "ap"])
-def test_a_metric_that_was_not_asked_for(report: Report, name: str) -> None:
+def test_a_metric_that_was_not_asked_for(report: Report, name: MetricName) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(report, name)
     assert str(caught.value) == f"'{name}' was not asked for; this report has: auroc, aupr"
@@ -100,7 +101,7 @@ def test_delta_one_opens_nothing() -> None:
 
 
 @each_protocol
-def test_progress_ends_at_the_total(protocol: str) -> None:
+def test_progress_ends_at_the_total(protocol: ProtocolName) -> None:
     seen: list[tuple[str, int, int]] = []
     ppaurora.evaluate(
         [GOOD, GOOD], metrics=["auroc"], protocol=protocol, progress=lambda *step: seen.append(step)

@@ -13,8 +13,10 @@ from ppaurora.evaluated import Evaluated
 from ppaurora.models import StrictModel, from_builtins
 from ppaurora.policy import MOST_DEMANDED, MOST_DIGITS, Floors, Policy
 from ppaurora.protocols import Protocol
+from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.terms import Job
+from ppaurora.times import Time, as_time
 from tests.messages.vectors.examples import PATTERNS
 
 Values = st.SearchStrategy[Any]
@@ -115,6 +117,8 @@ WHOLE: dict[type, Values] = {
     Policy: POLICIES,
     Protocol: st.one_of(*PROTOCOLS.values()),
     ResultShare: PARTS.map(lambda raw: base64.b64encode(raw).decode()),
+    Salt: st.binary(min_size=32, max_size=32).map(bytes.hex),
+    Time: st.floats(-1e12, 1e12).map(as_time).map(str),
 }
 
 

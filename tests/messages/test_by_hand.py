@@ -52,7 +52,7 @@ def words(raw: bytes) -> list[int]:
 def test_manifests(vector: dict[str, Any]) -> None:
     content = json.loads(vector["text"])
     assert json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n" == vector["text"]
-    assert sha256(b"ppaurora manifest\0", vector["text"].encode()).hex() == vector["hash"]
+    assert sha256(vector["text"].encode()).hex() == vector["hash"]
     for key, value in vector["content"].items():
         if not isinstance(value, dict | list):
             assert content[key] == value
@@ -96,7 +96,7 @@ def decimals(digits: int | str, sizes: list[int]) -> int:
 @vectors("study")
 def test_studies(vector: dict[str, Any]) -> None:
     content = json.loads(vector["manifest"])
-    hash_ = sha256(b"ppaurora manifest\0", vector["manifest"].encode()).hex()
+    hash_ = sha256(vector["manifest"].encode()).hex()
     bound_to = [content["version"], hash_, vector["agreed"]]
     study = json.dumps(bound_to, sort_keys=True, separators=(",", ":"))
     assert study == vector["study"]
@@ -135,12 +135,12 @@ def test_frames(vector: dict[str, Any]) -> None:
     if "stream" in vector:
         rest = bytes.fromhex(vector["stream"])
         while rest:
-            assert rest[:4] == b"PPA3"
+            assert rest[:4] == b"PPA4"
             rest = rest[32 + int.from_bytes(rest[28:32], "big") :]
         return
     header = vector["header"]
     numbers = [header[name].to_bytes(4, "big") for name in ("depth", "sequence", "length")]
-    packed = b"PPA3" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
+    packed = b"PPA4" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
     assert packed.hex() == vector["packed"]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import ppaurora
 from ppaurora.errors import UndefinedResultError
+from ppaurora.names import ProtocolName
 from tests.support.oracles import Sample
 
 SAMPLE = st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.integers(0, 1))
@@ -31,7 +32,7 @@ def exact_youden_j(samples: list[Sample]) -> Fraction | None:
     return max(Fraction(0), *(gap(score) for score, _ in samples))
 
 
-def evaluated(lists: list[list[Sample]], protocol: str) -> float:
+def evaluated(lists: list[list[Sample]], protocol: ProtocolName) -> float:
     owners = [([label for _, label in one], [score for score, _ in one]) for one in lists]
     return float(ppaurora.evaluate(owners, metrics=["youden_j"], protocol=protocol).youden_j)
 
@@ -48,7 +49,7 @@ def test_it_is_the_exact_fraction(lists: list[list[Sample]]) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["fast", "paper"])
-def test_it_is_what_the_reference_says(protocol: str) -> None:
+def test_it_is_what_the_reference_says(protocol: ProtocolName) -> None:
     random = np.random.default_rng(11)
     scores = random.integers(0, 40, 150) / 40
     labels = (random.random(150) < scores).astype(int)

@@ -126,8 +126,9 @@ def test_only_proxy_0_leads(nodes: Trials) -> None:
         {"ask": "ready", "agreed": agreed},
         {"ask": "begin", "attempt": 1, "token": "0" * 32, "agreed": agreed},
         {"ask": "outcome", "attempt": 1},
-        {"ask": "release", "attempt": 1},
+        {"ask": "release", "attempt": 1, "statements": []},
         {"ask": "stop", "note": "a false leader's"},
+        {"ask": "withdrawn", "owner": "north", "revision": 2},
     ]
     for name in ("north", "helper", "proxy-1"):
         kit = read_kit(nodes.kit(name))

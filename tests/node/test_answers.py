@@ -17,6 +17,7 @@ from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import ReleasedPart, StudyState, StudyStatus, Submitted
 from ppaurora.models import to_json
 from ppaurora.node.questions import ask
+from ppaurora.sharing.commitment import Salt
 from ppaurora.study.kit import NodeKit
 from tests.support.bad_input import PLANTED
 from tests.support.false_nodes import Says, false_node, response
@@ -101,6 +102,8 @@ def status(quiet: Trials, **other: Any) -> dict[str, Any]:
         note="",
         submitted=(),
         missing=PAIR,
+        withdrawn=(),
+        revision=0,
         progress="",
         attempt=0,
         version="1",
@@ -180,6 +183,8 @@ def test_all_that_owners_are_told_can_be_shown(quiet: Trials, at_owners_port: Sa
         protocol_version=quiet.manifest.version,
         submissions=(Submitted(owner=STEERING, samples=5, commitments=("0" * 64,) * 2),),
         part=part([0, 1, 2, 3]),
+        salt=Salt(bytes(32)),
+        statements=(),
     )
     at_owners_port(response(to_json(released)))
     heard_part = client.release()

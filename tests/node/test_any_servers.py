@@ -277,7 +277,7 @@ def test_a_server_without_a_part_gives_up_no_shares_before_the_release(
         store.set_state(nodes.manifest.hash, StudyState.STOPPED, "a person must look")
     before = nodes.study(Four.FIRST)
     with caplog.at_level(logging.INFO):
-        nodes.followers[Four.FIRST].answer(pin, Release(study=nodes.manifest.hash, attempt=1))
+        nodes.followers[Four.FIRST].answer(pin, Release(study=nodes.manifest.hash, attempt=1, statements=()))
     assert nodes.study(Four.FIRST) == before
     assert sorted(path.name for path in store.shares.iterdir()) == sorted(OWNERS)
     assert "result released" not in caplog.text

@@ -184,7 +184,7 @@ def test_a_node_says_that_it_does_not_believe_the_clock(
 def test_who_does_not_confirm_changes_nothing(
     released: Node, run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("click.confirm", lambda *_: False)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: False)
     code, said = run("confirm-clock", released.kit.folder)
     assert (code, "not confirmed" in said) == (2, True)
     seen: Any = released.store.seen_time()

@@ -14,7 +14,7 @@ from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.owner.study import Study
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import free_ports, samples, write_csv
-from tests.support.trials import RunCommand, Trials
+from tests.support.trials import YES, RunCommand, Trials
 
 
 def test_a_study_takes_other_data_from_nobody(
@@ -28,11 +28,11 @@ def test_a_study_takes_other_data_from_nobody(
     bad = tmp_path / "bad.csv"
     bad.write_text(f"score,label\n0.5,1\n{PLANTED},2\n{PLANTED}x,0\n")
     north = nodes.kit("north")
-    arguments = ("--study", "commands", "--yes")
+    arguments = ("--study", "commands", *YES)
     assert run("submit", north, bad, *arguments)[0] == 2
     monkeypatch.setattr("sys.stdin", io.StringIO())
     code, said = run("submit", north, other, "--study", "commands")
-    assert code == 130  # nobody says yes
+    assert (code, "Nobody has answered the question: without a terminal, add --yes" in said) == (2, True)
     assert "warning: nobody can tell who runs proxy 0, proxy 1 and helper" in said
     code, said = run("submit", north, good, *arguments)
     assert code == 0, said
@@ -49,7 +49,7 @@ def test_a_proxy_that_is_down_is_named(nodes: Trials, tmp_path: Path, run: RunCo
     owners_port = str(nodes.addresses["proxy-1"][0])
     nodes.study("down", ports={owners_port: nobody})
     good = write_csv(tmp_path / "good.csv", *samples(30, 1))
-    code, said = run("submit", nodes.kit("north"), good, "--study", "down", "--yes")
+    code, said = run("submit", nodes.kit("north"), good, "--study", "down", *YES)
     assert (code, f"proxy 1 cannot be reached at 127.0.0.1:{nobody}" in said) == (3, True)
     code, said = run("status", nodes.kit("north"), "--study", "down", "--format", "json")
     state = json.loads(said)

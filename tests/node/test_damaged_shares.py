@@ -40,7 +40,7 @@ def lengthen(path: Path) -> None:
 
 
 def submit(nodes: Trials, owner: str, study: str) -> None:
-    Study(nodes.kit(owner), study).submit(check_samples(owner, *DATA[owner]), lambda concerns: None)
+    Study(nodes.kit(owner), study).submit(check_samples(owner, *DATA[owner]), review=lambda check: None)
 
 
 def stored_share(nodes: Trials, node: str, manifest: Manifest, owner: str) -> Path:

@@ -1,21 +1,19 @@
-"""The example in the documentation of `ppaurora.Study` runs, on real nodes."""
+"""The examples in the documentation of what needs nodes run, on real ones."""
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from ppaurora.data import check_samples
-from ppaurora.owner import study
+import ppaurora
+from tests.support.examples import ON_NODES, run_examples
 from tests.support.trials import Trials
 
 
-def test_the_example_runs(nodes: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_run(nodes: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other: what the first does, later ones find."""
     nodes.study("sepsis-2026")
-    harbour = study.Study(nodes.kit("harbour"), "sepsis-2026")
-    harbour.submit(check_samples("harbour", [0, 1, 0], [0.3, 0.6, 0.6]))
+    nodes.study("mended-2026")
+    ppaurora.Study(nodes.kit("harbour"), "sepsis-2026").submit([0, 1, 0], [0.3, 0.6, 0.6])
     monkeypatch.chdir(nodes.folder)
-    found = doctest.testmod(study)
-    assert found.attempted > 0
-    assert found.failed == 0
+    for name in ON_NODES:
+        assert run_examples(name) > 0, name

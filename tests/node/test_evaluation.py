@@ -18,7 +18,7 @@ from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import NODES, samples, write_csv
 from tests.support.oracles import defined, exact_auroc
-from tests.support.trials import PAIR, PROXY_1, PreparedUpload, RunCommand, Trials
+from tests.support.trials import PAIR, PROXY_1, YES, PreparedUpload, RunCommand, Trials
 
 
 def test_lower_scores_are_evaluated_as_the_study_says(nodes: Trials) -> None:
@@ -37,7 +37,7 @@ def test_lower_scores_are_evaluated_as_the_study_says(nodes: Trials) -> None:
     report = studies["north"].wait(timeout=60)
     assert report.auroc == pytest.approx(float(defined(exact_auroc(pooled))), abs=1e-12)
     assert report.evaluation == report.receipt.evaluation == studies["north"].manifest.evaluation
-    assert report.to_dict()["receipt"]["evaluation"]["model"] == "alert"
+    assert report.to_dict()["receipt"]["manifest"]["evaluation"]["model"] == "alert"
 
 
 def test_what_is_no_probability_is_not_sent(nodes: Trials, tmp_path: Path, run: RunCommand) -> None:
@@ -46,7 +46,7 @@ def test_what_is_no_probability_is_not_sent(nodes: Trials, tmp_path: Path, run: 
     good = write_csv(tmp_path / "good.csv", labels, np.clip(scores, 0, 1))
     bad = write_csv(tmp_path / "bad.csv", labels, np.where(np.arange(30) == 6, 1.25, np.clip(scores, 0, 1)))
     north = nodes.kit("north")
-    code, said = run("submit", north, bad, "--study", "probabilities", "--yes")
+    code, said = run("submit", north, bad, "--study", "probabilities", *YES)
     assert (code, f"{bad}, row 8, column 'score': the score is outside [0, 1]" in said) == (2, True)
     assert "the study evaluates probabilities" in said
     assert "1.25" not in said
@@ -56,7 +56,7 @@ def test_what_is_no_probability_is_not_sent(nodes: Trials, tmp_path: Path, run: 
     assert study.submitted is None
     assert not (north / "outbox" / "probabilities").exists()
     assert nodes.client("north", study.manifest).status().submitted == ()
-    assert run("submit", north, good, "--study", "probabilities", "--yes")[0] == 0
+    assert run("submit", north, good, "--study", "probabilities", *YES)[0] == 0
 
 
 def dated(nodes: Trials, name: str, until: str) -> Manifest:
@@ -103,7 +103,7 @@ def test_owners_are_told_the_date(nodes: Trials, tmp_path: Path, run: RunCommand
     """`status` shows it; `submit` says before anything is kept or sent that it is over."""
     manifest = dated(nodes, "missed", "2020-01-01")
     data = write_csv(tmp_path / "scores.csv", *samples(30, 5))
-    code, said = run("submit", nodes.kit("north"), data, "--study", "missed", "--yes")
+    code, said = run("submit", nodes.kit("north"), data, "--study", "missed", *YES)
     assert (code, "taken until the end of 2020-01-01 (UTC); nothing was sent" in said) == (2, True)
     assert not (nodes.kit("north") / "outbox" / "missed").exists()
     assert nodes.client("north", manifest).status().submitted == ()

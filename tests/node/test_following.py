@@ -159,7 +159,7 @@ def test_only_the_studys_leader_is_answered(led: Led) -> None:
         Ready(study=study, agreed=AGREED),
         Begin(study=study, attempt=1, token="0" * 32, agreed=AGREED),
         Outcome(study=study, attempt=1),
-        Release(study=study, attempt=1),
+        Release(study=study, attempt=1, statements=()),
         Stop(study=study, note="x"),
     ):
         refused = ask(kit, led.manifest, led.server, question, 10)
@@ -171,7 +171,7 @@ def test_only_the_studys_leader_is_answered(led: Led) -> None:
 
 def test_a_release_without_a_result_is_refused_where_one_is_kept(led: Led) -> None:
     led.begin_and_fail()
-    answer = led.ask(Release(study=led.manifest.hash, attempt=1)).answer
+    answer = led.ask(Release(study=led.manifest.hash, attempt=1, statements=())).answer
     if led.server in led.manifest.protocol.result_servers:
         assert (answer, led.state()) == (Verdict.STALE, StudyState.RUNNING)
     else:  # it has nothing to give out, and takes the leader's word that the study is over
@@ -212,7 +212,7 @@ def test_a_study_that_is_over_stays_so(tmp_path: Path, start: StartKit, over: St
     store.begin_attempt(study, 1)
     store.computed(study, 1, {owner: part([0, 1, 2, 3]) for owner in PAIR})
     if over is StudyState.RELEASED:
-        assert led.ask(Release(study=study, attempt=1)).answer is Verdict.RELEASED
+        assert led.ask(Release(study=study, attempt=1, statements=())).answer is Verdict.RELEASED
     else:
         store.expire(study)
     before, kept = store.study(study), store.result(study, PAIR[0])
@@ -221,7 +221,7 @@ def test_a_study_that_is_over_stays_so(tmp_path: Path, start: StartKit, over: St
         Stop(study=study, note="look"),
         Ready(study=study, agreed=AGREED),
         Begin(study=study, attempt=2, token="0" * 32, agreed=AGREED),
-        Release(study=study, attempt=2),
+        Release(study=study, attempt=2, statements=()),
     ):
         led.ask(question)
         assert store.study(study) == before
@@ -252,17 +252,17 @@ def test_an_attempt_that_was_never_begun_here_is_not_called_released(led: Led) -
     unknown = Verdict.STALE
     if led.server not in led.manifest.protocol.result_servers:
         parts, unknown = (), Verdict.UNKNOWN_ATTEMPT
-    assert led.ask(Release(study=study, attempt=1)).answer is unknown
+    assert led.ask(Release(study=study, attempt=1, statements=())).answer is unknown
     assert led.state() is StudyState.COLLECTING
     led.begin_and_fail()
-    assert led.ask(Release(study=study, attempt=7)).answer is unknown
+    assert led.ask(Release(study=study, attempt=7, statements=())).answer is unknown
     assert led.state() is StudyState.RUNNING
     led.node.store.begin_attempt(study, 2)
     led.node.store.computed(study, 2, {owner: part([0, 1, 2, 3]) for owner in parts})
-    assert led.ask(Release(study=study, attempt=2)).answer is Verdict.RELEASED
+    assert led.ask(Release(study=study, attempt=2, statements=())).answer is Verdict.RELEASED
     assert led.node.store.attempt_state(study, 2) is AttemptState.RELEASED
-    assert led.ask(Release(study=study, attempt=2)).answer is Verdict.RELEASED
-    assert led.ask(Release(study=study, attempt=7)).answer is unknown
+    assert led.ask(Release(study=study, attempt=2, statements=())).answer is Verdict.RELEASED
+    assert led.ask(Release(study=study, attempt=7, statements=())).answer is unknown
 
 
 def test_an_operator_aborts_the_attempt_that_is_under_way(

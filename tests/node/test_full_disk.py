@@ -32,7 +32,7 @@ TITLES = {name: name.replace("-", " ") for name in NODES}
 def submit_all(nodes: Deployment, study: str, owners: tuple[str, ...] = PAIR) -> None:
     for seed, owner in enumerate(owners):
         labels, scores = samples(40, 700 + seed)
-        Study(nodes.kit(owner), study).submit(check_samples(owner, labels, scores), lambda concerns: None)
+        Study(nodes.kit(owner), study).submit(check_samples(owner, labels, scores), review=lambda check: None)
 
 
 def check_waiting(nodes: Deployment, manifest: Manifest, node: str, trouble: str) -> None:

@@ -25,6 +25,7 @@ from tests.support.trials import (
     PAIR,
     PROXY_0,
     PROXY_1,
+    YES,
     RunCommand,
     StartNode,
     Trials,
@@ -70,7 +71,7 @@ def test_submitting_again_after_the_result_is_no_failure_of_the_study(
         owner: write_csv(tmp_path / f"{owner}.csv", *samples(40, seed)) for seed, owner in enumerate(PAIR)
     }
     for owner in PAIR:
-        assert run("submit", nodes.kit(owner), files[owner], "--study", "again", "--yes")[0] == 0
+        assert run("submit", nodes.kit(owner), files[owner], "--study", "again", *YES)[0] == 0
     north = ("submit", nodes.kit("north"), files["north"], "--study", "again")
     study = Study(nodes.kit("north"), "again")
     assert becomes(lambda: {answer.state for answer in study.status().values()} == {"released"}, 30)

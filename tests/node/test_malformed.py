@@ -28,21 +28,24 @@ from ppaurora.messages.owners import (
 from ppaurora.models import StrictModel, to_json
 from ppaurora.node.questions import ask
 from ppaurora.owner.study import Study
+from ppaurora.sharing.commitment import Salt
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import samples
 from tests.support.false_nodes import Says, false_node, response
 from tests.support.malformed import malformed
-from tests.support.trials import PAIR, PROXY_1, Trials, part
+from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, part
 
 EXIT_CODES = {2, 3, 4}
 
 
 @pytest.fixture(scope="module")
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> Trials:
-    """A consortium whose nodes do not run; north has prepared its shares."""
+    """A consortium whose nodes do not run; north's submission was cut off on its way to them."""
     trials = Trials(tmp_path_factory.mktemp("quiet"), PAIR)
-    with pytest.raises(PeerError):
-        Study(trials.kit("north")).submit(check_samples("north", *samples(20, 1)))
+    outbox = Study(trials.kit("north"))._outbox
+    submission = outbox.prepare(check_samples("north", *samples(20, 1)))
+    for server in (PROXY_0, PROXY_1):
+        submission = outbox.leaves_for(submission, server)
     return trials
 
 
@@ -77,6 +80,8 @@ def good_answer(kind: type[StrictModel], quiet: Trials) -> Any:
             note="",
             submitted=(),
             missing=PAIR,
+            withdrawn=(),
+            revision=0,
             progress="",
             attempt=0,
             version="1",
@@ -89,6 +94,7 @@ def good_answer(kind: type[StrictModel], quiet: Trials) -> Any:
             owner="north",
             samples=20,
             commitments=own.offer.commitments,
+            revision=1,
             received_at=time.time(),
             server="proxy 1",
         ),
@@ -99,6 +105,8 @@ def good_answer(kind: type[StrictModel], quiet: Trials) -> Any:
             protocol_version=manifest.version,
             submissions=submissions,
             part=part([0, 1, 2, 3]),
+            salt=Salt(bytes(32)),
+            statements=(),
         ),
         Refusal: Refusal(error=Problem(code="closed", message="the study is over")),
     }

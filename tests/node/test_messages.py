@@ -17,7 +17,7 @@ QUESTIONS: list[AnyQuestion] = [
     Ready(study=DIGEST, agreed=(SUBMITTED,)),
     Begin(study=DIGEST, attempt=1, token="0" * 32, agreed=(SUBMITTED,)),
     Outcome(study=DIGEST, attempt=1),
-    Release(study=DIGEST, attempt=1),
+    Release(study=DIGEST, attempt=1, statements=()),
     Stop(study=DIGEST, note="look"),
 ]
 

@@ -11,7 +11,14 @@ import msgspec
 import pytest
 
 from ppaurora.messages import owners as messages
-from ppaurora.messages.owners import Acknowledgement, Offer, ReleasedPart, StudyStatus
+from ppaurora.messages.owners import (
+    Acknowledgement,
+    Offer,
+    ReleasedPart,
+    StudyStatus,
+    Withdrawal,
+    WithdrawalAcknowledgement,
+)
 from ppaurora.node import refusals, service, uploads
 from ppaurora.node.activity import Activity
 from ppaurora.node.metrics import Metrics
@@ -72,12 +79,22 @@ def test_schemas_are_those_of_the_messages() -> None:
     schemas = OPENAPI["components"]["schemas"]
     references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(OPENAPI)))
     assert references <= set(schemas)
-    for message in (Offer, Acknowledgement, StudyStatus, ReleasedPart, messages.Refusal):
+    for message in (
+        Offer,
+        Acknowledgement,
+        Withdrawal,
+        WithdrawalAcknowledgement,
+        StudyStatus,
+        ReleasedPart,
+        messages.Refusal,
+    ):
         schema = schemas[message.__name__]
         assert set(schema["properties"]) == set(message.__struct_fields__)
         required = {field.name for field in msgspec.structs.fields(message) if field.required}
         assert set(schema["required"]) == required
-        assert set(message.__struct_fields__) - required == ({"floors"} if message is Offer else set())
+        assert set(message.__struct_fields__) - required == (
+            {"floors", "revision"} if message is Offer else set()
+        )
         assert schema["additionalProperties"] is False
     assert set(schemas["Floors"]["properties"]) == set(Floors.__struct_fields__)
     assert schemas["Floors"]["additionalProperties"] is False

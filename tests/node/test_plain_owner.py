@@ -141,6 +141,7 @@ def test_offers_that_are_refused(owner: PlainOwner) -> None:
         owner=owner.name,
         samples=20,
         commitments=tuple(commitments),
+        revision=1,
         received_at=0.0,
         server=LEADER.title,
     )

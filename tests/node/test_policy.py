@@ -35,7 +35,7 @@ from tests.support.policies import (
     stops_everywhere,
     submit_all,
 )
-from tests.support.trials import HELPER, OWNERS, PROXY_0, PROXY_1, RunCommand, Trials, becomes
+from tests.support.trials import HELPER, OWNERS, PROXY_0, PROXY_1, YES, RunCommand, Trials, becomes
 
 EVALUATION = '[evaluation]\nmodel = "alert"\nversion = "7"\noutcome = "sepsis"'
 
@@ -73,7 +73,7 @@ def test_the_default_policy_releases_rounded_numbers(nodes: Trials, run: RunComm
     printed = json.loads(said)
     assert (code, printed["suppressed"], printed["positives"]) == (0, False, None)
     assert printed["policy"] == printed["receipt"]["policy"] == to_builtins(Policy())
-    assert printed["receipt"]["evaluation"]["version"] == "7"
+    assert printed["receipt"]["manifest"]["evaluation"]["version"] == "7"
     assert printed["metrics"] == json.loads(report.to_json())["metrics"]
     saved = json.loads((nodes.kit("valley") / "results/rounded.json").read_text())
     assert saved == printed
@@ -91,7 +91,7 @@ def test_a_suppressed_result_tells_owners_nothing_and_nodes_no_difference(
         manifests[name] = planned(nodes, name)
         for owner, (labels, scores) in data.items():
             file = write_csv(tmp_path / f"{name}-{owner}.csv", labels, scores)
-            code, said = run("submit", nodes.kit(owner), file, "--study", name, "--yes")
+            code, said = run("submit", nodes.kit(owner), file, "--study", name, *YES)
             assert code == 0, said
     reports = {name: Study(nodes.kit("north"), name).wait(timeout=60) for name in twins}
     check_rounded(reports["let-out"], twins["let-out"], Policy(), 1)
@@ -113,7 +113,7 @@ def test_a_suppressed_result_tells_owners_nothing_and_nodes_no_difference(
         assert json.loads((kit / "results/held-back.json").read_text()) == printed
 
     file = tmp_path / "held-back-harbour.csv"
-    assert run("submit", nodes.kit("harbour"), file, "--study", "held-back", "--yes", "--wait")[0] == 2
+    assert run("submit", nodes.kit("harbour"), file, "--study", "held-back", *YES, "--wait")[0] == 2
     check_alike_at_nodes(nodes, manifests["let-out"], manifests["held-back"])
     other = planned(nodes, "another-size")  # the control: what differs is seen
     submit_all(nodes, other.study, made_up(other.study, sizes=(501, 430, 400)))["north"].wait(timeout=60)
@@ -155,7 +155,7 @@ def test_waiting_for_a_suppressed_result_ends_with_its_exit_code(
     data = made_up("awaited", (120, 3, 3))
     submit_all(nodes, "awaited", {owner: data[owner] for owner in OWNERS[:2]})
     file = write_csv(tmp_path / "valley.csv", *data["valley"])
-    code, said = run("submit", nodes.kit("valley"), file, "--study", "awaited", "--yes", "--wait")
+    code, said = run("submit", nodes.kit("valley"), file, "--study", "awaited", *YES, "--wait")
     assert (code, "suppressed" in said) == (5, True)
 
 

@@ -21,7 +21,7 @@ SAID = "of these samples were part of study twin-1: two results on nearly the sa
 def test_the_command_warns_and_asks(
     nodes: Trials, run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before anything is kept or sent; with --yes it says so and goes on. Other data is not warned of."""
+    """Before anything is kept or sent; --yes does not do against a warning. Other data is not warned of."""
     for number in (1, 2, 3):
         nodes.study(f"twin-{number}")
     labels, scores = samples(200, 77)
@@ -33,11 +33,18 @@ def test_the_command_warns_and_asks(
     assert (code, SAID in said) == (0, False)
     code, said = run("submit", north, data, "--study", "twin-1", "--yes")  # the same again is no second study
     assert (code, SAID in said) == (0, False)
+    code, said = run("check", nearly, "--kit", north, "--study", "twin-2")
+    assert (code, f"warning: about 100 % {SAID}" in said) == (6, True)
+    code, said = run("check", nearly, "--kit", north, "--study", "twin-1")
+    assert (code, SAID in said) == (0, False)
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     code, said = run("submit", north, nearly, "--study", "twin-2")
     assert (code, f"warning: about 100 % {SAID}" in said, "nothing was sent" in said) == (2, True, True)
     assert not (north / "outbox/twin-2").exists()
     code, said = run("submit", north, nearly, "--study", "twin-2", "--yes")
+    assert (code, f"warning: about 100 % {SAID}" in said, "(overlap)" in said) == (6, True, True)
+    assert not (north / "outbox/twin-2").exists()
+    code, said = run("submit", north, nearly, "--study", "twin-2", "--yes", "--despite-warnings")
     assert (code, f"warning: about 100 % {SAID}" in said) == (0, True)
     code, said = run("submit", north, other, "--study", "twin-3", "--yes")
     assert (code, "were part of study" in said) == (0, False)

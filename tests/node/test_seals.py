@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
-from ppaurora.node.store import ConflictError, DamagedError, Store, database
+from ppaurora.node.store import ConflictError, DamagedError, Store, database, seals
 from ppaurora.node.store.trouble import DAMAGED
 from ppaurora.study.manifest import Manifest
 from tests.support.disks import change_on_disk
@@ -30,6 +31,8 @@ def full(tmp_path: Path, consortium: Trials) -> Iterator[Store]:
             kept_share(store, study, owner)
         store.begin_attempt(study.hash, 1)
         store.computed(study.hash, 1, {owner: part([1, 2, 3, 4]) for owner in PAIR})
+        with store._transaction() as db:
+            db.execute("INSERT INTO statements VALUES (?, 'proxy-0', 'signed', NULL)", (study.hash,))
         yield store
 
 
@@ -62,7 +65,8 @@ def test_a_changed_bit_of_any_value_is_noticed(full: Store) -> None:
                 with pytest.raises(InputError, match=r"node\.db"):
                     Store(folder)
                 tried.add((table, column))
-    assert {table for table, _ in tried} == {"studies", "submissions", "attempts", "results", "clock"}
+    tables = {"studies", "submissions", "history", "attempts", "results", "statements", "clock", "audit"}
+    assert {table for table, _ in tried} == tables
     assert ("submissions", "commitments") in tried
 
 
@@ -155,3 +159,12 @@ def test_a_node_with_a_damaged_row_goes_on_when_it_is_mended(nodes: Trials) -> N
         change_on_disk(*row, 20, manifest.hash, "north")
     assert upload.send(client) == first
     assert becomes(lambda: nodes.health("proxy-0") == (200, []), 60)
+
+
+def test_a_seal_is_the_same_with_every_python() -> None:
+    """A letter of Unicode 15, which Python 3.11 does not know and 3.12 does: an upgrade damages nothing."""
+    values = ("\U0001fae8", 1, 0.1, None, b"\x00")
+    content = "str 4 \U0001fae8int 1 1float 3 0.1NoneType 4 Nonebytes 1 \x00"
+    assert seals._seal_of(*values) == hashlib.sha256(content.encode()).hexdigest()
+    assert seals._seal_of("a", "b") != seals._seal_of("ab", "") != seals._seal_of("1", "b")
+    assert seals._seal_of(1) != seals._seal_of("1") != seals._seal_of(b"1") != seals._seal_of(1.0)

@@ -11,18 +11,22 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from ppaurora.data import check_samples
 from ppaurora.errors import InputError, NotReleasedError, PpauroraError, ProtocolError, UnsortedListError
+from ppaurora.models import to_json
 from ppaurora.node.store.seals import can_seal
 from ppaurora.owner.study import Study
+from ppaurora.receipt import sign_statement
+from ppaurora.sharing.commitment import commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import samples, write_csv
 from tests.support.relay import Relay
-from tests.support.trials import PAIR, RunCommand, Trials, becomes, rewritten
+from tests.support.trials import PAIR, YES, RunCommand, Trials, becomes, rewritten
 
 # Every study here has the same data.
 pytestmark = pytest.mark.filterwarnings("ignore::ppaurora.OverlapWarning")
@@ -67,6 +71,25 @@ class Watched:
                 (value, self.manifest.hash),
             )
 
+    def change_part(self, part: ResultShare) -> None:
+        """As a dishonest proxy would: its disk is in order, and it signs for what it gives."""
+        with self.nodes.store("proxy-1") as store:
+            assert becomes(lambda: "proxy-1" in store.statements(self.manifest.hash))
+            salt = store.salt(self.manifest.hash, "north")
+            signed = store.statements(self.manifest.hash)["proxy-1"]
+        assert salt is not None
+        digest = commit(salt.raw, part.to_bytes())
+        self.change("part", part.to_bytes())
+        said = msgspec.structs.replace(signed.statement, parts={**signed.statement.parts, "north": digest})
+        again = sign_statement(said, self.nodes.kit("proxy-1") / "key.pem")
+        database = self.nodes.database("proxy-1")
+        with contextlib.closing(sqlite3.connect(database, timeout=30)) as db, db:
+            can_seal(db)
+            db.execute(
+                "UPDATE statements SET content = ? WHERE study = ? AND server = 'proxy-1'",
+                (to_json(again).decode(), self.manifest.hash),
+            )
+
     def part(self) -> ResultShare:
         with self.nodes.store("proxy-1") as store:
             found = store.result(self.manifest.hash, "north")
@@ -104,7 +127,7 @@ def test_a_result_is_fetched_once(watched: Watch, run: RunCommand, tmp_path: Pat
         assert released.study().wait() == first
         code, said = run("result", released.nodes.kit("north"), "--study", "fetched-once")
         assert (code, "receipt" in said) == (0, True)
-        assert run("submit", released.nodes.kit("north"), data, "--study", "fetched-once", "--yes")[0] == 2
+        assert run("submit", released.nodes.kit("north"), data, "--study", "fetched-once", *YES)[0] == 2
         with pytest.raises(InputError, match="has its result"):
             released.study().evaluate(*samples(30, 40))
 
@@ -115,7 +138,7 @@ def one_more(place: tuple[int, int]) -> Callable[[Watched], None]:
     def spoil(released: Watched) -> None:
         words = released.part().words.copy()
         words[place] -= np.uint64(1)
-        released.change("part", ResultShare(words).to_bytes())
+        released.change_part(ResultShare(words))
 
     return spoil
 
@@ -145,7 +168,7 @@ def test_what_cannot_be_used_is_not_asked_for_again(
     spoil(released)
     with pytest.raises(kind, match=says) as first:
         released.study().result()
-    released.change("part", good.to_bytes())
+    released.change_part(good)
     released.change("attempt", found[0])
     with released.unheard():
         for again in (released.study().result, released.study().wait):

@@ -21,6 +21,7 @@ from ppaurora.study.manifest import Manifest
 from tests.support.repository import ROOT
 
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+OVER = {StudyState.EXPIRED, StudyState.DELETED}
 PART = ResultShare(np.arange(4, dtype=np.uint64).reshape(2, 2))
 
 
@@ -67,6 +68,7 @@ def bring_to(store: Store, study: str, state: StudyState) -> None:
             lambda: store.release(study, 1),
         ],
         StudyState.EXPIRED: [lambda: store.expire(study)],
+        StudyState.DELETED: [lambda: store.delete(study, "an operator did")],
     }
     for step in ways[state]:
         step()
@@ -87,7 +89,8 @@ def test_only_what_the_table_has_is_done(
         after = store.study(manifest.hash)
         assert after is not None
         assert (after.state, after.note) == (target, "changed")
-        assert (after.ended_at is not None) == (target in (StudyState.RELEASED, StudyState.EXPIRED))
+        ends = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
+        assert (after.ended_at is not None) == (target in ends or source in ends)
     else:
         with pytest.raises(StateError):
             store.set_state(manifest.hash, target, "changed")
@@ -104,7 +107,10 @@ def test_each_operation_keeps_to_its_own_states(store: Store, manifest: Manifest
         (lambda: store.begin_attempt(study, 9), {StudyState.COLLECTING, StudyState.RUNNING}),
         (lambda: store.retry(study), {StudyState.STOPPED}),
         (lambda: store.release(study, 1), {StudyState.RELEASED}),  # elsewhere it has no results
-        (lambda: store.expire(study), set(StudyState) - {StudyState.EXPIRED}),
+        (lambda: store.withdraw(study, "north", 2), {StudyState.COLLECTING, StudyState.STOPPED}),
+        (lambda: store.stop(study, "an operator"), {StudyState.COLLECTING, StudyState.RUNNING}),
+        (lambda: store.delete(study, "an operator"), set(StudyState) - OVER),
+        (lambda: store.expire(study), set(StudyState) - OVER),
     ]
     bring_to(store, study, state)
     before = store.study(study)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from ppaurora.study.manifest import Manifest
 from ppaurora.suites.role import Role
 from tests.node.crash_campaign import Campaign
 from tests.support.deployment import NODES, OWNERS, Deployment, command, samples, values_of, write_csv
+from tests.support.trials import YES
 
 DATA = {owner: samples(80 + 60 * place, place) for place, owner in enumerate(OWNERS)}
 
@@ -65,7 +67,7 @@ def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: 
     files = {owner: write_csv(tmp_path / f"{owner}.csv", *DATA[owner]) for owner in OWNERS}
     with ThreadPoolExecutor(3) as pool:
         runs = [
-            pool.submit(command, "submit", deployment.kit(owner), files[owner], "--yes", "--wait")
+            pool.submit(command, "submit", deployment.kit(owner), files[owner], *YES, "--wait")
             for owner in OWNERS
         ]
     for owner, run in zip(OWNERS, runs, strict=True):
@@ -76,11 +78,22 @@ def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: 
         assert values == pytest.approx(pooled(), abs=1e-9)
         assert (saved["suppressed"], saved["positives"]) == (False, None)
         receipt = saved["receipt"]
-        assert receipt["manifest"] == deployment.manifest.hash
+        assert receipt["manifest_hash"] == deployment.manifest.hash
+        assert receipt["manifest"] == json.loads(deployment.manifest.text())
         assert receipt["attempt"] == 1
         assert receipt["samples"] == {name: len(DATA[name][0]) for name in OWNERS}
-        assert set(receipt["participants"]) == {*NODES, *OWNERS}
-        assert set(receipt["acknowledged"]) == {"proxy-0", "proxy-1"}
+        named = [*receipt["manifest"]["nodes"], *(one["name"] for one in receipt["manifest"]["owners"])]
+        assert set(named) == {*NODES, *OWNERS}
+        assert [one["statement"]["server"] for one in receipt["statements"]] == list(NODES)
+        for one in receipt["statements"][:2]:
+            assert {entry["owner"] for entry in one["statement"]["history"]} == set(OWNERS)
+        for name in ("trial.json", "trial.receipt.json"):
+            path = deployment.kit(owner) / "results" / name
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            verified = command("verify", path, "--manifest-hash", deployment.manifest.hash)
+            assert (verified.returncode, verified.stderr) == (0, ""), verified.stderr
+    receipts = {(deployment.kit(owner) / "results/trial.receipt.json").read_bytes() for owner in OWNERS}
+    assert len(receipts) == 1, "all owners have the same receipt"
     status = command("status", deployment.kit("valley"), "--format", "json")
     states = [answer["state"] for answer in json.loads(status.stdout)["nodes"].values()]
     assert states == ["released", "released"]
@@ -100,6 +113,11 @@ def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: 
     assert "ppaurora_submissions_total 3.0" in metrics
     assert deployment.stop() == dict.fromkeys(NODES, 0)
     assert all(deployment.events(name)[-1]["event"] == "node stopped" for name in NODES)
+    for name in NODES:
+        receipt_file = deployment.kit("north") / "results/trial.receipt.json"
+        audit = command("audit", deployment.kit(name), "--receipt", receipt_file)
+        assert (audit.returncode, audit.stderr.split(":")[0]) == (0, "verified"), audit.stderr
+        assert "trial: released, with attempt 1" in audit.stdout
 
 
 def test_parts_of_different_owners_do_not_fit(deployment: Deployment) -> None:

@@ -123,17 +123,18 @@ def test_other_studies_with_nearly_the_same_data_are_named(kit: OwnerKit, manife
     ledger.record(old, first)
     assert ledger.concerns(old, first) == []  # it is the same study
     (said,) = ledger.concerns(old, second)
-    assert said == (
+    assert said.is_warning
+    assert said.text == (
         "about 100 % of these samples were part of study study-0: two results on nearly the same data can be "
         "subtracted to learn about the samples that differ"
     )
     ledger.record(ledger.sketch(samples(made_up(400, 7))), second)
     nearly = Ledger(kit).sketch(samples(pairs[:392] + extra[:8]))
-    assert [said[:10] for said in Ledger(kit).concerns(nearly, third)] == ["about 98 %"]
+    assert [said.text[:10] for said in Ledger(kit).concerns(nearly, third)] == ["about 98 %"]
     ledger.record(nearly, third)
     both = ledger.concerns(ledger.sketch(samples(pairs[:392] + extra)), fourth)
-    assert [said.partition(" of these")[0] for said in both] == ["about 100 %", "about 98 %"]
-    assert ["study-2" in both[0], "study-0" in both[1]] == [True, True]
+    assert [said.text.partition(" of these")[0] for said in both] == ["about 100 %", "about 98 %"]
+    assert ["study-2" in both[0].text, "study-0" in both[1].text] == [True, True]
     assert ledger.concerns(ledger.sketch(samples(made_up(400, 9))), fourth) == []
 
 
@@ -141,7 +142,21 @@ def test_few_different_scores_are_said_to_be_unsure(kit: OwnerKit, manifests: li
     ledger = Ledger(kit)
     ledger.record(ledger.sketch(samples(made_up(5000, 10, digits=0))), manifests[0])
     (said,) = ledger.concerns(ledger.sketch(samples(made_up(5000, 11, digits=0))), manifests[1])
-    assert "other samples may only look the same" in said
+    assert "other samples would look the same" in said.text
+    assert not said.is_warning
+
+
+def test_two_decimals_are_alike_by_chance_if_there_were_many(
+    kit: OwnerKit, manifests: list[Manifest]
+) -> None:
+    """Thirty samples beside five hundred others are no reason to stop; the same thirty again are."""
+    ledger, few = Ledger(kit), samples(made_up(30, 21, digits=2))
+    ledger.record(ledger.sketch(samples(made_up(500, 20, digits=2))), manifests[0])
+    assert not any(said.is_warning for said in ledger.concerns(ledger.sketch(few), manifests[1]))
+    ledger.record(ledger.sketch(few), manifests[1])
+    warned = [said.text for said in ledger.concerns(ledger.sketch(few), manifests[2]) if said.is_warning]
+    assert len(warned) == 1
+    assert "study-1" in warned[0]
 
 
 def test_the_file_is_its_owners_and_has_a_key_of_its_own(kit: OwnerKit, manifests: list[Manifest]) -> None:

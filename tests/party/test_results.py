@@ -12,6 +12,7 @@ from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
 import ppaurora
 from ppaurora.local.processes import LocalProcesses
+from ppaurora.names import ProtocolName
 from ppaurora.protocols import protocols
 from ppaurora.servers import Server
 from ppaurora.suites.role import Role
@@ -19,7 +20,7 @@ from tests.support.server_processes import TITLES, owners, pooled, servers_of
 
 
 @pytest.mark.parametrize("protocol", protocols())
-def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: str) -> None:
+def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: ProtocolName) -> None:
     data = owners(30, 1, 25)
     report = ppaurora.evaluate(data, metrics=["auroc", "aupr"], protocol=protocol, transport="tls")
     y_true, y_score = pooled(data)
@@ -29,7 +30,7 @@ def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: str) ->
 
 
 @pytest.mark.parametrize("protocol", protocols())
-def test_processes_and_threads_say_the_same_and_pay_the_same(protocol: str) -> None:
+def test_processes_and_threads_say_the_same_and_pay_the_same(protocol: ProtocolName) -> None:
     data = owners(12, 9)
     in_threads = ppaurora.evaluate(data, protocol=protocol, transport="memory")
     in_processes = ppaurora.evaluate(data, protocol=protocol, transport="tls")

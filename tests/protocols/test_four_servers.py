@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ppaurora
 from ppaurora.errors import InputError, UnsortedListError
+from ppaurora.names import Transport
 from ppaurora.protocols import Prepared, protocols, registry
 from tests.support.four_servers import Equal, FourServers
 from tests.support.oracles import Sample, exact_auroc, exact_average_precision
@@ -20,6 +22,9 @@ def registered() -> Iterator[None]:
     registry.register(FourServers)
     yield
     registry._PROTOCOLS.pop(FourServers.name)
+
+
+NAME: Any = FourServers.name  # which the types do not know
 
 
 def owners(*sizes: int) -> list[tuple[list[int], list[float]]]:
@@ -34,13 +39,13 @@ def pooled(data: list[tuple[list[int], list[float]]]) -> list[Sample]:
 
 
 @pytest.mark.parametrize("transport", ["memory", "tls"])
-def test_four_servers_compute_the_pooled_metrics(transport: str) -> None:
+def test_four_servers_compute_the_pooled_metrics(transport: Transport) -> None:
     data = owners(40, 1, 23)
     steps: list[str] = []
     report = ppaurora.evaluate(
         data,
         metrics=["auroc", "ap"],
-        protocol=FourServers.name,
+        protocol=NAME,
         transport=transport,
         progress=lambda step, done, total: steps.append(step),
     )
@@ -69,10 +74,10 @@ def test_an_unsorted_list_is_noticed_by_four_servers_too(monkeypatch: pytest.Mon
         lambda self, samples: Prepared(self.encode(samples), samples.labels),
     )
     with pytest.raises(UnsortedListError, match="owner 2"):
-        ppaurora.evaluate([([1, 0], [0.9, 0.1]), ([1, 0], [0.1, 0.9])], protocol=FourServers.name)
+        ppaurora.evaluate([([1, 0], [0.9, 0.1]), ([1, 0], [0.1, 0.9])], protocol=NAME)
 
 
 def test_it_takes_no_parameters_of_others() -> None:
     with pytest.raises(InputError, match="delta applies to the protocol 'paper' only"):
-        ppaurora.evaluate(owners(5, 5), protocol=FourServers.name, delta=3)
+        ppaurora.evaluate(owners(5, 5), protocol=NAME, delta=3)
     assert FourServers.name in protocols()

@@ -54,6 +54,7 @@ def test_data_that_would_not_be_exact_is_refused() -> None:
 def test_paper_has_one_width() -> None:
     report = ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], protocol="paper")
     assert (report.auroc, report.parameters) == (1.0, {"delta": 1})
-    for key_bits in (None, 32, 64):
+    widths: tuple[Any, ...] = (None, 32, 64)
+    for key_bits in widths:
         with pytest.raises(InputError, match=r"^key_bits applies to the protocol 'fast' only; leave it out$"):
             ppaurora.evaluate([GOOD, GOOD], protocol="paper", key_bits=key_bits)

@@ -60,8 +60,9 @@ def test_a_parameter_of_another_protocol_is_refused_whatever_its_value(
     says = rf"^{parameter} applies to the protocol '{owner.name}' only; leave it out$"
     with pytest.raises(InputError, match=says):
         kind(**{parameter: value})
+    name: Any = kind.name
     with pytest.raises(InputError, match=says):
-        ppaurora.evaluate([GOOD, GOOD], protocol=kind.name, **{parameter: value})
+        ppaurora.evaluate([GOOD, GOOD], protocol=name, **{parameter: value})
     with pytest.raises(ValueError, match=rf"^{parameter}: there is no such setting; "):
         Protocol.from_plain({"name": kind.name, parameter: value})
 

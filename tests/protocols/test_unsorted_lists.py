@@ -16,6 +16,7 @@ from ppaurora.errors import UnsortedListError
 from ppaurora.estimates import Estimate
 from ppaurora.local.threads import run_parties
 from ppaurora.metrics import metrics_named
+from ppaurora.names import Transport
 from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.policy import Policy
 from ppaurora.protocols import Fast, Prepared
@@ -157,7 +158,7 @@ def test_one_class_and_not_sorted() -> None:
 
 
 @pytest.mark.parametrize("transport", ["memory", "tls"])
-def test_an_owner_that_forgets_to_sort(transport: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_owner_that_forgets_to_sort(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = Fast.prepare
 
     def forget(protocol: Fast, samples: Samples) -> Prepared:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import ppaurora
 from ppaurora import UndefinedResultError
+from ppaurora.names import MetricName, ProtocolName
 from tests.support.evaluations import (
     ALL_METRICS,
     LARGEST,
@@ -123,7 +124,8 @@ def test_hundreds_of_samples() -> None:
 def test_any_subset_of_the_metrics_gives_the_same_values() -> None:
     owners = random_owners(11, (9, 20, 3), 12)
     together = ppaurora.evaluate(owners, metrics=ALL_METRICS).metrics
-    for subset in [*((name,) for name in ALL_METRICS), ("ap", "auroc"), ("aupr", "ap", "auroc_no_ties")]:
+    several: list[tuple[MetricName, ...]] = [("ap", "auroc"), ("aupr", "ap", "auroc_no_ties")]
+    for subset in [*((name,) for name in ALL_METRICS), *several]:
         report = ppaurora.evaluate(owners, metrics=subset)
         assert list(report.metrics) == list(subset)
         assert report.metrics == {name: together[name] for name in subset}
@@ -165,7 +167,7 @@ def test_paper_gives_the_pooled_values_and_so_does_fast(
 
 
 @each_protocol
-def test_without_ties_both_auroc_agree(protocol: str) -> None:
+def test_without_ties_both_auroc_agree(protocol: ProtocolName) -> None:
     owners = [([1, 0, 1], [0.9, 0.3, 0.6]), ([0, 0, 1], [0.7, 0.1, 0.2])]
     report = ppaurora.evaluate(owners, metrics=("auroc_no_ties", "auroc"), protocol=protocol)
     check_values(report, owners)
@@ -174,12 +176,12 @@ def test_without_ties_both_auroc_agree(protocol: str) -> None:
 
 
 @each_protocol
-def test_an_owner_with_one_class_only_is_fine(protocol: str) -> None:
+def test_an_owner_with_one_class_only_is_fine(protocol: ProtocolName) -> None:
     owners = [([1, 1, 1], [0.5, 0.75, 0.25]), ([0, 0], [0.5, 0.125]), ([1], [0.5])]
     check_values(ppaurora.evaluate(owners, metrics=ALL_METRICS, protocol=protocol), owners)
 
 
 @each_protocol
-def test_minus_zero_ties_with_zero(protocol: str) -> None:
+def test_minus_zero_ties_with_zero(protocol: ProtocolName) -> None:
     owners = [([1], [-0.0]), ([0], [0.0])]
     assert ppaurora.evaluate(owners, metrics=["auroc"], protocol=protocol).auroc == 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -52,11 +53,12 @@ def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: Protocol, tmp_
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
 def test_no_error_about_arrays_quotes_them(case: BadArrays, protocol: Protocol) -> None:
+    name: Any = protocol.name
     with pytest.raises(DataError) as caught:
         ppaurora.evaluate(
             [(case.y_true, case.y_score)] * 2,
             pos_label=case.pos_label,
-            protocol=protocol.name,
+            protocol=name,
             **protocol.settings(),
         )
     assert leaks(everything_about(caught.value), [PLANTED_DIGITS, float(PLANTED)]) == []

@@ -12,12 +12,13 @@ from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import Frame, FrameDecoder, Header
 from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.meter import Meter
-from ppaurora.data import Samples, check_samples
+from ppaurora.data import Samples, check_samples, read_data
 from ppaurora.messages.owners import ReleasedPart
 from ppaurora.messages.process import Finished
 from ppaurora.owner.inbox import CollectedResult
 from ppaurora.owner.ledger import LedgerContent, LedgerEntry, Sketch
 from ppaurora.owner.outbox import Fingerprint
+from ppaurora.owner.report import OwnPart
 from ppaurora.party.run import RunOutcome
 from ppaurora.protocols import Fast, Paper
 from ppaurora.randomness import Stream, StreamFamily
@@ -25,8 +26,10 @@ from ppaurora.session import Context
 from ppaurora.session.agreement import PairKeys, SessionSecrets
 from ppaurora.sharing import BitShare, Holder, MaskedShare, MaskedWideShare, RingShare, WideShare
 from ppaurora.sharing.algebra import WIDE
+from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.planes import Planes
 from ppaurora.sharing.stages import OwnerShare, ResultShare
+from ppaurora.study.pack import PackedFile, PackedKit
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.lanes import MaskedBits
@@ -34,6 +37,7 @@ from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
 from ppaurora.suites.bitsliced.sums import SumsOfProducts
 from ppaurora.suites.role import Role
 from ppaurora.testing.world import Message
+from ppaurora.times import as_time
 from tests.support.secrecy import KEY, LABELS, OTHER_KEY, SCORES, WAYS_TO_SHOW, leaks
 
 
@@ -77,7 +81,14 @@ def things() -> dict[str, tuple[object, list[object]]]:
     sketch = Sketch.of(samples, KEY)
     entry = LedgerEntry(name="sepsis", samples=24, hashes=sketch.hashes.tobytes())
     released = ReleasedPart(
-        study="0" * 64, owner="north", attempt=1, protocol_version=3, submissions=(), part=result
+        study="0" * 64,
+        owner="north",
+        attempt=1,
+        protocol_version=4,
+        submissions=(),
+        part=result,
+        salt=Salt(KEY),
+        statements=(),
     )
     pair_keys = PairKeys({Role.PROXY_1: KEY, Role.HELPER: OTHER_KEY}, b"\x01" * 16)
     context = Context(Channel(memory_transports(Role)[Role.PROXY_0]), pair_keys)
@@ -88,6 +99,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
     stream = family.open("masks")
     drawn = stream.words((4,))
     session = SessionSecrets()
+    packed = PackedFile(sha256="0" * 64, content=KEY.hex())
     clear: list[object] = [SCORES, LABELS, prepared.keys, fast_prepared.keys, prepared.labels]
     return {
         "Samples": (samples, clear),
@@ -127,15 +139,23 @@ def things() -> dict[str, tuple[object, list[object]]]:
             Finished(parts=(result,), seconds=0.5, meter=reading, openings={}, peak_bytes=0),
             [words, result.to_bytes()],
         ),
-        "ReleasedPart": (released, [words, result.to_bytes()]),
+        "ReleasedPart": (released, [words, result.to_bytes(), KEY]),
+        "Salt": (Salt(KEY), [KEY]),
+        "OwnPart": (OwnPart(server="proxy-0", salt=Salt(KEY), part=result), [words, KEY]),
         "CollectedResult": (
-            CollectedResult(study="0" * 64, answers=(released,), collected_at=""),
+            CollectedResult(study="0" * 64, answers=(released,), collected_at=as_time(0)),
             [words, result.to_bytes()],
         ),
         "Sketch": (sketch, [KEY, sketch.hashes]),
         "LedgerEntry": (entry, [KEY, entry.hashes]),
         "LedgerContent": (LedgerContent(key=KEY, studies={"0" * 64: entry}), [KEY, entry.hashes]),
         "Fingerprint": (fingerprint, [fingerprint.salt, fingerprint.digest]),
+        "PackedFile": (packed, [KEY]),
+        "PackedKit": (
+            PackedKit(participant="north", study="sepsis", hash="0" * 64, files={"key.pem": packed}),
+            [KEY],
+        ),
+        "Dataset": (read_data((LABELS, SCORES)), [SCORES, LABELS]),
         "Stream": (stream, [KEY, drawn]),
         "Stream of its own": (Stream(OTHER_KEY, "own"), [OTHER_KEY]),
         "StreamFamily": (family, [KEY, drawn]),

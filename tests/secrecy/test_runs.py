@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import ppaurora
+from ppaurora.names import ProtocolName
 from tests.support.secrecy import LABELS, SCORES, leaks, owners_of_planted_values
 
 
 @pytest.mark.parametrize("protocol", ["fast", "paper"])
 def test_a_run_in_threads_says_nothing(
-    protocol: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    protocol: ProtocolName, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     steps: list[str] = []
     with caplog.at_level(logging.DEBUG):

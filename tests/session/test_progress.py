@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import ppaurora
 from ppaurora.channel.meter import Cost
 from ppaurora.metrics import Asked, metrics_named
+from ppaurora.names import MetricName
 from ppaurora.policy import Policy
 from ppaurora.protocols import Protocol
 from ppaurora.protocols.fast import Fast
@@ -27,16 +29,17 @@ def asked(metrics: Sequence[str], sizes: Sequence[int]) -> Asked:
 
 
 def reports_of(
-    protocol: Protocol, sizes: Sequence[int], seed: int = 0, metrics: Sequence[str] = ("auroc", "aupr")
+    protocol: Protocol, sizes: Sequence[int], seed: int = 0, metrics: Sequence[MetricName] = ("auroc", "aupr")
 ) -> list[Report]:
     random = np.random.default_rng(seed)
     owners = [(random.integers(0, 2, size), random.random(size).round(1 + seed)) for size in sizes]
     owners[sizes.index(max(sizes))][0][:2] = 0, 1
     reports: list[Report] = []
+    name: Any = protocol.name
     ppaurora.evaluate(
         owners,
         metrics=metrics,
-        protocol=protocol.name,
+        protocol=name,
         progress=lambda *report: reports.append(report),
         **protocol.settings(),
     )
@@ -51,7 +54,7 @@ def every_report(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("every_report")
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("metrics", [("auroc", "aupr"), ("auroc_no_ties",), ("youden_j", "ap")])
-def test_it_starts_at_nothing_grows_and_ends_at_the_total(name: str, metrics: tuple[str, ...]) -> None:
+def test_it_starts_at_nothing_grows_and_ends_at_the_total(name: str, metrics: tuple[MetricName, ...]) -> None:
     protocol = PROTOCOLS[name]
     reports = reports_of(protocol, SIZES, metrics=metrics)
     steps, done, totals = zip(*reports, strict=True)
@@ -65,7 +68,7 @@ def test_it_starts_at_nothing_grows_and_ends_at_the_total(name: str, metrics: tu
 
 @pytest.mark.usefixtures("every_report")
 @pytest.mark.parametrize("metrics", [("brier",), ("brier", "auroc")])
-def test_owners_sums_are_work_with_or_without_a_merge(metrics: tuple[str, ...]) -> None:
+def test_owners_sums_are_work_with_or_without_a_merge(metrics: tuple[MetricName, ...]) -> None:
     reports = reports_of(Fast(), SIZES, metrics=metrics)
     assert {total for _, _, total in reports} == {sum(Fast().work(asked(metrics, SIZES)).values())}
     assert reports[-1][1] == reports[-1][2]

@@ -1,4 +1,4 @@
-"""A plan, and the kits made from it."""
+"""A plan, the kits made from it, and an empty folder to work in."""
 
 from __future__ import annotations
 
@@ -25,3 +25,11 @@ def plan(tmp_path: Path) -> Path:
 def kits(plan: Path, tmp_path: Path) -> Path:
     provision(plan, tmp_path / "kits")
     return tmp_path / "kits"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder

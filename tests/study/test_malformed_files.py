@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppaurora.data import check_samples, read_table
+from ppaurora.data import Samples, check_samples, read_table
 from ppaurora.errors import InputError, PeerError, PpauroraError
+from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
-from ppaurora.study.kit import read_kit
+from ppaurora.study.kit import OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE, read_plan
 from ppaurora.testing.consortium import Consortium
@@ -30,11 +31,18 @@ INSTEAD = (
 
 @pytest.fixture(scope="module")
 def consortium(tmp_path_factory: pytest.TempPathFactory) -> Consortium:
-    """Its nodes do not run; north has prepared what it would send."""
+    """Its nodes do not run, as north has seen."""
     consortium = Consortium(tmp_path_factory.mktemp("files"), ("north", "harbour"))
     with pytest.raises(PeerError):
         Study(consortium.kit("north")).submit(check_samples("north", *samples(20, 1)))
     return consortium
+
+
+def prepared(consortium: Consortium) -> Samples:
+    """What north would send, prepared in its kit by a process that was killed then."""
+    data = check_samples("north", *samples(20, 1))
+    Outbox(OwnerKit.read(consortium.kit("north")), consortium.manifest).prepare(data)
+    return data
 
 
 def refused(read: Callable[[], object]) -> bool:
@@ -106,10 +114,11 @@ def test_manifests(consortium: Consortium, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("record", ["outbox/trial/submission.json", "ledger.json"])
 def test_records_of_an_owner(consortium: Consortium, record: str) -> None:
-    path = consortium.kit("north") / record
-    good, data = path.read_bytes(), check_samples("north", *samples(20, 1))
+    data, path = prepared(consortium), consortium.kit("north") / record
+    good = path.read_bytes()
     try:
         for text in malformed(json.loads(good)):
+            path.parent.mkdir(exist_ok=True)  # a record that is in order is discarded, with its folder
             path.write_bytes(text)
             try:
                 Study(consortium.kit("north")).submit(data)
@@ -117,13 +126,14 @@ def test_records_of_an_owner(consortium: Consortium, record: str) -> None:
                 continue
             raise AssertionError("nobody was there to take it")
     finally:
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(good)
 
 
 def test_any_digit_of_a_record_that_the_disk_has_changed_is_noticed(consortium: Consortium) -> None:
     """Even where it is a record all the same, of something that this owner never sent."""
-    path = consortium.kit("north") / "outbox/trial/submission.json"
-    good, data = path.read_text(), check_samples("north", *samples(20, 1))
+    data, path = prepared(consortium), consortium.kit("north") / "outbox/trial/submission.json"
+    good = path.read_text()
     places = [place for place, digit in enumerate(good) if digit.isdigit()]
     try:
         for place in places[::7]:

@@ -16,15 +16,22 @@ from tests.support.guide import GUIDE, steps
 from tests.support.repository import ROOT
 from tools.supply.locks import installed_by
 
-RELEASE = ("pyproject.toml", "README.md", "LICENSE", "src", "tools")
-INSTALL = next(step.text for step in steps() if "pip install" in step.text)
-OFFLINE = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "src")
+RELEASE = (*BUILT_FROM, "tools", "install.sh")
+INSTALL = (ROOT / "install.sh").read_text()
+OFFLINE = {
+    "PIP_NO_INDEX": "1",
+    "PIP_CONFIG_FILE": "/dev/null",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PYTHON": sys.executable,
+}
 
 
-def lines_for(lock: str) -> list[list[str]]:
-    """The commands of the guide, without those for the other lock."""
-    lines = [line.split("#")[0] for line in INSTALL.splitlines()]
-    return [shlex.split(line) for line in lines if "--require-hashes" not in line or lock in line]
+def line_for(lock: str) -> list[str]:
+    """The guide's command, for this lock."""
+    commands = next(step.text for step in steps() if "install.sh" in step.text).splitlines()
+    (command,) = (line for line in commands if lock == f"requirements-{shlex.split(line)[2]}.lock")
+    return shlex.split(command.split("#")[0])
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -63,13 +70,12 @@ def release(lock: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (*RELEASE, lock):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
-    make_venv, *installs = lines_for(lock)
-    done = run(folder, sys.executable, *make_venv[1:])
+    done = run(folder, sys.executable, "-m", "venv", "venv")
     assert done.returncode == 0, done.stderr
     offer(ROOT / lock, folder / "venv", folder / "offered")
-    for command in installs:
-        done = run(folder, *command)
-        assert done.returncode == 0, done.stdout + done.stderr
+    done = run(folder, *line_for(lock))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("ppaurora, version")
     return folder
 
 
@@ -95,11 +101,10 @@ def test_a_node_lists_what_was_tested(release: Path, lock: str) -> None:
 
 def test_a_lock_that_does_not_fit_is_not_installed(release: Path, lock: str) -> None:
     """The positive control: another version than the one that is offered would have to be fetched."""
-    _, locked, _ = lines_for(lock)
     text = (ROOT / lock).read_text()
     (release / lock).write_text(re.sub(r"^click==\S+", "click==8.1.0", text, flags=re.MULTILINE))
     try:
-        done = run(release, *locked)
+        done = run(release, *line_for(lock))
     finally:
         (release / lock).write_text(text)
     assert done.returncode != 0
@@ -107,11 +112,35 @@ def test_a_lock_that_does_not_fit_is_not_installed(release: Path, lock: str) -> 
 
 
 def test_the_guide_installs_only_what_is_locked() -> None:
-    commands = re.findall(r"pip install (.*)", GUIDE)
-    assert len(commands) == 3
-    for command in commands:
-        locked = re.match(r"--require-hashes -r (\S+)", command)
-        assert (ROOT / locked.group(1)).exists() if locked else command == "--no-deps --no-build-isolation ."
+    assert "pip install" not in GUIDE
+    assert re.findall(r"pip install (.*)", INSTALL) == [
+        '--require-hashes -r "requirements-$1.lock"',
+        "--no-deps --no-build-isolation .",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [(), ("nodes",), ("requirements-node.lock",), ("",)])
+def test_what_is_to_be_installed_has_to_be_said(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    shutil.copy(ROOT / "install.sh", tmp_path)
+    done = run(tmp_path, "sh", "install.sh", *arguments)
+    assert done.returncode == 2
+    assert done.stderr == "usage: sh install.sh node, or: sh install.sh owner\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["install.sh"]
+
+
+def test_a_container_installs_what_a_node_does() -> None:
+    """The image itself is not built here."""
+    recipe = (ROOT / "Containerfile").read_text().replace("\\\n", " ")
+    installed = [" ".join(line.split()) for line in re.findall(r"pip install --no-cache-dir (.*)", recipe)]
+    assert installed == ["--require-hashes -r requirements-node.lock", "--no-deps --no-build-isolation ."]
+    lines = re.findall(r"^COPY (?!--from)(.*) \S+$", recipe, re.MULTILINE)
+    copied = sorted(name for line in lines for name in line.split())
+    assert copied == sorted([*BUILT_FROM, "requirements-node.lock"])
+    let_in = re.findall(r"^!(\S+)$", (ROOT / ".containerignore").read_text(), re.MULTILINE)
+    assert sorted(let_in) == copied
+    *_, image = recipe.split("FROM ")
+    assert "USER 10001:10001\n" in image
+    assert image.index("useradd --uid 10001") < image.index("USER ") < image.index("ENTRYPOINT")
 
 
 def test_every_command_on_locks_that_the_guide_names_is_there() -> None:

@@ -59,7 +59,7 @@ BAD_ARRAYS = [
     BadArrays(
         "None as score", [0, 1, 0], [0.5, _PLANTED, None], 3, "y_score", "the score is missing (fill it in"
     ),
-    BadArrays("text as score", [0, 1], ["0.5", PLANTED], None, "y_score", "must be numbers, not <U15"),
+    BadArrays("text as score", [0, 1], ["0.5", PLANTED], None, "y_score", "must be numbers, not texts"),
     BadArrays(
         "text among scores", [0, 1], np.array([0.5, PLANTED], object), None, "y_score", "must be numbers"
     ),
@@ -124,7 +124,8 @@ BAD_ARRAYS = [
         "y_score",
         "got an array of shape (2, 2) (of a classifier's probabilities take the column",
     ),
-    BadArrays("labels in a column", [[0], [1]], [0.5, _PLANTED], None, "y_true", "shape (2, 1)"),
+    BadArrays("labels in a row", [[0, 1]], [0.5, _PLANTED], None, "y_true", "shape (1, 2)"),
+    BadArrays("labels in a cube", [[[0]], [[1]]], [0.5, _PLANTED], None, "y_true", "shape (2, 1, 1)"),
     BadArrays("a single number", 1, [0.5], None, "y_true", "got an array of shape ()"),
     BadArrays("ragged lists", [0, 1], [[0.5], [0.5, _PLANTED]], None, "y_score", "one value per sample"),
 ]

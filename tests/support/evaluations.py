@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from ppaurora import METRICS, Report
+from ppaurora.names import MetricName
 from tests.support.oracles import Sample, defined, exact_aupr, exact_auroc, exact_average_precision
 
 TOLERANCE = 1e-9
-ALL_METRICS = ("auroc", "auroc_no_ties", "aupr", "ap")
+ALL_METRICS: tuple[MetricName, ...] = ("auroc", "auroc_no_ties", "aupr", "ap")
 METRIC_NAMES = ", ".join(METRICS)
 GOOD = ([0, 1], [0.25, 0.75])
 LARGEST = float(np.finfo(np.float64).max)

@@ -14,7 +14,8 @@ import numpy as np
 from ppaurora.data import check_samples
 from ppaurora.estimates import Estimate, Table
 from ppaurora.messages.owners import StudyState
-from ppaurora.owner.study import Study, StudyReport
+from ppaurora.owner.report import StudyReport
+from ppaurora.owner.study import Study
 from ppaurora.policy import Policy
 from tests.support import releases
 from tests.support.deployment import NODES

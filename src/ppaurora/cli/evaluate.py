@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
     chosen_metrics,
     chosen_policy,
@@ -28,7 +29,13 @@ from ppaurora.protocols import find_protocol
 from ppaurora.report import Report
 
 
-@click.command("evaluate")
+@click.command(
+    "evaluate",
+    epilog=example(
+        "ppaurora evaluate a.csv b.csv c.csv --metrics auroc,ap --confidence-level 0.95",
+        "ppaurora evaluate a.parquet b.parquet --score risk --label died --policy study",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @column_options
 @click.option(
@@ -68,7 +75,7 @@ def evaluate_command(
     output: str,
     **parameters: Any,
 ) -> None:
-    """Evaluate a model on several owners' FILES together, one CSV file per owner.
+    """Evaluate a model on several owners' FILES together, one per owner: CSV, Parquet, Arrow or .npz.
 
     The servers are started on this machine; they compute on shares of the data.
     """

@@ -12,28 +12,50 @@ from typing import NoReturn
 import click
 
 from ppaurora.cli.early import start_early
+from ppaurora.cli.examples import example
 from ppaurora.errors import MisuseError, PpauroraError
 from ppaurora.party.starting import ONE_THREAD, Spares
 from ppaurora.version import __version__
 
 EXIT_INTERRUPTED = 130
+_LONGEST_SENTENCE = 200
 
-COMMANDS = {
-    "evaluate": "ppaurora.cli.evaluate:evaluate_command",
-    "provision": "ppaurora.cli.study:provision_command",
-    "disclosure": "ppaurora.cli.study:disclosure_command",
-    "accept": "ppaurora.cli.study:accept_command",
-    "renew": "ppaurora.cli.study:renew_command",
-    "serve": "ppaurora.cli.node:serve_command",
-    "studies": "ppaurora.cli.node:studies_command",
-    "abort": "ppaurora.cli.node:abort_command",
-    "retry": "ppaurora.cli.node:retry_command",
-    "confirm-clock": "ppaurora.cli.node:confirm_clock_command",
-    "preflight": "ppaurora.cli.owner:preflight_command",
-    "submit": "ppaurora.cli.owner:submit_command",
-    "status": "ppaurora.cli.owner:status_command",
-    "result": "ppaurora.cli.owner:result_command",
+# By who needs them, and where each is defined.
+ROLES = {
+    "Try it out": {
+        "evaluate": "ppaurora.cli.evaluate:evaluate_command",
+        "poc": "ppaurora.cli.poc:poc_command",
+    },
+    "Coordinator of a study": {
+        "provision": "ppaurora.cli.study:provision_command",
+        "renew": "ppaurora.cli.study:renew_command",
+    },
+    "Owner of data": {
+        "check": "ppaurora.cli.check:check_command",
+        "submit": "ppaurora.cli.owner:submit_command",
+        "withdraw": "ppaurora.cli.owner:withdraw_command",
+        "status": "ppaurora.cli.owner:status_command",
+        "result": "ppaurora.cli.owner:result_command",
+    },
+    "Operator of a node": {
+        "serve": "ppaurora.cli.node:serve_command",
+        "studies": "ppaurora.cli.node:studies_command",
+        "abort": "ppaurora.cli.node:abort_command",
+        "stop": "ppaurora.cli.node:stop_command",
+        "retry": "ppaurora.cli.node:retry_command",
+        "delete": "ppaurora.cli.node:delete_command",
+        "confirm-clock": "ppaurora.cli.node:confirm_clock_command",
+        "audit": "ppaurora.cli.records:audit_command",
+    },
+    "Anybody": {
+        "disclosure": "ppaurora.cli.study:disclosure_command",
+        "unpack": "ppaurora.cli.unpack:unpack_command",
+        "accept": "ppaurora.cli.study:accept_command",
+        "preflight": "ppaurora.cli.owner:preflight_command",
+        "verify": "ppaurora.cli.records:verify_command",
+    },
 }
+COMMANDS = {name: place for commands in ROLES.values() for name, place in commands.items()}
 
 
 class _LazyGroup(click.Group):
@@ -41,6 +63,20 @@ class _LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """By role; each with its first sentence, uncut, and all of these in one column."""
+        width = max(map(len, COMMANDS))
+        for role, names in ROLES.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(role):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), command.get_short_help_str(_LONGEST_SENTENCE))
+                        for name, command in commands
+                        if command is not None
+                    ]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -59,14 +95,19 @@ class _LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=example("ppaurora evaluate a.csv b.csv c.csv", "ppaurora submit --help"),
+)
 @click.version_option(__version__, prog_name="ppaurora")
 def cli() -> None:
     """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
 
     Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed or a server
-    cannot be reached, 4 there is no result yet, 5 the policy suppresses the result, 70 a bug in
-    ppaurora, 130 interrupted.
+    cannot be reached, 4 there is no result yet, 5 the policy suppresses the result, 6 the check
+    of the data warns, 7 a receipt, a result or an audit log does not verify, 70 a bug in ppaurora,
+    130 interrupted.
     """
 
 
@@ -83,9 +124,11 @@ def run(command: click.Command, program: str, arguments: Sequence[str] | None = 
         )
     except PpauroraError as error:
         click.echo(f"{program}: {error}", err=True)
+        _tell_notes(error)
         sys.exit(error.exit_code)
-    except click.exceptions.Abort:
+    except click.exceptions.Abort as error:
         click.echo(f"{program}: interrupted", err=True)
+        _tell_notes(error.__cause__ or error)
         sys.exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
@@ -101,3 +144,9 @@ def run(command: click.Command, program: str, arguments: Sequence[str] | None = 
         )
         sys.exit(MisuseError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell_notes(error: BaseException) -> None:
+    """How far it came, and what to do next."""
+    for note in getattr(error, "__notes__", ()):
+        click.echo(f"    {note}", err=True)

@@ -1,4 +1,4 @@
-"""`ppaurora serve`, `studies`, `abort`, `retry` and `confirm-clock`."""
+"""`ppaurora serve`, `studies`, `abort`, `stop`, `retry`, `delete` and `confirm-clock`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from ppaurora.cli.asking import ask
+from ppaurora.cli.examples import example
 from ppaurora.cli.options import FOLDER, format_option, yes_option
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
@@ -23,7 +25,7 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.text import printable
 
 
-@click.command("serve")
+@click.command("serve", epilog=example("ppaurora serve kit"))
 @click.argument("kit", type=FOLDER)
 def serve_command(kit: Path) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
@@ -38,13 +40,13 @@ def serve_command(kit: Path) -> None:
     serve(NodeKit.read(kit))
 
 
-@click.command("studies")
+@click.command("studies", epilog=example("ppaurora studies kit --format json"))
 @click.argument("kit", type=FOLDER)
 @format_option
 def studies_command(kit: Path, output: str) -> None:
     """The studies that the node of KIT has accepted, and how far each is. The node may be running."""
     own = NodeKit.read(kit)
-    with _opened(own) as store:
+    with opened(own) as store:
         trouble = store.writing_problem()
         seen = store.seen_time()
         clock = clock_problem(0.0 if seen is None else seen.ahead)
@@ -69,25 +71,53 @@ def studies_command(kit: Path, output: str) -> None:
         click.echo("no study was accepted yet: ppaurora accept")
 
 
-@click.command("retry")
+@click.command("retry", epilog=example("ppaurora retry kit sepsis-2026"))
 @click.argument("kit", type=FOLDER)
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Let a STUDY that has stopped at this node go on here. Every operator decides for its own node."""
-    with _opened(NodeKit.read(kit)) as store:
+    with opened(NodeKit.read(kit)) as store:
         accepted = _accepted(store, kit, study)
         store.retry(accepted.hash)
     click.echo(f"{study} goes on at this node; it had stopped because: {printable(accepted.note)}")
 
 
-@click.command("abort")
+@click.command("abort", epilog=example("ppaurora abort kit sepsis-2026"))
 @click.argument("kit", type=FOLDER)
 @click.argument("study")
 def abort_command(kit: Path, study: str) -> None:
     """End the attempt at STUDY that is under way at this node. It stops here until 'ppaurora retry'."""
-    with _opened(NodeKit.read(kit)) as store:
+    with opened(NodeKit.read(kit)) as store:
         number = store.abort(_accepted(store, kit, study).hash, "this node's operator aborted the attempt")
     click.echo(f"attempt {number} at {study} was aborted; 'ppaurora retry' lets the study go on at this node")
+
+
+@click.command("stop", epilog=example("ppaurora stop kit sepsis-2026"))
+@click.argument("kit", type=FOLDER)
+@click.argument("study")
+def stop_command(kit: Path, study: str) -> None:
+    """Stop STUDY at this node, with the attempt that is under way, until 'ppaurora retry'."""
+    with opened(NodeKit.read(kit)) as store:
+        store.stop(_accepted(store, kit, study).hash, "this node's operator stopped the study")
+    click.echo(f"{study} has stopped at this node; 'ppaurora retry' lets it go on here")
+
+
+@click.command("delete", epilog=example("ppaurora delete kit sepsis-2026"))
+@click.argument("kit", type=FOLDER)
+@click.argument("study")
+@yes_option
+def delete_command(kit: Path, study: str, yes: bool) -> None:
+    """End STUDY at this node for good: shares and parts of the result are deleted at once."""
+    own = NodeKit.read(kit)
+    with opened(own) as store:
+        accepted = _accepted(store, kit, study)
+        if accepted.state in (StudyState.EXPIRED, StudyState.DELETED):
+            raise InputError(f"the study '{study}' is {accepted.state} here; there is nothing to delete")
+        click.echo(f"{study} is {accepted.state} here; its shares and results at this node will be deleted")
+        question = "Delete them? This cannot be undone, and the study ends."
+        ask(question, yes=yes, declined="not deleted; nothing was changed")
+        files = store.delete(accepted.hash, "this node's operator deleted the study")
+    click.echo(f"{study} is deleted at this node, with {files} shares; a new study takes a new name")
 
 
 def _accepted(store: Store, kit: Path, name: str) -> StudyRecord:
@@ -98,13 +128,13 @@ def _accepted(store: Store, kit: Path, name: str) -> StudyRecord:
     return accepted[name]
 
 
-@click.command("confirm-clock")
+@click.command("confirm-clock", epilog=example("ppaurora confirm-clock kit"))
 @click.argument("kit", type=FOLDER)
 @yes_option
 def confirm_clock_command(kit: Path, yes: bool) -> None:
     """Tell the node of KIT that this machine's clock is right. What is over by it is deleted."""
     own = NodeKit.read(kit)
-    with _opened(own) as store:
+    with opened(own) as store:
         now = time.time()
         click.echo(f"this machine's clock says {as_people_say(now)}")
         for study in store.studies():
@@ -112,14 +142,17 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
                 click.echo(
                     f"shares and results of {study.manifest.study} will be deleted: their time is over"
                 )
-        if not yes and not click.confirm("Is it right?"):
-            raise InputError("not confirmed; set the clock, and the node believes it again by itself")
+        ask(
+            "Is it right?",
+            yes=yes,
+            declined="not confirmed; set the clock, and the node believes it again by itself",
+        )
         store.confirm_time(time.time())
     click.echo("confirmed")
 
 
 @contextlib.contextmanager
-def _opened(kit: NodeKit) -> Iterator[Store]:
+def opened(kit: NodeKit) -> Iterator[Store]:
     """What the node keeps; what cannot be read or written is the operator's to mend."""
     try:
         with Store(kit.data) as store:

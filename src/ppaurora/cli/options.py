@@ -36,6 +36,9 @@ force_option = click.option(
 expect_hash_option = click.option(
     "--expect-hash", help="Refuse any manifest but that of this hash; at least its first 12 digits."
 )
+id_option = click.option(
+    "--id", "id_column", help="Column that tells samples apart, to look for duplicates; it is not sent."
+)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 

@@ -1,9 +1,9 @@
-"""`ppaurora preflight`, `submit`, `status` and `result`."""
+"""`ppaurora preflight`, `submit`, `withdraw`, `status` and `result`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,33 +11,42 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ppaurora.check import DataCheck
+from ppaurora.cli.asking import ask
+from ppaurora.cli.check import ask_despite, leave_with
+from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
     FILE,
     FOLDER,
     column_options,
     expect_hash_option,
     format_option,
+    id_option,
     study_option,
     yes_option,
 )
+from ppaurora.cli.preview import show_check
 from ppaurora.cli.study import as_told, show
 from ppaurora.cli.tables import print_metrics
-from ppaurora.data import read_table
-from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError
+from ppaurora.data import read_data
+from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, PpauroraError
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.models import to_builtins
-from ppaurora.owner.study import Study, StudyReport
+from ppaurora.owner.report import StudyReport, receipt_path
+from ppaurora.owner.study import NodeStatus, Study
 from ppaurora.preflight import Check, check_node, check_owner
 from ppaurora.study.kit import NodeKit, read_kit
 
 
-@click.command("preflight")
+@click.command("preflight", epilog=example("ppaurora preflight kit"))
 @click.argument("kit", type=FOLDER)
 @study_option
 @format_option
 def preflight_command(kit: Path, study: str | None, output: str) -> None:
     """Check KIT before it is needed: files, certificate, clock, the way to the servers, versions."""
     found = read_kit(kit)
+    if output == "text":
+        click.echo(f"kit of {found.title if isinstance(found, NodeKit) else found.name}")
     checks: list[Check] = []
     for check in check_node(found) if isinstance(found, NodeKit) else check_owner(found, study):
         checks.append(check)
@@ -52,13 +61,25 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
         raise InputError(f"{failed} of {len(checks)} checks failed")
 
 
-@click.command("submit")
+@click.command(
+    "submit",
+    epilog=example(
+        "ppaurora submit kit scores.csv --score risk --label died",
+        "ppaurora submit kit mended.csv --score risk --label died --replace",
+    ),
+)
 @click.argument("kit", type=FOLDER)
 @click.argument("data", type=FILE)
 @study_option
 @expect_hash_option
 @column_options
+@id_option
 @yes_option
+@click.option("--despite-warnings", is_flag=True, help="With --yes: also if the check of the data warns.")
+@click.option("--dry-run", is_flag=True, help="Show what would be asked; keep and send nothing.")
+@click.option(
+    "--replace", is_flag=True, help="Instead of what was submitted before, until it is computed with."
+)
 @click.option("--wait", is_flag=True, help="Wait for the result, and write it as 'ppaurora result' does.")
 def submit_command(
     kit: Path,
@@ -68,28 +89,67 @@ def submit_command(
     score: str,
     label: str,
     pos_label: str | None,
+    id_column: str | None,
     yes: bool,
+    despite_warnings: bool,
+    dry_run: bool,
+    replace: bool,
     wait: bool,
 ) -> None:
-    """Split DATA, a CSV file, into shares, and send each server its own. Run it again after a cut."""
+    """Split DATA into shares, and send each server its own. Run it again after a cut.
+
+    Before it asks, it shows the study and what 'ppaurora check' says of the data.
+    """
     own = Study(kit, study, expect_hash=expect_hash)
-    samples = read_table(data, score, label, pos_label)
+    dataset = read_data(data, score, label, id=id_column)
 
-    def review(concerns: Sequence[str]) -> None:
-        show(own.manifest, [len(samples)] * len(own.manifest.owners))
-        for said in concerns:
-            click.echo(f"warning: {said}", err=True)
-        if not yes and not click.confirm(f"Submit {len(samples)} samples to this study?"):
-            raise InputError("not submitted; nothing was sent")
+    def review(check: DataCheck) -> None:
+        show(own.manifest, [check.samples] * len(own.manifest.owners))
+        click.echo(err=True)
+        show_check(check, err=True, plan=False)
+        if not check.refusal and not dry_run:
+            ask_despite(check, f"Submit {check.samples} samples to this study?", yes, despite_warnings)
 
-    submission = own.submit(samples, review)
-    servers = " and ".join(server.title for server in own.manifest.protocol.input_servers)
-    click.echo(f"submitted {submission.samples} samples; {servers} have acknowledged", err=True)
+    if dry_run:
+        check = own.check(dataset, pos_label=pos_label)
+        review(check)
+        click.echo("dry run: nothing was sent, and nothing was kept", err=True)
+        leave_with(check)
+        return
+    submission = own.submit(dataset, pos_label=pos_label, replace=replace, review=review)
+    click.echo(
+        f"{own.kit.name} has submitted {submission.samples} samples to {own.manifest.study}; "
+        f"{_takers(own)} have acknowledged",
+        err=True,
+    )
     if wait:
         _deliver(own, own.wait(lambda said: click.echo(as_told(said).plain, err=True)), None, "text")
 
 
-@click.command("status")
+def _takers(own: Study) -> str:
+    return " and ".join(server.title for server in own.manifest.protocol.input_servers)
+
+
+@click.command("withdraw", epilog=example("ppaurora withdraw kit"))
+@click.argument("kit", type=FOLDER)
+@study_option
+@expect_hash_option
+@yes_option
+def withdraw_command(kit: Path, study: str | None, expect_hash: str | None, yes: bool) -> None:
+    """Take back what was submitted, until the computation begins. Run it again after a cut."""
+    own = Study(kit, study, expect_hash=expect_hash)
+    name = own.manifest.study
+    question = f"Withdraw what {own.kit.name} has submitted to {name}?"
+    ask(question, yes=yes, declined="not withdrawn; nothing was changed")
+    own.withdraw()
+    click.echo(
+        f"{own.kit.name} has withdrawn its submission to {name}; {_takers(own)} have acknowledged, and "
+        "deleted their shares. 'ppaurora submit' submits again",
+        err=True,
+    )
+
+
+@click.command("status", epilog=example("ppaurora status kit"))
 @click.argument("kit", type=FOLDER)
 @study_option
 @format_option
@@ -97,29 +157,58 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
     """How far a study is, as its servers see it."""
     own = Study(kit, study)
     answers = own.status()
-    submission = own.submitted
     if output == "json":
-        mine = None if submission is None else {"complete": own.is_submitted, "samples": submission.samples}
-        nodes = {title: to_builtins(answer) for title, answer in answers.items()}
-        until = own.manifest.evaluation.submissions_until
-        click.echo(json.dumps({"submitted": mine, "submissions_until": until, "nodes": nodes}, indent=2))
-        return
+        _print_status_as_json(own, answers)
+    else:
+        _print_status(own, answers)
+    if not any(isinstance(answer, StudyStatus) for answer in answers.values()):
+        silent = [title for title, answer in answers.items() if not getattr(answer, "refused", False)]
+        error: PpauroraError = InputError("no server tells how far the study is; the notes say why")
+        if silent:
+            problem = "cannot be reached; 'ppaurora preflight' says what to do, or ask whether they run"
+            error = PeerLostError(" and ".join(silent), problem)
+        raise error
+
+
+def _print_status_as_json(own: Study, answers: Mapping[str, NodeStatus]) -> None:
+    submission = own.submitted
+    mine = None
+    if submission is not None and (submission.sent or submission.withdrawal):
+        mine = {
+            "complete": own.is_submitted,
+            "samples": submission.samples,
+            "withdrawn": bool(submission.withdrawal),
+        }
+    content = {
+        "owner": own.kit.name,
+        "submitted": mine,
+        "sent": own.sent(answers),
+        "submissions_until": own.manifest.evaluation.submissions_until,
+        "nodes": {title: to_builtins(answer) for title, answer in answers.items()},
+    }
+    click.echo(json.dumps(content, indent=2))
+
+
+def _print_status(own: Study, answers: Mapping[str, NodeStatus]) -> None:
     click.echo(f"{own.manifest.study} {own.manifest.hash}")
     table = Table()
     for heading in ("", "state", "missing", "note"):
         table.add_column(heading)
     for title, answer in answers.items():
-        missing, progress = (answer.missing, answer.progress) if isinstance(answer, StudyStatus) else ((), "")
-        table.add_row(title, *map(as_told, (answer.state, ", ".join(missing), progress or answer.note)))
+        missing, progress = "", ""
+        if isinstance(answer, StudyStatus):
+            withdrawn = set(answer.withdrawn)
+            missing = ", ".join(f"{one} (withdrawn)" if one in withdrawn else one for one in answer.missing)
+            progress = answer.progress
+        table.add_row(title, *map(as_told, (answer.state, missing, progress or answer.note)))
     Console().print(table)
-    sent = "nothing" if submission is None else "everything" if own.is_submitted else "a part; submit again"
-    click.echo(f"sent from this kit: {sent}")
+    click.echo(f"sent from this kit, of {own.kit.name}: {own.sent(answers)}")
     until = own.manifest.evaluation.submissions_until
     if until is not None:
         click.echo(f"submissions are taken until {until.described}")
 
 
-@click.command("result")
+@click.command("result", epilog=example("ppaurora result kit --out result.json"))
 @click.argument("kit", type=FOLDER)
 @study_option
 @expect_hash_option
@@ -134,14 +223,14 @@ def result_command(
 
 
 def _deliver(own: Study, report: StudyReport, out: Path | None, output: str) -> None:
-    path = out or own.kit.folder / "results" / f"{own.manifest.study}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    report.save(path)
+    path = out or own.results  # where it is already
+    if out is not None:
+        report.save(out)
     if output == "json":
         click.echo(report.to_json())
     else:
         samples = report.receipt.samples
         print_metrics(report, sum(samples.values()), len(samples))
-        click.echo(f"result and receipt: {path}")
+        click.echo(f"result and receipt: {path}; the receipt alone: {receipt_path(path)}")
     if report.suppressed:
         click.get_current_context().exit(SUPPRESSED_EXIT_CODE)

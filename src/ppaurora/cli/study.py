@@ -9,6 +9,8 @@ import click
 from rich.text import Text
 
 from ppaurora.acceptance import accept
+from ppaurora.cli.asking import ask
+from ppaurora.cli.examples import example
 from ppaurora.cli.options import FILE, FOLDER, expect_hash_option, force_option, yes_option
 from ppaurora.disclosure import Disclosure, disclosure, smallest_sizes
 from ppaurora.errors import InputError
@@ -16,7 +18,8 @@ from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 from ppaurora.study.plan import SAMPLE, read_plan
-from ppaurora.study.provision import provision, renew
+from ppaurora.study.provision import PASSPHRASES, provision, renew
+from ppaurora.study.units import COMPOSE, SYSTEMD
 from ppaurora.terms import Terms
 from ppaurora.text import printable
 
@@ -50,7 +53,7 @@ def show_disclosure(terms: Terms, sizes: Sequence[int], *, err: bool) -> Disclos
     return found
 
 
-@click.command("disclosure")
+@click.command("disclosure", epilog=example("ppaurora disclosure study.toml --samples 1000,800,600"))
 @click.argument("plan", type=FILE)
 @click.option("--samples", help="How many every owner has, with commas; by default the fewest allowed.")
 def disclosure_command(plan: Path, samples: str | None) -> None:
@@ -72,14 +75,31 @@ def disclosure_command(plan: Path, samples: str | None) -> None:
         click.echo(f"warning: {said}")
 
 
-@click.command("provision")
+@click.command(
+    "provision",
+    epilog=example(
+        "ppaurora provision --sample > study.toml", "ppaurora provision study.toml --out kits --pack"
+    ),
+)
 @click.argument("plan", type=FILE, required=False)
 @click.option("--out", type=FOLDER, help="New folder for the kits.")
 @click.option("--reuse", type=FOLDER, help="Earlier kits, whose participants keep their certificates.")
 @click.option("--sample", is_flag=True, help="Print a commented study.toml to start from.")
+@click.option("--pack", is_flag=True, help="Also one file per participant, to hand over: NAME.kit.")
+@click.option("--encrypt", is_flag=True, help="With --pack: each file has a pass phrase of its own.")
+@click.option("--systemd", is_flag=True, help=f"Put a unit for systemd into the nodes' kits: {SYSTEMD}.")
+@click.option("--compose", is_flag=True, help=f"Put a file for containers into the nodes' kits: {COMPOSE}.")
 @force_option
 def provision_command(
-    plan: Path | None, out: Path | None, reuse: Path | None, sample: bool, force: bool
+    plan: Path | None,
+    out: Path | None,
+    reuse: Path | None,
+    sample: bool,
+    pack: bool,
+    encrypt: bool,
+    systemd: bool,
+    compose: bool,
+    force: bool,
 ) -> None:
     """Make the manifest and a start-up kit per participant from PLAN, a study.toml."""
     if sample:
@@ -87,13 +107,31 @@ def provision_command(
         return
     if plan is None or out is None:
         raise InputError("name a plan and a folder: ppaurora provision study.toml --out kits/")
-    manifest = provision(plan, out, reuse, force=force)
+    if encrypt and not pack:
+        raise InputError("--encrypt: is for the files that --pack writes; add --pack")
+    units = [unit for unit, wanted in ((SYSTEMD, systemd), (COMPOSE, compose)) if wanted]
+    manifest = provision(plan, out, reuse, force=force, packed=pack, encrypted=encrypt, units=units)
     show(manifest)
     click.echo(f"{out / manifest.study}.json and one folder per participant in {out}")
+    if pack:
+        _say_what_is_packed(out, reuse)
     click.echo(f"keep {out / 'authority'} to yourself; it renews certificates and makes the next study")
 
 
-@click.command("accept")
+def _say_what_is_packed(out: Path, reuse: Path | None) -> None:
+    packed = sorted(out.glob("*.kit"))
+    if not packed:
+        click.echo(f"nothing is packed: all have their kits from {reuse}; send them the manifest")
+        return
+    click.echo(f"to hand over, each to one person: {', '.join(map(str, packed))}")
+    if (out / PASSPHRASES).exists():
+        click.echo(f"their pass phrases: {out / PASSPHRASES}; tell each person theirs, by another channel")
+    else:
+        click.echo("they are secret: each holds a private key in the clear, if the key was made here")
+    click.echo("each is set up with 'ppaurora unpack NAME.kit'; delete them here when all have arrived")
+
+
+@click.command("accept", epilog=example("ppaurora accept kit sepsis-2027.json --expect-hash 2f1c90aa63d7"))
 @click.argument("kit", type=FOLDER)
 @click.argument("manifest", type=FILE)
 @expect_hash_option
@@ -106,13 +144,12 @@ def accept_command(kit: Path, manifest: Path, expect_hash: str | None, yes: bool
     own.check_own(found)
     show(found)
     check_nodes_apart(found, force=force)
-    if not yes and not click.confirm("Accept this study?"):
-        raise InputError("not accepted; nothing was changed")
+    ask("Accept this study?", yes=yes, declined="not accepted; nothing was changed")
     new = accept(own, found, force=force)
     click.echo(f"{'accepted' if new else 'was accepted before'}: {found.study} {found.hash}")
 
 
-@click.command("renew")
+@click.command("renew", epilog=example("ppaurora renew kits hospital-a"))
 @click.argument("kits", type=FOLDER)
 @click.argument("name")
 def renew_command(kits: Path, name: str) -> None:

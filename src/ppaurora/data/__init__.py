@@ -1,6 +1,8 @@
-"""An owner's samples in the clear: read from a file or arrays, and checked. They never leave the owner."""
+"""An owner's samples in the clear: read from a file or memory, and checked. They never leave the owner."""
 
+from ppaurora.data.dataset import Dataset, Description
+from ppaurora.data.owners import samples_of
+from ppaurora.data.reading import read_data, read_table
 from ppaurora.data.samples import Samples, check_samples
-from ppaurora.data.table import read_table
 
-__all__ = ["Samples", "check_samples", "read_table"]
+__all__ = ["Dataset", "Description", "Samples", "check_samples", "read_data", "read_table", "samples_of"]

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ppaurora.errors import DataError, InputError
-
-# What spreadsheets, R, SAS and pandas write where there is no value.
-MISSING = frozenset({"", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null"})
-MISSING_HINT = "fill it in, or leave the sample out"
-_LABEL_HINT = "use 0/1 or true/false, or name the positive label with --pos-label, in Python pos_label"
-_WHOLE_NUMBER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
-_TRUTH = {"false": "0", "true": "1"}
+from ppaurora.data.arrays import bits_already, one_per_sample, scores_from
+from ppaurora.data.labels import MISSING_HINT, labels_from
+from ppaurora.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -88,84 +80,22 @@ def check_samples(
     ...
     ppaurora.errors.DataError: north, row 2, column 'y_score': the score is missing (NaN) ...
     """
-    labels, scores = _vector(y_true, source, "y_true"), _vector(y_score, source, "y_score")
+    labels, scores = one_per_sample(y_true, source, "y_true"), one_per_sample(y_score, source, "y_score")
     if len(labels) != len(scores):
         raise DataError(f"y_true has {len(labels)} values, y_score has {len(scores)}", source=source)
     if not len(scores):
         raise DataError("has no samples", source=source, hint="leave this owner out")
-    if scores.dtype == object:
-        scores = _numbers(scores, source)
-    if scores.dtype.kind not in "fiu":
-        raise DataError(f"must be numbers, not {scores.dtype}", source=source, column="y_score")
-    with np.errstate(over="ignore", under="ignore"):
-        converted = scores.astype(np.float64)
-    changed = _first_changed(scores, converted)
-    if changed is not None:
+    converted, first_gap = scores_from(scores, source, "y_score")
+    if first_gap is not None:
         raise DataError(
-            "the score does not fit a float64 exactly",
-            source=source,
-            row=changed + 1,
-            column="y_score",
-            hint="convert the scores to float64 before, if that may make different ones equal",
+            "the score is missing", source=source, row=first_gap + 1, column="y_score", hint=MISSING_HINT
         )
-    bits = _bits_already(labels) if pos_label is None else None
+    bits = bits_already(labels) if pos_label is None else None
     if bits is None:
         bits = labels_from(labels.tolist(), source, "y_true", None, pos_label)
     samples = Samples(source, converted, bits)
     check_finite(samples)
     return samples
-
-
-def _vector(values: ArrayLike, source: str, column: str) -> NDArray[Any]:
-    """One value per sample, none of them masked."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists of unequal lengths
-        raise DataError("needs one value per sample, got several", source=source, column=column) from None
-    if array.ndim != 1:
-        raise DataError(
-            f"needs one value per sample, got an array of shape {array.shape}",
-            source=source,
-            column=column,
-            hint="of a classifier's probabilities take the column of the positive class"
-            if array.ndim > 1
-            else "",
-        )
-    if isinstance(values, np.ma.MaskedArray):
-        masked = np.flatnonzero(np.ma.getmaskarray(values))
-        if len(masked):
-            row = int(masked[0]) + 1
-            raise DataError("the value is masked", source=source, row=row, column=column, hint=MISSING_HINT)
-    return array
-
-
-def _numbers(objects: NDArray[Any], source: str) -> NDArray[Any]:
-    """Numbers that came as objects, which is what a list with a gap in it becomes."""
-    values = objects.tolist()
-    for row, value in enumerate(values, start=1):
-        if _name(value) in MISSING:
-            raise DataError(
-                "the score is missing", source=source, row=row, column="y_score", hint=MISSING_HINT
-            )
-    return _vector(values, source, "y_score")
-
-
-def _bits_already(labels: NDArray[Any]) -> NDArray[np.uint8] | None:
-    """Numbers or bools that are all 0 or 1, which need no look at each."""
-    if labels.dtype.kind not in "buif":
-        return None
-    ones = labels == 1
-    return ones.view(np.uint8) if (ones | (labels == 0)).all() else None
-
-
-def _first_changed(scores: NDArray[Any], converted: NDArray[np.float64]) -> int | None:
-    """The first finite score, if any, that is another number as a float64."""
-    if scores.dtype.kind == "f":
-        changed = np.flatnonzero(np.isfinite(scores) & (converted.astype(scores.dtype) != scores)).tolist()
-    else:
-        large = np.flatnonzero(np.abs(converted) > 2.0**53).tolist()
-        changed = [index for index in large if int(converted[index]) != int(scores[index])]
-    return changed[0] if changed else None
 
 
 def check_finite(samples: Samples) -> None:
@@ -174,44 +104,3 @@ def check_finite(samples: Samples) -> None:
         index = int(bad[0])
         what = "is missing (NaN)" if np.isnan(samples.scores[index]) else "is infinite"
         raise samples.bad_score(index, f"the score {what}", "every score must be a finite number")
-
-
-def labels_from(
-    values: Sequence[Any], source: str, column: str, rows: Sequence[int] | None, pos_label: object | None
-) -> NDArray[np.uint8]:
-    """Labels as bits. With `pos_label`, one other value may stand for the negative class."""
-    known = {"0": 0, "1": 1} if pos_label is None else {_name(pos_label): 1}
-    if known.keys() & MISSING:
-        raise InputError("the positive label must be a value; the one given reads as a missing one")
-    out = np.empty(len(values), dtype=np.uint8)
-    for index, value in enumerate(values):
-        name = _name(value)
-        bit = known.get(name)
-        if bit is None:
-            row = index + 1 if rows is None else rows[index]
-            if name in MISSING:
-                raise DataError(
-                    "the label is missing", source=source, row=row, column=column, hint=MISSING_HINT
-                )
-            if pos_label is None:
-                raise DataError(
-                    "the label is neither 0 nor 1", source=source, row=row, column=column, hint=_LABEL_HINT
-                )
-            if len(known) == 2:
-                raise DataError(
-                    "a second label that is not the positive one",
-                    source=source,
-                    row=row,
-                    column=column,
-                    hint="check the spelling of labels and positive label, or map the labels to two",
-                )
-            bit = known[name] = 0
-        out[index] = bit
-    return out
-
-
-def _name(value: object) -> str:
-    """How a label is spelt: 1, 1.0, True and "TRUE" are the same, and so are "Sick" and "sick"."""
-    name = str(value).strip().lower()
-    number = _WHOLE_NUMBER.fullmatch(name)
-    return str(int(number[1])) if number else _TRUTH.get(name, name)

@@ -2,7 +2,7 @@
 
     process     between a server process and the process that started it
     nodes       between nodes: questions and answers
-    owners      between an owner and a node, and the receipt that an owner keeps
+    owners      between an owner and a node, and what nodes sign for receipts
 
 The codec is `ppaurora.models`: JSON with the fields in the order of the types, nothing unknown taken.
 `test_vectors/` fixes the bytes: a change there is a change of the wire format, and needs another VERSION.

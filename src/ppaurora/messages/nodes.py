@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ppaurora.messages.owners import AttemptNumber as AttemptNumber
-from ppaurora.messages.owners import Count, Digest, Submitted
+from ppaurora.messages.owners import Count, Digest, Revision, SignedStatement, Submitted
 from ppaurora.models import StrictModel
 
 Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -48,6 +48,7 @@ class Release(Question):
     """From now on give out the results of this attempt."""
 
     attempt: AttemptNumber
+    statements: tuple[SignedStatement, ...]  # of other nodes, to be given out too
 
 
 class Stop(Question):
@@ -56,7 +57,14 @@ class Stop(Question):
     note: str
 
 
-AnyQuestion = Hello | Ready | Begin | Outcome | Release | Stop
+class Withdrawn(Question):
+    """An owner has withdrawn what it had submitted: delete it."""
+
+    owner: str
+    revision: Revision
+
+
+AnyQuestion = Hello | Ready | Begin | Outcome | Release | Stop | Withdrawn
 
 
 class Verdict(StrEnum):
@@ -76,6 +84,7 @@ class Verdict(StrEnum):
     COMPUTED = "computed"
     RELEASED = "released"
     STOPPED = "stopped"  # until its own operator retries
+    WITHDRAWN = "withdrawn"  # on record, or overtaken by a later word of the owner
     UNKNOWN_STUDY = "unknown study"
     UNKNOWN_ATTEMPT = "unknown attempt"
     REFUSED = "refused"
@@ -90,3 +99,4 @@ class Answer(StrictModel):
     last: AttemptNumber = 0  # the last attempt that was begun there
     version: str = ""
     protocol_version: Count = 0
+    statement: SignedStatement | None = None  # of a node that has released

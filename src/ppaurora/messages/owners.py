@@ -1,12 +1,17 @@
-"""Between an owner and the nodes that it talks to, and the receipt that an owner keeps.
+"""Between an owner and the nodes that it talks to, and the statements that nodes sign.
 
-    PUT  /v3/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
+    PUT  /v4/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
                                           -> Acknowledgement
-    GET  /v3/studies/{hash}               -> StudyStatus
-    GET  /v3/studies/{hash}/release       -> ReleasedPart
-    GET  /v3/openapi.json                 this, for machines
+    PUT  /v4/studies/{hash}/withdrawal    body: Withdrawal
+                                          -> WithdrawalAcknowledgement
+    GET  /v4/studies/{hash}               -> StudyStatus
+    GET  /v4/studies/{hash}/release       -> ReleasedPart
+    GET  /v4/openapi.json                 this, for machines
 
 Anything else is answered by a Refusal.
+
+What an owner says to a study, it says with a revision: 1 with its first submission, a higher one with every
+later word, be it another submission or a withdrawal. The highest one counts, and nothing older comes back.
 """
 
 from __future__ import annotations
@@ -16,11 +21,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ppaurora.evaluated import Evaluated
 from ppaurora.messages import VERSION
 from ppaurora.models import StrictModel
 from ppaurora.policy import Floors, Policy
+from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.times import Time
 
 PATH = f"/v{VERSION}/studies"
 DESCRIPTION_PATH = f"/v{VERSION}/openapi.json"
@@ -30,6 +36,7 @@ OFFER_HEADER = "Ppaurora-Submission"
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 AttemptNumber = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]  # that every reader and writer of JSON can hold
+Revision = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 
 
 class Offer(StrictModel):
@@ -38,6 +45,7 @@ class Offer(StrictModel):
     samples: int
     floors: Floors = Floors()
     commitments: tuple[Digest, ...]
+    revision: Revision = 1
 
 
 class Submitted(StrictModel):
@@ -47,6 +55,7 @@ class Submitted(StrictModel):
     samples: Count
     floors: Floors = Floors()
     commitments: tuple[Digest, ...]
+    revision: Revision = 1
 
 
 class Acknowledgement(StrictModel):
@@ -56,7 +65,24 @@ class Acknowledgement(StrictModel):
     owner: str
     samples: Count
     commitments: tuple[Digest, ...]
+    revision: Revision
     received_at: float
+    server: str
+
+
+class Withdrawal(StrictModel):
+    """What the owner has submitted under lower revisions is to be deleted, and never computed with."""
+
+    revision: Revision
+
+
+class WithdrawalAcknowledgement(StrictModel):
+    """It is on record at this node, and the share is deleted."""
+
+    study: Digest
+    owner: str
+    revision: Revision
+    withdrawn_at: float
     server: str
 
 
@@ -68,6 +94,7 @@ class StudyState(StrEnum):
     STOPPED = "stopped"  # too many attempts failed, or the nodes do not agree: a person has to look
     RELEASED = "released"
     EXPIRED = "expired"  # nothing is kept any longer
+    DELETED = "deleted"  # likewise, because the node's operator decided so
 
 
 class StudyStatus(StrictModel):
@@ -79,12 +106,67 @@ class StudyStatus(StrictModel):
     note: str
     submitted: tuple[str, ...]
     missing: tuple[str, ...]
+    withdrawn: tuple[str, ...]  # those of the missing who had submitted
+    revision: Count  # of the last word of the owner who asks; 0 if there is none
     progress: str
     attempt: AttemptNumber
     version: str
     protocol_version: Count
     server: str
     time: float
+
+
+class HistoryEvent(StrEnum):
+    """What an owner has done."""
+
+    SUBMITTED = "submitted"  # for the first time, or again after a withdrawal
+    REPLACED = "replaced"  # what it had submitted by something else
+    WITHDRAWN = "withdrawn"
+
+
+class HistoryEntry(StrictModel):
+    """When a node heard what of which owner; of a withdrawal, the commitments to what was withdrawn there."""
+
+    event: HistoryEvent
+    owner: str
+    revision: Revision
+    commitments: tuple[Digest, ...]
+    at: Time
+
+
+class AuditHead(StrictModel):
+    """How many entries a node's audit log has, and the hash of the last one."""
+
+    entries: Count
+    hash: Digest
+
+
+class Statement(StrictModel):
+    """What one node says of a released study; it signs it with the key that the manifest pins."""
+
+    server: str  # as its file name is
+    manifest: Digest
+    attempt: AttemptNumber
+    policy: Policy  # under which it was released: the strictest of the study's and all owners' floors
+    submissions: tuple[Submitted, ...]  # that the attempt was begun with, in the order of the manifest
+    history: tuple[HistoryEntry, ...]  # as this node has heard it, the earliest first
+    parts: dict[str, Digest]  # by owner, a commitment to this node's part of the result, if it gets any
+    accepted_at: Time
+    begun_at: Time
+    computed_at: Time
+    released_at: Time
+    ppaurora: str
+    protocol_version: Count
+    audit: AuditHead  # when it was signed
+
+
+class SignedStatement(StrictModel):
+    """`key` is the public key in DER form, of which the manifest has the SHA-256."""
+
+    statement: Statement
+    algorithm: str
+    key: bytes
+    signature: bytes
 
 
 class ReleasedPart(StrictModel):
@@ -96,6 +178,8 @@ class ReleasedPart(StrictModel):
     protocol_version: Count
     submissions: tuple[Submitted, ...]
     part: ResultShare
+    salt: Salt  # of the commitment to the part, in this node's statement
+    statements: tuple[SignedStatement, ...]  # this node's, and those of others that it has
 
 
 class Problem(StrictModel):
@@ -109,22 +193,3 @@ class Refusal(StrictModel):
     """What an owner gets instead of what it asked for."""
 
     error: Problem
-
-
-class Receipt(StrictModel):
-    """What a result rests on, to be filed with it."""
-
-    study: str
-    manifest: Digest
-    attempt: int
-    evaluation: Evaluated
-    policy: Policy  # under which it was released: the strictest of the study's and all owners' floors
-    protocol: str
-    protocol_version: int
-    ppaurora: str
-    owner: str
-    participants: dict[str, Digest]  # name and key of every owner and node
-    samples: dict[str, int]
-    commitments: dict[str, tuple[Digest, ...]]
-    acknowledged: dict[str, Acknowledgement]  # by server
-    collected_at: str

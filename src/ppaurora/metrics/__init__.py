@@ -10,8 +10,9 @@ from ppaurora.metrics import roc, precision_recall, operating_points, thresholds
 from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.base import Metric
 from ppaurora.metrics.registry import METRICS, check_metrics, described_metrics, find_metric, metrics_named
+from ppaurora.names import MetricName
 
-DEFAULT_METRICS = ("auroc", "aupr")
+DEFAULT_METRICS: tuple[MetricName, ...] = ("auroc", "aupr")
 
 __all__ = [
     "DEFAULT_METRICS",

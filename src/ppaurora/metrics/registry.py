@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ppaurora.errors import InputError
+from ppaurora.names import MetricName
 
 if TYPE_CHECKING:
     from ppaurora.metrics.base import Metric
 
-METRICS: dict[str, type[Metric]] = {}
+METRICS: dict[MetricName, type[Metric]] = {}
 
 M = TypeVar("M", bound="type[Metric]")
 
 
 def register(metric: M) -> M:
     """Make a metric known by its name; to be used as a decorator."""
-    METRICS[metric.name] = metric
+    METRICS[cast(MetricName, metric.name)] = metric
     return metric
 
 

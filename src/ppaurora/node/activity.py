@@ -19,6 +19,34 @@ class _Pause:
     until: float
 
 
+class Pauses:
+    """Studies that rest for a while, longer every time; from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pauses: dict[str, _Pause] = {}
+
+    def pause(self, study: str) -> None:
+        """Let it rest, twice as long as the last time."""
+        with self._lock:
+            before = self._pauses.get(study)
+            seconds = _SHORTEST_PAUSE if before is None else min(2 * before.seconds, _LONGEST_PAUSE)
+            self._pauses[study] = _Pause(seconds, time.monotonic() + seconds)
+
+    def is_paused(self, study: str) -> bool:
+        with self._lock:
+            pause = self._pauses.get(study)
+        return pause is not None and time.monotonic() < pause.until
+
+    def forget(self, study: str) -> None:
+        with self._lock:
+            self._pauses.pop(study, None)
+
+    def forget_all(self) -> None:
+        with self._lock:
+            self._pauses.clear()
+
+
 class Activity:
     """Attempts that run, studies that are being led or rest for a while; from any thread."""
 
@@ -29,7 +57,7 @@ class Activity:
         self._lock = threading.Lock()
         self._attempts: dict[str, Attempt] = {}  # by study, as everything here
         self._led: set[str] = set()
-        self._pauses: dict[str, _Pause] = {}
+        self._pauses = Pauses()
 
     def stop(self) -> None:
         """Nothing new begins, and what runs is cut off."""
@@ -90,21 +118,13 @@ class Activity:
         self.news.set()
 
     def pause(self, study: str) -> None:
-        """Let it rest, twice as long as the last time."""
-        with self._lock:
-            before = self._pauses.get(study)
-            seconds = _SHORTEST_PAUSE if before is None else min(2 * before.seconds, _LONGEST_PAUSE)
-            self._pauses[study] = _Pause(seconds, time.monotonic() + seconds)
+        self._pauses.pause(study)
 
     def is_paused(self, study: str) -> bool:
-        with self._lock:
-            pause = self._pauses.get(study)
-        return pause is not None and time.monotonic() < pause.until
+        return self._pauses.is_paused(study)
 
     def forget_pause(self, study: str) -> None:
-        with self._lock:
-            self._pauses.pop(study, None)
+        self._pauses.forget(study)
 
     def forget_all_pauses(self) -> None:
-        with self._lock:
-            self._pauses.clear()
+        self._pauses.forget_all()

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Sequence
 
+from ppaurora.errors import InputError
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import (
     Answer,
@@ -18,15 +19,25 @@ from ppaurora.messages.nodes import (
     Release,
     Stop,
     Verdict,
+    Withdrawn,
 )
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt
-from ppaurora.node.logs import log_unforeseen
+from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
+from ppaurora.node.statements import keep_statements, own_statement
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
-from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord, trouble_of
+from ppaurora.node.store import (
+    STORAGE_ERRORS,
+    ClosedError,
+    Store,
+    StudyRecord,
+    SupersededError,
+    TooOftenError,
+    trouble_of,
+)
 from ppaurora.study.kit import NodeKit
 from ppaurora.text import printable
 from ppaurora.version import __version__
@@ -80,9 +91,11 @@ class Follower:
             case Outcome():
                 return Answer(answer=self._outcome(study, question.attempt))
             case Release():
-                return self._release(study, question.attempt)
+                return self._release(study, question)
             case Stop():
                 return self._stop(study, question.note)
+            case Withdrawn():
+                return self._withdraw(study, question)
         raise AssertionError("every question has an answer")
 
     def _ready(self, study: StudyRecord, agreed: Sequence[Submitted]) -> Answer:
@@ -93,7 +106,7 @@ class Follower:
 
     def _readiness(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
         manifest = study.manifest
-        if study.state in (StudyState.EXPIRED, StudyState.RELEASED):
+        if study.state in (StudyState.EXPIRED, StudyState.DELETED, StudyState.RELEASED):
             return Verdict.CLOSED, f"the study is {study.state.value} there"
         if study.state is StudyState.STOPPED:
             return Verdict.STOPPED, study.note
@@ -106,13 +119,9 @@ class Follower:
         if lost:
             return Verdict.NOT_YET, lost_shares(lost, "there")
         if self._kit.server(manifest) in manifest.protocol.input_servers:
-            here = {one.owner: one.submitted for one in self._store.submissions(study)}
-            other = [one.owner for one in agreed if here.get(one.owner, one) != one]
-            if other:
-                return Verdict.MISMATCH, f"what {', '.join(other)} sent"
-            missing = [one.owner for one in agreed if one.owner not in here]
-            if missing:
-                return Verdict.NOT_YET, f"{', '.join(missing)} has not submitted there"
+            verdict, note = self._compared(study, agreed)
+            if verdict is not Verdict.READY:
+                return verdict, note
         problem = manifest.problem_with_submissions(agreed)
         if problem:
             return Verdict.MISMATCH, problem
@@ -125,6 +134,37 @@ class Follower:
         if self._activity.attempts_of_others(study.hash) >= self._kit.settings.jobs:
             return Verdict.BUSY, "it computes for other studies"
         return Verdict.READY, ""
+
+    def _compared(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
+        """With what owners have said here. What is newer on one side has yet to arrive on the other."""
+        here = {word.owner: word for word in self._store.words(study)}
+        missing = [one.owner for one in agreed if one.owner not in here]
+        if missing:
+            return Verdict.NOT_YET, f"{', '.join(missing)} has not submitted there"
+        same = [one for one in agreed if here[one.owner].revision == one.revision]
+        other = [one.owner for one in same if here[one.owner].submitted != one]
+        if other:
+            return Verdict.MISMATCH, f"what {', '.join(other)} sent"
+        newer = [one.owner for one in agreed if one not in same or here[one.owner].withdrawn]
+        if newer:
+            return Verdict.NOT_YET, (
+                f"{', '.join(newer)} has withdrawn or replaced its submission, and not all nodes have it"
+            )
+        return Verdict.READY, ""
+
+    def _withdraw(self, study: StudyRecord, question: Withdrawn) -> Answer:
+        """On the leader's word, which decides what comes first, a withdrawal or an attempt."""
+        if question.owner not in study.manifest.owner_names:
+            return Answer(answer=Verdict.MISMATCH, note="no owner of that name")
+        try:
+            self._store.withdraw(study.hash, question.owner, question.revision)
+        except SupersededError:
+            pass  # by what its owner has sent here itself
+        except (ClosedError, TooOftenError) as error:
+            return Answer(answer=Verdict.CLOSED, note=str(error))
+        else:
+            log.info("submission withdrawn", extra={**about(study), "owner": question.owner})
+        return Answer(answer=Verdict.WITHDRAWN)
 
     def _begin(self, study: StudyRecord, question: Begin) -> Answer:
         with self._beginning:
@@ -166,7 +206,8 @@ class Follower:
             self._runner.stop(study, printable(note))
         return Answer(answer=Verdict.STOPPED)
 
-    def _release(self, study: StudyRecord, number: int) -> Answer:
+    def _release(self, study: StudyRecord, question: Release) -> Answer:
+        number = question.attempt
         state = self._store.attempt_state(study.hash, number)
         if state is None:
             verdict = Verdict.STALE if self._gets_a_part(study) else Verdict.UNKNOWN_ATTEMPT
@@ -178,7 +219,12 @@ class Follower:
                 return Answer(answer=Verdict.STALE, note=str(error))
         elif self._gets_a_part(study) and state is not AttemptState.RELEASED:
             return Answer(answer=Verdict.STALE, note="another attempt was released before")
-        return Answer(answer=Verdict.RELEASED)
+        keep_statements(self._store, study, question.statements)
+        try:
+            statement = own_statement(self._kit, self._store, study.hash)
+        except InputError as error:  # its key cannot be read; the leader asks again
+            return Answer(answer=Verdict.IN_TROUBLE, note=str(error))
+        return Answer(answer=Verdict.RELEASED, statement=statement)
 
     def _gets_a_part(self, study: StudyRecord) -> bool:
         return self._kit.server(study.manifest) in study.manifest.protocol.result_servers

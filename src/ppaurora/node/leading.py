@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ppaurora.errors import PeerError, PeerMisbehavedError, PpauroraError
+from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
@@ -31,6 +31,7 @@ from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.questions import ask
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
+from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
@@ -93,7 +94,7 @@ class Leader:
             study = self._store.study(hash_)
             if study is not None and not self._activity.stopping.is_set():
                 self._lead_on(study)
-        except (NotReadyError, AttemptFailedError, PeerError, StateError) as error:
+        except (NotReadyError, AttemptFailedError, PeerError, StateError, InputError) as error:
             self._pause(hash_, str(error))
         except Exception as error:
             trouble = self._activity.health.note_error(error)
@@ -127,7 +128,7 @@ class Leader:
         if trouble:
             raise NotReadyError(not_ready(trouble, self._kit.title))
         if study.state is StudyState.COLLECTING:
-            self._store.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
+            self._store.gather(study)
         last = self._store.last_attempt(study.hash)
         if last and self._store.attempt_state(study.hash, last) is AttemptState.COMPUTED:
             self._settle(study, last)
@@ -225,13 +226,17 @@ class Leader:
         """All others of the release; one that does not hear it keeps it from nobody else."""
         number = self._store.last_attempt(study.hash)
         problems = []
-        for peer in self._peers(study):
+        # Those without a part come first: what they have signed goes to owners through those with one.
+        with_parts = study.manifest.protocol.result_servers
+        for peer in sorted(self._peers(study), key=with_parts.__contains__):
+            signed = all_statements(self._kit, self._store, study.hash)
             try:
-                answer = self._ask(study, peer, Release(study=study.hash, attempt=number))
+                answer = self._ask(study, peer, Release(study=study.hash, attempt=number, statements=signed))
             except PeerError as error:
                 problems.append(str(error))
                 continue
-            without_part = peer not in study.manifest.protocol.result_servers
+            keep_statements(self._store, study, [answer.statement] if answer.statement else [])
+            without_part = peer not in with_parts
             if without_part and answer.answer is Verdict.UNKNOWN_ATTEMPT:
                 continue  # it was restored from before the attempt: it has nothing to release
             if answer.answer is not Verdict.RELEASED:

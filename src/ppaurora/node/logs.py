@@ -27,7 +27,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
         line = {
-            "time": when.isoformat(timespec="milliseconds"),
+            "time": when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "event": record.getMessage() if record.name.startswith("ppaurora") else str(record.msg),
         }

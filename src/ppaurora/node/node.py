@@ -3,13 +3,17 @@
 watching    looks after all studies: who is let in, what is deleted, what goes on
 leading     takes studies further that this node leads
 following   answers the leaders of the others
+withdrawing passes on what owners withdraw
 runner      a node's part of an attempt, whoever leads
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import logging
+import os
 from pathlib import Path
 from typing import IO
 
@@ -22,12 +26,14 @@ from ppaurora.node.gate import Gate
 from ppaurora.node.leading import Leader
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptRunner
-from ppaurora.node.store import Store
+from ppaurora.node.store import STORAGE_ERRORS, Store
 from ppaurora.node.watching import Watcher
+from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.party.starting import Spares
 from ppaurora.protocols import Protocol
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
+from ppaurora.version import __version__
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +47,7 @@ class Node:
         self.store = Store(kit.data)
         self._only_one = _lock(kit.data / "serving")
         self.clock = Clock(self.store)
+        self.store.record(f"the node starts, with ppaurora {__version__}")
         self.store.fail_interrupted()
         strays = self.store.remove_strays()
         if strays:
@@ -51,12 +58,22 @@ class Node:
         self._spares = Spares()
         runner = AttemptRunner(kit, self.store, self.gate, self.activity, metrics, self._spares)
         self._leader = Leader(kit, self.store, self.activity, runner)
+        self.withdrawals = Withdrawals(kit, self.store)
         self.watcher = Watcher(
-            self.store, self.activity, self.authorities, runner, self._leader, metrics, self.clock
+            self.store,
+            self.activity,
+            self.authorities,
+            runner,
+            self._leader,
+            self.withdrawals,
+            metrics,
+            self.clock,
         )
         self.gate.open(Follower(kit, self.store, self.activity, runner).answer)
         self.watcher.start()
         self._spares.keep(Protocol.process, kit.title)
+        if not self.store.studies():
+            log.warning("no study was accepted yet", extra={"do": f"ppaurora accept {kit.folder} MANIFEST"})
 
     def close(self) -> None:
         """Stop what runs; a study goes on when the node is back."""
@@ -67,6 +84,8 @@ class Node:
         self._leader.close()
         self.activity.wait_until_idle()
         self.clock.close()
+        with contextlib.suppress(*STORAGE_ERRORS):
+            self.store.record("the node stops")
         self.store.close()
         self._only_one.close()
 
@@ -76,7 +95,16 @@ def _gate(kit: NodeKit, authorities: Authorities) -> Gate:
     try:
         return Gate(split_address(where), authorities.server_context())
     except OSError as error:
-        raise InputError(f"cannot listen at {where}: {error.strerror or error}") from None
+        raise cannot_listen(kit, "listen_nodes", where, error) from None
+
+
+def cannot_listen(kit: NodeKit, setting: str, where: str, error: OSError) -> InputError:
+    """Which setting to change."""
+    hint = "; another program, or another node, has this port" if error.errno == errno.EADDRINUSE else ""
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return InputError(
+        f"cannot listen at {where}: {reason}{hint}; {setting} in {kit.folder / 'node.toml'} says where"
+    )
 
 
 def _lock(path: Path) -> IO[bytes]:

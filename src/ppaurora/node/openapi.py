@@ -17,11 +17,23 @@ from ppaurora.messages.owners import (
     Refusal,
     ReleasedPart,
     StudyStatus,
+    Withdrawal,
+    WithdrawalAcknowledgement,
 )
 from ppaurora.models import StrictModel
+from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.times import Time
 
-_MESSAGES = (Offer, Acknowledgement, StudyStatus, ReleasedPart, Refusal)
+_MESSAGES = (
+    Offer,
+    Acknowledgement,
+    Withdrawal,
+    WithdrawalAcknowledgement,
+    StudyStatus,
+    ReleasedPart,
+    Refusal,
+)
 
 
 def _own_type(kind: type[object]) -> dict[str, Any]:
@@ -32,6 +44,10 @@ def _own_type(kind: type[object]) -> dict[str, Any]:
             "contentEncoding": "base64",
             "description": "Words of 64 bits, little endian, to be added modulo 2^64 to the other parts'.",
         }
+    if kind is Salt:
+        return {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    if kind is Time:
+        return {"type": "string", "format": "date-time"}
     raise NotImplementedError(kind)
 
 
@@ -85,7 +101,9 @@ OPENAPI: dict[str, Any] = {
         f"{PATH}/{{study}}/submission": {
             "put": {
                 "summary": "Submit the owner's share for this node; durable once it is acknowledged.",
-                "description": "The same body again gets the same acknowledgement, another one is refused.",
+                "description": "The same body again gets the same acknowledgement. Another one takes "
+                "its place if its revision is higher and the computation has not begun; send it first to the "
+                "server that leads. Anything else is refused.",
                 "parameters": [
                     _STUDY,
                     {
@@ -103,6 +121,19 @@ OPENAPI: dict[str, Any] = {
                     "content": {"application/octet-stream": {}},
                 },
                 "responses": _responses("Stored.", Acknowledgement, 400, 408, 409, 411, 413, 422, 503, 507),
+            }
+        },
+        f"{PATH}/{{study}}/withdrawal": {
+            "put": {
+                "summary": "Withdraw what the owner has submitted, until the computation begins.",
+                "description": "First at the server that leads, which decides whether it is in time, "
+                "and tells the others; they acknowledge it when they have heard, and refuse with `pending` "
+                "before.",
+                "parameters": [_STUDY],
+                "requestBody": {"required": True, "content": _content(Withdrawal)},
+                "responses": _responses(
+                    "On record; the share is deleted.", WithdrawalAcknowledgement, 400, 408, 409, 503, 507
+                ),
             }
         },
         f"{PATH}/{{study}}/release": {

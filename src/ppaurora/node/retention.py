@@ -14,7 +14,7 @@ def is_over(store: Store, study: StudyRecord, now: float) -> bool:
     The manifest's days count from the release, and before it from the last submission to this node. Without
     either there is nothing to delete.
     """
-    if study.state is StudyState.EXPIRED:
+    if study.state in (StudyState.EXPIRED, StudyState.DELETED):
         return False
     times = [submission.received_at for submission in store.acknowledged(study)]
     since = study.ended_at or max(times, default=None)

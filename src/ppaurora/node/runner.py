@@ -70,7 +70,8 @@ class AttemptRunner:
 
     def start(self, study: StudyRecord, plan: AttemptPlan) -> Attempt:
         """On record before its first message."""
-        self.store.begin_attempt(study.hash, plan.number)
+        has_shares = self.kit.server(study.manifest) in study.manifest.protocol.input_servers
+        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)
         earlier = self.activity.attempt(study.hash)
         if earlier is not None:
             earlier.abort("a later attempt began")

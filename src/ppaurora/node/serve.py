@@ -13,11 +13,10 @@ from collections.abc import Callable
 from aiohttp import web
 
 from ppaurora.channel.tls import listen
-from ppaurora.errors import InputError
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.logs import log_to_stderr
 from ppaurora.node.metrics import Metrics
-from ppaurora.node.node import Node
+from ppaurora.node.node import Node, cannot_listen
 from ppaurora.node.porch import Porch
 from ppaurora.node.service import OwnersService, admin_app
 from ppaurora.study.kit import NodeKit
@@ -57,10 +56,11 @@ async def _serve(node: Node) -> None:
     settings = node.kit.settings
     async with contextlib.AsyncExitStack() as running:
         administration = admin_app(node.kit, node.activity.health, node.metrics)
-        await _listen(running, administration, settings.listen_admin)
+        await _listen(running, administration, _listener(node.kit, "listen_admin", settings.listen_admin))
         if settings.listen_owners is not None:
-            service = OwnersService(node.kit, node.store, node.activity, node.metrics)
-            await _let_in(running, service.app, settings.listen_owners, node.authorities)
+            service = OwnersService(node.kit, node.store, node.activity, node.metrics, node.withdrawals)
+            listener = _listener(node.kit, "listen_owners", settings.listen_owners)
+            await _let_in(running, service.app, listener, node.authorities)
         log.info(
             "node serves",
             extra={
@@ -76,19 +76,22 @@ async def _serve(node: Node) -> None:
         log.info("node stops")
 
 
-async def _listen(running: contextlib.AsyncExitStack, app: web.Application, address: str) -> None:
+async def _listen(running: contextlib.AsyncExitStack, app: web.Application, listener: socket.socket) -> None:
     """Without TLS."""
     protocols = await _protocols(running, app)
-    server = await asyncio.get_running_loop().create_server(protocols, sock=_listener(address))
+    server = await asyncio.get_running_loop().create_server(protocols, sock=listener)
     running.callback(server.close)
 
 
 async def _let_in(
-    running: contextlib.AsyncExitStack, app: web.Application, address: str, authorities: Authorities
+    running: contextlib.AsyncExitStack,
+    app: web.Application,
+    listener: socket.socket,
+    authorities: Authorities,
 ) -> None:
     """Owners, by TLS."""
     protocols = await _protocols(running, app)
-    porch = Porch(_listener(address), authorities.server_context(), protocols, authorities.is_owner)
+    porch = Porch(listener, authorities.server_context(), protocols, authorities.is_owner)
     running.callback(porch.close)
 
 
@@ -103,8 +106,8 @@ async def _protocols(
     return runner.server
 
 
-def _listener(address: str) -> socket.socket:
+def _listener(kit: NodeKit, setting: str, address: str) -> socket.socket:
     try:
         return listen(*split_address(address))
     except OSError as error:
-        raise InputError(f"cannot listen at {address}: {error.strerror or error}") from None
+        raise cannot_listen(kit, setting, address, error) from None

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -26,6 +28,7 @@ from ppaurora.messages.owners import (
     Refusal,
     ReleasedPart,
     StudyState,
+    WithdrawalAcknowledgement,
 )
 from ppaurora.models import StrictModel, to_json
 from ppaurora.node.activity import Activity
@@ -34,8 +37,11 @@ from ppaurora.node.logs import Rarely, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
+from ppaurora.node.statements import all_statements
 from ppaurora.node.status import study_status
 from ppaurora.node.store import (
+    STORAGE_ERRORS,
+    BegunError,
     ClosedError,
     ConflictError,
     DamagedError,
@@ -43,11 +49,17 @@ from ppaurora.node.store import (
     Store,
     StudyRecord,
     SubmissionRecord,
+    SupersededError,
+    TooOftenError,
 )
-from ppaurora.node.uploads import PIECE, read_offer, receive_share
+from ppaurora.node.uploads import PIECE, read_offer, read_withdrawal, receive_share
+from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
 
+HAS_BEGUN = "the computation has begun, and what was submitted can be neither replaced nor withdrawn"
+_SECONDS_BETWEEN_RECORDS = 3_600.0
+_PARTICIPANT = "participant"  # of a request: the study that is meant, and its owner
 _UPLOADS_AT_ONCE = 4  # of one owner to one study; a cut-off one lingers a while
 
 # Bodies are taken as they are sent, never unpacked; idle connections end soon.
@@ -59,12 +71,21 @@ log = logging.getLogger(__name__)
 class OwnersService:
     """One node's."""
 
-    def __init__(self, kit: NodeKit, store: Store, activity: Activity, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        kit: NodeKit,
+        store: Store,
+        activity: Activity,
+        metrics: Metrics,
+        withdrawals: Withdrawals | None = None,
+    ) -> None:
         self._kit = kit
         self._store = store
         self._activity = activity
         self._metrics = metrics
+        self._withdrawals = withdrawals or Withdrawals(kit, store)
         self._refusals = Rarely(log, most=100)
+        self._recorded: dict[tuple[str, str, str], float] = {}  # when a refusal came into the audit log
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)
         )
@@ -76,6 +97,7 @@ class OwnersService:
                 web.get(DESCRIPTION_PATH, self._openapi),
                 web.get(f"{PATH}/{{study}}", self._status),
                 web.put(f"{PATH}/{{study}}/submission", self._submit),
+                web.put(f"{PATH}/{{study}}/withdrawal", self._withdraw),
                 web.get(f"{PATH}/{{study}}/release", self._release),
             ]
         )
@@ -91,7 +113,8 @@ class OwnersService:
         except web.HTTPException as error:
             refusal = RequestRefusedError(error.status, "bad-request", error.reason)
         except (HttpProcessingError, ClientPayloadError, web.PayloadAccessError):
-            refusal = RequestRefusedError(400, "bad-request", "the request is not HTTP as it should be")
+            status = web.HTTPBadRequest.status_code
+            refusal = RequestRefusedError(status, "bad-request", "the request is not HTTP as it should be")
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception as error:
@@ -99,6 +122,7 @@ class OwnersService:
             if refusal.code == "internal":
                 log_unforeseen(log, "a request failed", error)
         self._metrics.refused.labels(refusal.code).inc()
+        await asyncio.to_thread(self._record_refusal, request, refusal.code)
         facts = {"code": refusal.code, "path": request.path, "method": request.method}
         self._refusals.info("request refused", facts)
         problem = Problem(code=refusal.code, message=refusal.message)
@@ -106,31 +130,34 @@ class OwnersService:
         response.force_close()  # the rest of a refused body is not waited for
         return response
 
+    def _record_refusal(self, request: web.Request, code: str) -> None:
+        """In the audit log, of what an owner wanted to change; the same again only after an hour."""
+        study, owner = request.get(_PARTICIPANT, (None, ""))
+        if study is None or request.method != "PUT":
+            return
+        now, key = time.monotonic(), (study.hash, owner, code)
+        if now < self._recorded.get(key, -_SECONDS_BETWEEN_RECORDS) + _SECONDS_BETWEEN_RECORDS:
+            return
+        with contextlib.suppress(*STORAGE_ERRORS):
+            self._store.record_of(study.hash, f"a request of {owner} was refused ({code})")
+            self._recorded[key] = now
+
     async def _openapi(self, request: web.Request) -> web.Response:
         return web.json_response(OPENAPI)
 
     async def _status(self, request: web.Request) -> web.Response:
-        study, _ = await self._participant(request)
+        study, owner = await self._participant(request)
         progress, trouble = self._activity.progress(study.hash), self._activity.health.trouble
         return _response(
-            await asyncio.to_thread(study_status, self._kit, self._store, study, progress, trouble)
+            await asyncio.to_thread(study_status, self._kit, self._store, study, progress, trouble, owner)
         )
 
     async def _submit(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
         place = self._place_among_inputs(study)
-        if study.state is StudyState.EXPIRED:
-            refuse(410, "expired", "the study's time is over; nothing was stored")
+        _refuse_if_deleted(study, "nothing was stored")
         offered = self._offer(request, study, owner)
-        kept = await asyncio.to_thread(self._store.submission, study.hash, owner)
-        if kept is None and study.state is not StudyState.COLLECTING:
-            refuse(409, "closed", f"the study is {study.state.value}; nothing more can be submitted")
-        if kept is None and not study.manifest.evaluation.takes_submissions(offered.received_at):
-            refuse(409, "too-late", f"{study.manifest.evaluation.too_late}; nothing was stored")
-        if kept is not None and await asyncio.to_thread(self._store.is_another, offered, kept):
-            refuse(409, "conflict", "this owner has submitted something else to this study")
-        if kept is None and await asyncio.to_thread(self._store.is_reused, study.hash, offered.commitments):
-            _refuse_reused()
+        await asyncio.to_thread(self._check_news, study, offered)
         async with self._uploads[study.hash, owner]:
             path = await receive_share(request, offered.commitments[place], self._store.shares)
             # Not to be cut off between the row and the file: the thread goes on if this request ends.
@@ -141,10 +168,78 @@ class OwnersService:
                 owner=owner,
                 samples=stored.samples,
                 commitments=stored.commitments,
+                revision=stored.revision,
                 received_at=stored.received_at,
                 server=self._kit.server(study.manifest).title,
             )
         )
+
+    def _check_news(self, study: StudyRecord, offered: SubmissionRecord) -> None:
+        """Refuse before the body is read what `Store.submit`, which has the last word, would refuse."""
+        word = self._store.word(study.hash, offered.owner)
+        if word is not None and offered.revision <= word.revision:
+            if (
+                not word.withdrawn
+                and offered.revision == word.revision
+                and self._store.is_another(offered, word)
+            ):
+                _refuse_conflict()
+            return
+        if word is not None and self._store.has_begun(study.hash):
+            refuse(409, "begun", f"{HAS_BEGUN}; nothing was stored")
+        may_be_mended = word is not None and study.state is StudyState.RUNNING
+        if study.state is not StudyState.COLLECTING and not may_be_mended:
+            refuse(409, "closed", f"the study is {study.state.value}; nothing more can be submitted")
+        if not study.manifest.evaluation.takes_submissions(offered.received_at):
+            refuse(409, "too-late", f"{study.manifest.evaluation.too_late}; nothing was stored")
+        if self._store.is_reused(study.hash, offered.commitments):
+            _refuse_reused()
+
+    async def _withdraw(self, request: web.Request) -> web.Response:
+        study, owner = await self._participant(request)
+        self._place_among_inputs(study)
+        withdrawal = await read_withdrawal(request)
+        # Not to be cut off: the thread goes on if this request ends.
+        word = await asyncio.shield(
+            asyncio.to_thread(self._keep_withdrawal, study, owner, withdrawal.revision)
+        )
+        return _response(
+            WithdrawalAcknowledgement(
+                study=study.hash,
+                owner=owner,
+                revision=word.revision,
+                withdrawn_at=word.received_at,
+                server=self._kit.server(study.manifest).title,
+            )
+        )
+
+    def _keep_withdrawal(self, study: StudyRecord, owner: str, revision: int) -> SubmissionRecord:
+        """At the leader, which decides; the others have it on record when the leader has told them."""
+        if not self._withdrawals.decides(study):
+            return self._withdrawal_heard_of(study, owner, revision)
+        try:
+            return self._withdrawals.record(study, owner, revision)
+        except SupersededError as error:
+            refuse(409, "superseded", str(error))
+        except BegunError:
+            refuse(409, "begun", f"{HAS_BEGUN}; nothing was withdrawn")
+        except TooOftenError as error:
+            refuse(409, "too-often", f"{error}; there is nothing to withdraw")
+        except ClosedError as error:
+            refuse(409, "closed", f"{error}; nothing can be withdrawn from it")
+        finally:
+            self._activity.news.set()
+
+    def _withdrawal_heard_of(self, study: StudyRecord, owner: str, revision: int) -> SubmissionRecord:
+        word = self._store.word(study.hash, owner)
+        if word is not None and word.withdrawn and word.revision == revision:
+            return word
+        if word is not None and word.revision > revision:
+            refuse(409, "superseded", f"this owner has said something later, with revision {word.revision}")
+        _refuse_if_deleted(study, "nothing is kept here")
+        leader = study.manifest.protocol.leader.title
+        note = f"{leader} has not passed on the withdrawal yet; it does so by itself"
+        raise RequestRefusedError(409, "pending", note)
 
     def _place_among_inputs(self, study: StudyRecord) -> int:
         """Which of an owner's commitments is to the share for this server."""
@@ -156,7 +251,12 @@ class OwnersService:
     def _offer(self, request: web.Request, study: StudyRecord, owner: str) -> SubmissionRecord:
         offer = read_offer(request, study.manifest)
         return SubmissionRecord(
-            owner, offer.samples, offer.commitments, self._store.now(), floors=offer.floors
+            owner,
+            offer.samples,
+            offer.commitments,
+            self._store.now(),
+            floors=offer.floors,
+            revision=offer.revision,
         )
 
     def _keep(
@@ -168,9 +268,15 @@ class OwnersService:
             self._store.check_shares(study, place, offered.owner)
             stored = self._store.submit(study.hash, replace(offered, file=path.name))
         except ConflictError:
-            refuse(409, "conflict", "this owner has submitted something else to this study")
+            _refuse_conflict()
         except ReusedError:
             _refuse_reused()
+        except SupersededError as error:
+            refuse(409, "superseded", f"{error}; nothing was stored")
+        except TooOftenError as error:
+            refuse(409, "too-often", f"{error}; nothing was stored")
+        except BegunError:
+            refuse(409, "begun", f"{HAS_BEGUN}; nothing was stored")
         except ClosedError as error:
             refuse(409, "closed", f"{error}; nothing more can be submitted")
         finally:
@@ -189,8 +295,7 @@ class OwnersService:
         server = self._kit.server(study.manifest)
         if server not in study.manifest.protocol.result_servers:
             refuse(404, "not-released", f"{server.title} gets no part of the result")
-        if study.state is StudyState.EXPIRED:
-            refuse(410, "expired", "the study's time is over; its result was deleted")
+        _refuse_if_deleted(study, "its result was deleted")
         if study.state is not StudyState.RELEASED:
             note = f": {study.note}" if study.note else ""
             refuse(404, "not-released", f"there is no result; the study is {study.state.value}{note}")
@@ -199,10 +304,12 @@ class OwnersService:
         except DamagedError as error:
             log.error("a part of a result is damaged", extra=about(study))  # noqa: TRY400 (all is said)
             refuse(410, "damaged", str(error))
-        if found is None:
+        salt = await asyncio.to_thread(self._store.salt, study.hash, owner)
+        if found is None or salt is None:
             refuse(410, "expired", "the result was deleted")
         attempt, part = found
         submissions = await asyncio.to_thread(self._store.acknowledged, study)
+        statements = await asyncio.to_thread(all_statements, self._kit, self._store, study.hash)
         return _response(
             ReleasedPart(
                 study=study.hash,
@@ -211,6 +318,8 @@ class OwnersService:
                 protocol_version=VERSION,
                 submissions=tuple(submission.submitted for submission in submissions),
                 part=part,
+                salt=salt,
+                statements=statements,
             )
         )
 
@@ -224,7 +333,19 @@ class OwnersService:
         owner = None if session is None else study.manifest.owner_of(peer_pin(session))
         if owner is None:
             refuse(403, "not-an-owner", "this certificate is not of an owner of this study")
+        request[_PARTICIPANT] = study, owner
         return study, owner
+
+
+def _refuse_if_deleted(study: StudyRecord, what: str) -> None:
+    if study.state is StudyState.EXPIRED:
+        refuse(410, "expired", f"the study's time is over; {what}")
+    if study.state is StudyState.DELETED:
+        refuse(410, "deleted", f"this node's operator has deleted the study; {what}")
+
+
+def _refuse_conflict() -> NoReturn:
+    refuse(409, "conflict", "this owner has submitted something else to this study")
 
 
 def _refuse_reused() -> NoReturn:

@@ -28,10 +28,16 @@ STUDY_CHANGES: Mapping[tuple[StudyState, StudyState], str] = MappingProxyType(
         (StudyState.COLLECTING, StudyState.RUNNING): (
             "at the leader, all owners have submitted; elsewhere, the leader begins an attempt"
         ),
-        (StudyState.COLLECTING, StudyState.STOPPED): "the leader says that it has stopped",
+        (StudyState.RUNNING, StudyState.COLLECTING): (
+            "an owner withdraws or replaces its submission, and no attempt was made here"
+        ),
+        (StudyState.COLLECTING, StudyState.STOPPED): (
+            "the leader says that it has stopped; or this node's operator stops it"
+        ),
         (StudyState.RUNNING, StudyState.STOPPED): (
             "all attempts that the manifest allows have failed here; or, at the leader, the nodes do not "
-            "agree; or, elsewhere, the leader says that it has stopped; or this node's operator aborts"
+            "agree; or, elsewhere, the leader says that it has stopped; or this node's operator aborts or "
+            "stops it"
         ),
         (StudyState.STOPPED, StudyState.COLLECTING): (
             "this node's operator retries, and no attempt was made here"
@@ -47,6 +53,10 @@ STUDY_CHANGES: Mapping[tuple[StudyState, StudyState], str] = MappingProxyType(
         (StudyState.RUNNING, StudyState.EXPIRED): "the same",
         (StudyState.STOPPED, StudyState.EXPIRED): "the same",
         (StudyState.RELEASED, StudyState.EXPIRED): "the release is older than the manifest keeps it",
+        (StudyState.COLLECTING, StudyState.DELETED): "this node's operator deletes it",
+        (StudyState.RUNNING, StudyState.DELETED): "the same",
+        (StudyState.STOPPED, StudyState.DELETED): "the same",
+        (StudyState.RELEASED, StudyState.DELETED): "the same",
     }
 )
 
@@ -64,6 +74,10 @@ ATTEMPT_CHANGES: Mapping[tuple[AttemptState, AttemptState], str] = MappingProxyT
 
 class StateError(PpauroraError):
     """The study is in a state that does not allow this."""
+
+
+class ChangedError(StateError):
+    """What owners have submitted is not what an attempt was to be made with."""
 
 
 class StaleAttemptError(StateError):

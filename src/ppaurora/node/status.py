@@ -16,9 +16,13 @@ UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING)
 
 
 def study_status(
-    kit: NodeKit, store: Store, study: StudyRecord, progress: str = "", trouble: str = ""
+    kit: NodeKit, store: Store, study: StudyRecord, progress: str = "", trouble: str = "", asker: str = ""
 ) -> StudyStatus:
-    """As this node sees it; `progress` of an attempt that runs, `trouble` that the node has with its disk."""
+    """As this node sees it; `progress` of an attempt that runs, `trouble` that the node has with its disk.
+
+    `asker` is the owner who wants to know, if one does.
+    """
+    words = store.words(study)
     submitted = tuple(submission.owner for submission in store.submissions(study))
     missing = tuple(name for name in study.manifest.owner_names if name not in submitted)
     return StudyStatus(
@@ -28,6 +32,8 @@ def study_status(
         note=_note(kit, store, study, missing, trouble),
         submitted=submitted,
         missing=missing,
+        withdrawn=tuple(word.owner for word in words if word.withdrawn),
+        revision=max((word.revision for word in words if word.owner == asker), default=0),
         progress=progress,
         attempt=store.last_attempt(study.hash),
         version=__version__,

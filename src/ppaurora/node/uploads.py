@@ -12,7 +12,7 @@ from typing import BinaryIO
 from aiohttp import web
 
 from ppaurora.files import sync
-from ppaurora.messages.owners import OFFER_HEADER, Offer
+from ppaurora.messages.owners import OFFER_HEADER, Offer, Withdrawal
 from ppaurora.models import from_json
 from ppaurora.node.refusals import refuse
 from ppaurora.sharing.commitment import SALT_BYTES
@@ -42,6 +42,16 @@ def read_offer(request: web.Request, manifest: Manifest) -> Offer:
     if request.content_length < expected:
         refuse(422, "too-short", f"the body has {request.content_length} bytes instead of {expected}")
     return offer
+
+
+async def read_withdrawal(request: web.Request) -> Withdrawal:
+    try:
+        async with asyncio.timeout(_SECONDS_FOR_A_PIECE):
+            return from_json(Withdrawal, await request.read())
+    except ValueError:
+        raise web.HTTPBadRequest(reason="a withdrawal has a revision, and nothing else") from None
+    except TimeoutError:
+        refuse(408, "too-slow", "the body took too long; send it again")
 
 
 async def receive_share(request: web.Request, commitment: str, folder: Path) -> Path:

@@ -19,6 +19,7 @@ from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
 from ppaurora.node.status import UNDER_WAY
 from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.withdrawing import Withdrawals
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_TRIALS = 5.0
@@ -36,6 +37,7 @@ class Watcher:
         authorities: Authorities,
         runner: AttemptRunner,
         leader: Leader,
+        withdrawals: Withdrawals,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
@@ -44,6 +46,7 @@ class Watcher:
         self._authorities = authorities
         self._runner = runner
         self._leader = leader
+        self._withdrawals = withdrawals
         self._metrics = metrics
         self._clock = clock
         self._tried = float("-inf")
@@ -122,19 +125,20 @@ class Watcher:
             return
         if study.state is StudyState.RELEASED and self._store.holds_shares(study.hash):
             self._runner.forget_shares(study)
+        self._withdrawals.consider(study)
         self._leader.consider(study)
 
     def _cut_off(self, study: StudyRecord) -> None:
-        """What this node's operator has aborted, beside this process."""
+        """What this node's operator has aborted, stopped or deleted, beside this process."""
         attempt = self._activity.attempt(study.hash)
-        if attempt is None or study.state is not StudyState.STOPPED:
+        if attempt is None or study.state not in (StudyState.STOPPED, StudyState.DELETED):
             return
         if self._store.attempt_state(study.hash, attempt.number) is AttemptState.FAILED:
             attempt.abort(study.note)
 
     def _retain(self, study: StudyRecord, now: float) -> bool:
         """Delete what the manifest says is not kept any longer. True if the study's time is over."""
-        if study.state is StudyState.EXPIRED:
+        if study.state in (StudyState.EXPIRED, StudyState.DELETED):
             return True
         if not is_over(self._store, study, now):
             return False

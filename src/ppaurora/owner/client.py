@@ -13,12 +13,13 @@ import ssl
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
 from ppaurora.channel.tls import peer_pin
-from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError, RefusedError
+from ppaurora.errors import InputError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, RefusedError
 from ppaurora.messages.owners import (
     OFFER_HEADER,
     PATH,
@@ -27,6 +28,8 @@ from ppaurora.messages.owners import (
     Refusal,
     ReleasedPart,
     StudyStatus,
+    Withdrawal,
+    WithdrawalAcknowledgement,
 )
 from ppaurora.models import StrictModel, from_json, to_json
 from ppaurora.servers import Server
@@ -57,9 +60,15 @@ class NodeClient:
     def status(self) -> StudyStatus:
         return self._request(StudyStatus, "GET", self._path)
 
-    def submit(self, offer: Offer, body: bytes) -> Acknowledgement:
+    def submit(self, offer: Offer, body: bytes, leaves: Callable[[], None] | None = None) -> Acknowledgement:
+        """`leaves` is called when the node is reached, before a byte of the submission leaves."""
         headers = {"Content-Type": "application/octet-stream", OFFER_HEADER: to_json(offer).decode()}
-        return self._request(Acknowledgement, "PUT", f"{self._path}/submission", body, headers)
+        return self._request(Acknowledgement, "PUT", f"{self._path}/submission", body, headers, leaves)
+
+    def withdraw(self, revision: int) -> WithdrawalAcknowledgement:
+        headers = {"Content-Type": "application/json"}
+        body = to_json(Withdrawal(revision=revision))
+        return self._request(WithdrawalAcknowledgement, "PUT", f"{self._path}/withdrawal", body, headers)
 
     def release(self) -> ReleasedPart:
         return self._request(ReleasedPart, "GET", f"{self._path}/release")
@@ -71,12 +80,17 @@ class NodeClient:
         path: str,
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
+        leaves: Callable[[], None] | None = None,
     ) -> M:
         """The answer as a message of this kind; a refusal, or no answer, is raised."""
         title = self.server.title
-        connection = self._connection()
+        proxy = _https_proxy(self.host)
+        where = self.where if proxy is None else f"{self.where} through the web proxy {proxy.shown}"
+        connection = self._connection(proxy)
         try:
             connection.connect()
+            if leaves is not None:
+                leaves()
             # If it refuses before it has read everything, its answer says why.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 connection.request(method, path, body, headers or {})
@@ -85,13 +99,14 @@ class NodeClient:
         except PeerMisbehavedError:
             raise
         except TimeoutError:
-            raise PeerTimeoutError(title, f"at {self.where} did not answer in time") from None
+            raise PeerTimeoutError(title, f"at {where} did not answer in time") from None
         except ssl.SSLError as error:
-            reason = error.reason or "the connection was closed"
-            raise PeerMisbehavedError(title, f"at {self.where} failed the TLS handshake: {reason}") from None
+            raise PeerMisbehavedError(
+                title, f"at {where} failed the TLS handshake: {_tls_problem(error)}"
+            ) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
-            raise PeerLostError(title, f"cannot be reached at {self.where}: {reason}") from None
+            raise PeerLostError(title, f"cannot be reached at {where}: {reason}") from None
         finally:
             connection.close()
         try:
@@ -108,13 +123,11 @@ class NodeClient:
             raise PeerMisbehavedError(self.server.title, f"at {self.where} announced an answer without end")
         return response.read()
 
-    def _connection(self) -> _PinnedConnection:
-        proxy = _https_proxy(self.host)
+    def _connection(self, proxy: _WebProxy | None) -> _PinnedConnection:
         if proxy is None:
             return _PinnedConnection(self.host, self.port, self._context, self._timeout, self._check)
-        host, port, headers = proxy
-        connection = _PinnedConnection(host, port, self._context, self._timeout, self._check)
-        connection.set_tunnel(self.host, self.port, headers)
+        connection = _PinnedConnection(proxy.host, proxy.port, self._context, self._timeout, self._check)
+        connection.set_tunnel(self.host, self.port, proxy.headers)
         return connection
 
     def _check(self, sock: ssl.SSLSocket) -> None:
@@ -127,18 +140,47 @@ class NodeClient:
 Check = Callable[[ssl.SSLSocket], None]
 
 
-def _https_proxy(host: str) -> tuple[str, int, dict[str, str]] | None:
-    """Where an organisation's proxy is, and what it wants to see of us."""
+@dataclass(frozen=True)
+class _WebProxy:
+    """An organisation's, and what it wants to see of us."""
+
+    host: str
+    port: int
+    headers: dict[str, str] = field(repr=False)
+
+    @property
+    def shown(self) -> str:
+        return printable(f"{self.host}:{self.port} (HTTPS_PROXY)")
+
+
+def _https_proxy(host: str) -> _WebProxy | None:
     proxy = urllib.request.getproxies_environment().get("https")
     if not proxy or urllib.request.proxy_bypass_environment(host):  # type: ignore[attr-defined]
         return None
-    parts = urllib.parse.urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    try:
+        parts = urllib.parse.urlsplit(proxy if "//" in proxy else f"//{proxy}")
+        address = parts.hostname or "", parts.port or 80
+    except ValueError:
+        address = "", 0
+    if not all(address):
+        raise InputError(
+            "HTTPS_PROXY is no address of a web proxy; write http://HOST:PORT, or unset it if there is none"
+        )
     headers = {}
     if parts.username is not None:
         user, password = (urllib.parse.unquote(text or "") for text in (parts.username, parts.password))
         token = base64.b64encode(f"{user}:{password}".encode()).decode()
         headers["Proxy-Authorization"] = f"Basic {token}"
-    return parts.hostname or "", parts.port or 80, headers
+    return _WebProxy(*address, headers)
+
+
+def _tls_problem(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        said = printable(error.verify_message)
+        if "expired" in said or "not yet valid" in said:
+            return f"{said}; is this machine's clock right? 'ppaurora preflight' tells"
+        return said
+    return error.reason or "the connection was closed"
 
 
 def _printable(message: M) -> M:

@@ -6,7 +6,7 @@ server sees from a second request, or from there being none, whether the owner c
 
 from __future__ import annotations
 
-import datetime
+import time
 from collections.abc import Sequence
 
 from ppaurora.errors import InputError
@@ -15,6 +15,7 @@ from ppaurora.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.times import Time, as_time
 
 
 class CollectedResult(StrictModel):
@@ -22,7 +23,7 @@ class CollectedResult(StrictModel):
 
     study: str
     answers: tuple[ReleasedPart, ...]
-    collected_at: str
+    collected_at: Time
 
 
 class Inbox:
@@ -42,7 +43,7 @@ class Inbox:
 
     def keep(self, answers: Sequence[ReleasedPart]) -> CollectedResult:
         """Durable, whole or not at all, for its owner's eyes only."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        now = as_time(time.time())
         collected = CollectedResult(study=self._manifest.hash, answers=tuple(answers), collected_at=now)
         self._path.parent.mkdir(exist_ok=True, mode=0o700)
         keep_record(self._path, collected)

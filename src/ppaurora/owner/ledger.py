@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.check import Concern, DataWarning
 from ppaurora.data import Samples
 from ppaurora.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
@@ -31,11 +32,26 @@ KEPT_HASHES = 1024
 _LARGEST_HASH = np.uint64(2**64 - 1)
 _SAMPLES_AT_ONCE = 1 << 16
 _SAMPLE = np.dtype([("score", "<f8"), ("label", "u1"), ("copy", "<u8")])
+_FEW_DECIMALS = 4
+_PAIRS_PER_SAMPLE = 4  # with fewer that there can be, a quarter or more is alike by chance
 _WORTH_A_WARNING = 0.5  # of the samples, from which on a second study is on nearly the same data
 
 
-class OverlapWarning(UserWarning):
-    """About to submit nearly the same data to a second study."""
+class OverlapWarning(DataWarning):
+    """About to submit nearly the same data to a second study.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import ppaurora
+    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> with warnings.catch_warnings():  # doctest: +ELLIPSIS
+    ...     warnings.simplefilter("error", ppaurora.OverlapWarning)
+    ...     study.submit(([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2]))
+    Traceback (most recent call last):
+    ...
+    ppaurora.owner.ledger.OverlapWarning: ...
+    """
 
 
 @dataclass(frozen=True)
@@ -44,17 +60,17 @@ class Sketch:
 
     hashes: NDArray[np.uint64] = field(repr=False)
     samples: int
-    different: int | None = None  # pairs of score and label, where the list itself was seen
+    possible: float = float("inf")  # pairs of score and label that there can be, by the decimals of scores
 
     @classmethod
     def of(cls, samples: Samples, key: bytes) -> Sketch:
         """Of scores' bits and labels. Samples that are alike are numbered, so that each one counts."""
-        records, different = _numbered(samples)
+        records = _numbered(samples)
         smallest = np.empty(0, dtype=np.uint64)
         for start in range(0, len(records), _SAMPLES_AT_ONCE):
             hashes = _hashed(records[start : start + _SAMPLES_AT_ONCE], key)
             smallest = np.unique(np.concatenate([smallest, hashes]))[:KEPT_HASHES]
-        return cls(smallest, len(samples), different)
+        return cls(smallest, len(samples), _possible_pairs(samples))
 
     @property
     def limit(self) -> np.uint64:
@@ -71,8 +87,17 @@ class Sketch:
         return float(np.isin(compared, other.hashes).mean()) if len(compared) else 0.0
 
 
-def _numbered(samples: Samples) -> tuple[NDArray[Any], int]:
-    """Every sample with how many like it came before, and how many different ones there are."""
+def _possible_pairs(samples: Samples) -> float:
+    """Scores of few decimals are often alike by chance."""
+    for decimals in range(_FEW_DECIMALS + 1):
+        steps = samples.scores * 10.0**decimals
+        if np.allclose(steps, np.round(steps), rtol=0.0, atol=1e-6):
+            return 2.0 * (float(np.ptp(steps)) + 1.0)
+    return float("inf")
+
+
+def _numbered(samples: Samples) -> NDArray[Any]:
+    """Every sample with how many like it came before."""
     order = np.lexsort((samples.labels, samples.scores))
     records = np.empty(len(samples), dtype=_SAMPLE)
     records["score"] = samples.scores[order] + 0.0  # -0.0 is 0.0
@@ -81,7 +106,7 @@ def _numbered(samples: Samples) -> tuple[NDArray[Any], int]:
     is_new[1:] = (np.diff(records["score"]) != 0) | (np.diff(records["label"].astype(np.int8)) != 0)
     starts = np.flatnonzero(is_new)
     records["copy"] = np.arange(len(samples)) - starts[np.cumsum(is_new) - 1]
-    return records, len(starts)
+    return records
 
 
 def _hashed(records: NDArray[Any], key: bytes) -> NDArray[np.uint64]:
@@ -136,21 +161,43 @@ class Ledger:
             key = self._content().key
         return Sketch.of(samples, key)
 
-    def concerns(self, sketch: Sketch, manifest: Manifest) -> list[str]:
-        """Other studies that had nearly the same data, in words; the most similar first."""
+    def concerns(self, sketch: Sketch, manifest: Manifest) -> list[Concern]:
+        """Other studies that had nearly the same data; the most similar first."""
         earlier = [entry for hash_, entry in self._content().studies.items() if hash_ != manifest.hash]
-        found = [(sketch.overlap(entry.sketch), entry.name) for entry in earlier]
+        found = [(sketch.overlap(entry.sketch), entry.name, entry.samples) for entry in earlier]
         alike = sorted((one for one in found if one[0] >= _WORTH_A_WARNING), reverse=True)
-        return [_in_words(overlap, name, sketch) for overlap, name in alike]
+        return [_concern(overlap, name, by_chance(sketch, before)) for overlap, name, before in alike]
 
-    def record(self, sketch: Sketch, manifest: Manifest) -> None:
-        """Durable, for its owner's eyes only."""
+    def look(self, samples: Samples, manifest: Manifest) -> list[Concern]:
+        """The concerns about samples that are not submitted yet; writes nothing."""
+        if not self._path.exists() or not self._content().studies.keys() - {manifest.hash}:
+            return []
+        return self.concerns(self.sketch(samples), manifest)
+
+    def record(self, sketch: Sketch, manifest: Manifest) -> LedgerEntry | None:
+        """Durable, for its owner's eyes only. What was on record before is returned, to `restore` it."""
         hashes = sketch.hashes.astype("<u8").tobytes()
         entry = LedgerEntry(name=manifest.study, samples=sketch.samples, hashes=hashes)
+        return self._put(manifest, entry)
+
+    def restore(self, manifest: Manifest, entry: LedgerEntry | None) -> None:
+        """What was refused is part of no study; what was submitted before it still is."""
+        self._put(manifest, entry)
+
+    def forget(self, manifest: Manifest) -> None:
+        """What was withdrawn is part of no study."""
+        self._put(manifest, None)
+
+    def _put(self, manifest: Manifest, entry: LedgerEntry | None) -> LedgerEntry | None:
         with self._locked():
             content = self._content()
-            studies = {**content.studies, manifest.hash: entry}
-            self._write(msgspec.structs.replace(content, studies=studies))
+            studies = dict(content.studies)
+            before = studies.pop(manifest.hash, None)
+            if entry is not None:
+                studies[manifest.hash] = entry
+            if studies != content.studies:
+                self._write(msgspec.structs.replace(content, studies=studies))
+            return before
 
     def _content(self) -> LedgerContent:
         """With a key of its own from the first time on."""
@@ -174,10 +221,15 @@ class Ledger:
             os.close(descriptor)
 
 
-def _in_words(overlap: float, study: str, sketch: Sketch) -> str:
-    few = sketch.different is not None and 2 * sketch.different < sketch.samples
-    unsure = ". There are few different scores, so other samples may only look the same" if few else ""
-    return (
+def by_chance(sketch: Sketch, samples: int) -> bool:
+    """Whether other samples, so many of them, would look like these: so many that most pairs occur."""
+    return _PAIRS_PER_SAMPLE * samples > sketch.possible
+
+
+def _concern(overlap: float, study: str, unsure: bool) -> Concern:
+    why = ". Scores have so few decimals that other samples would look the same" if unsure else ""
+    said = (
         f"about {100 * overlap:.0f} % of these samples were part of study {study}: two results on nearly "
-        f"the same data can be subtracted to learn about the samples that differ{unsure}"
+        f"the same data can be subtracted to learn about the samples that differ{why}"
     )
+    return Concern("overlap", said, is_warning=not unsure)

@@ -1,26 +1,28 @@
 """A submission as an owner keeps it until there is a result.
 
 The shares are drawn at random once and written to the kit before anything is sent. So when an upload
-is cut off, running it again sends the very same bytes, which the nodes recognise.
+is cut off, running it again sends the very same bytes, which the nodes recognise. To which server bytes
+have left is on record before they leave; as long as there is none, nothing was submitted.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
-import shutil
-import tempfile
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from ppaurora.data import Samples
 from ppaurora.errors import InputError
 from ppaurora.files import sync, write_secret
 from ppaurora.messages.owners import Acknowledgement, Offer
 from ppaurora.models import StrictModel
-from ppaurora.owner.records import keep_record, read_record
+from ppaurora.owner.records import keep_record, read_record, writing
 from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
@@ -44,21 +46,42 @@ class Fingerprint(StrictModel):
 
     @classmethod
     def of(cls, samples: Samples, salt: bytes) -> Fingerprint:
-        content = samples.scores.tobytes() + samples.labels.tobytes()
+        """The same for the same samples in any order."""
+        order = np.lexsort((samples.labels, samples.scores))
+        scores = samples.scores[order] + 0.0  # -0.0 is 0.0
+        content = scores.tobytes() + samples.labels[order].tobytes()
         return cls(salt=salt, digest=hashlib.sha256(salt + content).digest())
 
 
 class OutgoingSubmission(StrictModel):
-    """What was prepared for a study, and which nodes have acknowledged it."""
+    """What was prepared for a study, to whom it has left, who has acknowledged it, or its withdrawal."""
 
     study: str
     offer: Offer
     fingerprint: Fingerprint | None
-    acknowledged: dict[str, Acknowledgement]  # by server, as its file name is
+    sent: tuple[str, ...] = ()  # servers that may have it, as their file names are
+    acknowledged: dict[str, Acknowledgement]  # by server, likewise
+    withdrawal: int = 0  # its revision, once it was asked for
+    withdrawn: tuple[str, ...] = ()  # servers that have acknowledged that
+    previous: OutgoingSubmission | None = None  # what this is to replace, until the leader has taken it
 
     @property
     def samples(self) -> int:
         return self.offer.samples
+
+    @property
+    def revision(self) -> int:
+        return max(self.offer.revision, self.withdrawal)
+
+    @property
+    def offers(self) -> list[Offer]:
+        """This one, and what it is to replace: until the leader has taken it, either may be there."""
+        return [self.offer, *([] if self.previous is None else self.previous.offers)]
+
+    def without_data(self) -> OutgoingSubmission:
+        """As it stays on record when shares and fingerprints are needed no longer."""
+        previous = None if self.previous is None else self.previous.without_data()
+        return msgspec.structs.replace(self, fingerprint=None, previous=previous)
 
 
 class Outbox:
@@ -68,32 +91,104 @@ class Outbox:
         self._manifest = manifest
         self._floors = kit.settings.floors
         self._servers = manifest.protocol.input_servers
+        self._leader = manifest.protocol.leader.file_name
         self._folder = kit.folder / "outbox" / manifest.study
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Against another process that submits to, or withdraws from, the same study with the same kit."""
+        with contextlib.ExitStack() as opened:
+            with writing(self._folder.parent):
+                self._folder.parent.mkdir(exist_ok=True, mode=0o700)
+                path = self._folder.parent / f".{self._folder.name}.lock"
+                file = opened.enter_context(path.open("ab"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(
+                    f"another process is submitting to the study '{self._manifest.study}' with this kit, or "
+                    "withdrawing from it; nothing was done now. Wait until it has ended: 'ppaurora status' "
+                    "shows what has arrived"
+                ) from None
+            try:
+                yield
+            finally:
+                # A process that another thread starts just now may have a copy of this file for a moment.
+                fcntl.flock(file, fcntl.LOCK_UN)
 
     def find(self) -> OutgoingSubmission | None:
         submission = read_record(OutgoingSubmission, self._folder / _RECORD)
         if submission is not None and submission.study != self._manifest.hash:
             raise InputError(f"{self._folder}: belongs to another manifest; move it away")
+        if submission is not None and submission.previous is not None and not submission.sent:
+            return submission.previous  # its replacement has never left
         return submission
 
     def is_complete(self, submission: OutgoingSubmission) -> bool:
-        """Whether every node that takes submissions has acknowledged it."""
-        return all(server.file_name in submission.acknowledged for server in self._servers)
+        """Whether every node that takes submissions has acknowledged it, and it was not withdrawn."""
+        everybody = all(server.file_name in submission.acknowledged for server in self._servers)
+        return everybody and not submission.withdrawal
 
-    def prepare(self, samples: Samples) -> OutgoingSubmission:
-        """New, or the one that was begun with the same samples."""
-        name = self._manifest.study
+    def has_other(self, samples: Samples, *, replace: bool = False) -> bool:
+        """Whether something else than this has left, which this would have to replace.
+
+        With `replace`, the same data under other floors is something else, too.
+        """
+        found = self.find()
+        if found is None or found.withdrawal or not found.sent:
+            return False
+        if found.fingerprint is None:
+            raise has_result(self._manifest.study)
+        return not self._is_same(found, samples) or (replace and found.offer.floors != self._floors)
+
+    def prepare(self, samples: Samples, *, replace: bool = False, above: int = 0) -> OutgoingSubmission:
+        """The one that was begun with the same samples; or a new one, of a revision that is above.
+
+        Something else that has left is replaced only if that is asked for. It is kept until the leader has
+        taken the new one.
+        """
         found = self.find()
         if found is None:
-            return self._begin(samples)
+            return self._begin(samples, above + 1)
+        if found.withdrawal:
+            is_decided = self._leader in found.withdrawn
+            return self._begin(samples, max(above, found.revision) + 1, None if is_decided else found)
         if found.fingerprint is None:
-            raise has_result(name)
-        if Fingerprint.of(samples, found.fingerprint.salt) != found.fingerprint:
-            raise InputError(
-                f"other data was submitted to the study '{name}' from this kit before; "
-                "a study takes one submission of every owner"
-            )
-        return found
+            raise has_result(self._manifest.study)
+        if not found.sent and not self._is_same(found, samples):
+            self.discard()  # its record first: it must not name the new shares if this is cut off
+            return self._begin(samples, max(above + 1, found.revision))
+        other = self.has_other(samples, replace=replace)
+        if not other and above <= found.revision:
+            return found
+        if other and not replace:
+            raise self.other_data(found)
+        return self._begin(samples, max(above, found.revision) + 1, found.previous or found)
+
+    def _is_same(self, found: OutgoingSubmission, samples: Samples) -> bool:
+        kept = found.fingerprint
+        return kept is not None and Fingerprint.of(samples, kept.salt) == kept
+
+    def other_data(self, found: OutgoingSubmission) -> InputError:
+        """What to raise when something else was submitted before."""
+        return InputError(
+            f"other data was submitted to the study '{self._manifest.study}' from this kit before "
+            f"({found.samples:,} samples: {self.delivered(found)}); nothing was sent now. Until the "
+            "computation begins, 'ppaurora submit --replace' sends this in its place, and 'ppaurora "
+            "withdraw' takes it back"
+        )
+
+    def delivered(self, submission: OutgoingSubmission) -> str:
+        """Who has it, in words."""
+        has = [server.title for server in self._servers if server.file_name in submission.acknowledged]
+        may = [
+            server.title
+            for server in self._servers
+            if server.file_name in submission.sent and server.file_name not in submission.acknowledged
+        ]
+        parts = [f"acknowledged by {' and '.join(has)}"] if has else []
+        parts += [f"perhaps at {' and '.join(may)}, which has not acknowledged it"] if may else []
+        return ", ".join(parts) or "delivered to nobody"
 
     def check(self, samples: Samples) -> Samples:
         """As the study reads them; or what is wrong with them, or with beginning a submission now."""
@@ -109,7 +204,10 @@ class Outbox:
             raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
         return manifest.evaluation.read(samples)
 
-    def _begin(self, samples: Samples) -> OutgoingSubmission:
+    def _begin(
+        self, samples: Samples, revision: int, previous: OutgoingSubmission | None = None
+    ) -> OutgoingSubmission:
+        """The record is written last: what it does not name is nothing."""
         manifest = self._manifest
         shares = manifest.terms.share(self.check(samples))
         bodies = [(fresh_salt(), share.to_bytes()) for share in shares]
@@ -119,51 +217,109 @@ class Outbox:
                 samples=len(samples),
                 floors=self._floors,
                 commitments=tuple(commit(salt, share) for salt, share in bodies),
+                revision=revision,
             ),
             fingerprint=Fingerprint.of(samples, fresh_salt()),
             acknowledged={},
+            previous=previous,
         )
-        self._folder.parent.mkdir(exist_ok=True, mode=0o700)
-        for left_over in self._folder.parent.glob(f"{self._folder.name}.*"):
-            shutil.rmtree(left_over)
-        building = Path(tempfile.mkdtemp(prefix=f"{self._folder.name}.", dir=self._folder.parent))
-        for server, (salt, share) in zip(self._servers, bodies, strict=True):
-            write_secret(building / _body_name(server), salt + share)
-        keep_record(building / _RECORD, submission)
-        for path in (*building.iterdir(), building):
-            sync(path)
-        try:
-            building.rename(self._folder)
-        except OSError:
-            shutil.rmtree(building, ignore_errors=True)
-            raise InputError(f"{self._folder}: another submission is being prepared; try again") from None
-        sync(self._folder.parent)
-        return submission
+        with writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for server, (salt, share) in zip(self._servers, bodies, strict=True):
+                path = self._folder / _body_name(server, revision)
+                path.unlink(missing_ok=True)
+                write_secret(path, salt + share)
+                sync(path)
+            sync(self._folder.parent)
+        return self._keep(submission)
 
-    def body(self, server: Server) -> bytes:
+    def body(self, server: Server, submission: OutgoingSubmission | None = None) -> bytes:
+        """Salt and share for this server; of what was found, if nothing else is said."""
+        found = submission or self.find()
+        revision = 1 if found is None else found.offer.revision
         try:
-            return (self._folder / _body_name(server)).read_bytes()
+            return (self._folder / _body_name(server, revision)).read_bytes()
         except FileNotFoundError:
-            raise InputError(f"{self._folder}: the shares were deleted when the result was there") from None
+            raise InputError(
+                f"{self._folder}: the shares were deleted when the result was there, or the submission "
+                "was withdrawn"
+            ) from None
+
+    def leaves_for(self, submission: OutgoingSubmission, server: Server) -> OutgoingSubmission:
+        """Write down that this server may have it from now on."""
+        if server.file_name in submission.sent:
+            return submission
+        return self._keep(msgspec.structs.replace(submission, sent=(*submission.sent, server.file_name)))
 
     def acknowledge(
         self, submission: OutgoingSubmission, server: Server, answer: Acknowledgement
     ) -> OutgoingSubmission:
-        """Write it down."""
+        """Write it down. What the leader has taken stands in the place of what was before."""
         acknowledged = {**submission.acknowledged, server.file_name: answer}
-        return self._keep(msgspec.structs.replace(submission, acknowledged=acknowledged))
+        sent = tuple(dict.fromkeys((*submission.sent, server.file_name)))
+        previous = None if server.file_name == self._leader else submission.previous
+        return self._keep(
+            msgspec.structs.replace(submission, sent=sent, acknowledged=acknowledged, previous=previous)
+        )
+
+    def not_taken(self, submission: OutgoingSubmission, server: Server) -> OutgoingSubmission:
+        """A server has refused it: it does not have it. If that is the leader, what was before stands."""
+        if server.file_name == self._leader and submission.previous is not None:
+            return self._keep(msgspec.structs.replace(submission.previous, withdrawal=0, withdrawn=()))
+        if server.file_name in submission.acknowledged:
+            return submission  # it had it once, and may again
+        sent = tuple(name for name in submission.sent if name != server.file_name)
+        return self._keep(msgspec.structs.replace(submission, sent=sent))
+
+    def withdraws(self, submission: OutgoingSubmission, revision: int) -> OutgoingSubmission:
+        """Write down that it is about to be withdrawn; 0 if that was refused."""
+        return self._keep(msgspec.structs.replace(submission, withdrawal=revision, withdrawn=()))
+
+    def acknowledge_withdrawal(self, submission: OutgoingSubmission, server: Server) -> OutgoingSubmission:
+        """Write it down. From the leader's word on the shares are needed no longer."""
+        withdrawn = tuple(dict.fromkeys((*submission.withdrawn, server.file_name)))
+        return self._keep(msgspec.structs.replace(submission, withdrawn=withdrawn, fingerprint=None))
+
+    def is_withdrawn(self, submission: OutgoingSubmission) -> bool:
+        """Whether all who take submissions have acknowledged that."""
+        return all(server.file_name in submission.withdrawn for server in self._servers)
+
+    def discard(self) -> None:
+        """What has never left."""
+        (self._folder / _RECORD).unlink(missing_ok=True)
+        self._delete_bodies(set())
+        with contextlib.suppress(OSError):
+            self._folder.rmdir()
+
+    def discard_unsent(self) -> None:
+        """Shares of which no byte has left are of no use. What they were to replace is kept as it was."""
+        prepared = read_record(OutgoingSubmission, self._folder / _RECORD)
+        if prepared is None:
+            self.discard()
+        elif not prepared.sent and prepared.previous is not None:
+            self._keep(prepared.previous)
+        elif not prepared.sent and prepared.revision == 1:  # else its number tells what was withdrawn before
+            self.discard()
 
     def forget(self) -> None:
         """Once there is a result. Until then a node may lose its disk, and want its share again."""
-        for server in self._servers:
-            (self._folder / _body_name(server)).unlink(missing_ok=True)
         submission = self.find()
         if submission is not None and submission.fingerprint is not None:
-            self._keep(msgspec.structs.replace(submission, fingerprint=None))
+            self._keep(submission.without_data())
+        self._delete_bodies(set())
 
     def _keep(self, submission: OutgoingSubmission) -> OutgoingSubmission:
+        """With the shares that may still be asked for, and no others."""
         keep_record(self._folder / _RECORD, submission)
+        needed = (submission, submission.previous)
+        self._delete_bodies({one.offer.revision for one in needed if one is not None and one.fingerprint})
         return submission
+
+    def _delete_bodies(self, needed: set[int]) -> None:
+        kept = {_body_name(server, revision) for server in self._servers for revision in needed}
+        for path in self._folder.glob("*.share"):
+            if path.name not in kept:
+                path.unlink(missing_ok=True)
 
 
 def has_result(study: str) -> InputError:
@@ -174,5 +330,5 @@ def has_result(study: str) -> InputError:
     )
 
 
-def _body_name(server: Server) -> str:
-    return f"{server.file_name}.share"
+def _body_name(server: Server, revision: int) -> str:
+    return f"{server.file_name}.{revision}.share"

@@ -5,7 +5,9 @@ Each has a digest of itself: what a disk has changed is neither used nor held ag
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +37,20 @@ def read_record(kind: type[R], path: Path) -> R | None:
 
 def keep_record(path: Path, record: StrictModel) -> None:
     """Durable, whole or not at all, for its owner's eyes only."""
-    replace_file(path, with_digest(to_builtins(record)), mode=0o600)
+    with writing(path):
+        replace_file(path, with_digest(to_builtins(record)), mode=0o600)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What this machine's disk does not take is its owner's to mend."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written: {error.strerror or error}. Make room, or let this user write there; "
+            "then run the same command again. 'ppaurora status' shows what was sent before"
+        ) from None
 
 
 def with_digest(content: dict[str, Any]) -> bytes:

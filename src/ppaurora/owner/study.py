@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from numpy.typing import ArrayLike
 
-from ppaurora.data import Samples, check_samples
+from ppaurora.check import Concern, DataCheck
 from ppaurora.errors import (
-    InputError,
     NotReleasedError,
+    NotVerifiedError,
     PeerError,
     PeerLostError,
     PeerMisbehavedError,
@@ -25,78 +23,22 @@ from ppaurora.errors import (
     ProtocolError,
     RefusedError,
 )
-from ppaurora.estimates import Estimate, Table
-from ppaurora.evaluated import Evaluated
-from ppaurora.files import replace_file
 from ppaurora.messages import VERSION
-from ppaurora.messages.owners import Receipt, ReleasedPart, StudyStatus
-from ppaurora.models import to_builtins, to_json
+from ppaurora.messages.owners import ReleasedPart, StudyStatus
 from ppaurora.owner.client import NodeClient
+from ppaurora.owner.delivery import Delivery
 from ppaurora.owner.inbox import Inbox
-from ppaurora.owner.ledger import Ledger, OverlapWarning
+from ppaurora.owner.ledger import Ledger
+from ppaurora.owner.looking import look, read_own, warn
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission, has_result
-from ppaurora.policy import Policy
-from ppaurora.report import MetricValues
+from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_receipt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.terms import Job
-from ppaurora.version import __version__
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 Watch = Callable[[str], None]
-Review = Callable[[Sequence[str]], None]
-
-
-@dataclass(frozen=True, repr=False)
-class StudyReport(MetricValues):
-    """The metrics on everyone's samples together, and the receipt.
-
-    Attributes
-    ----------
-    metrics
-        By name an `Estimate` or a `Table`: `report["auroc"].interval`. Values are also attributes:
-        `report.auroc`. What is suppressed is None.
-    positives
-        How many there were, if the policy lets that out.
-    suppressed
-        Whether a rule of the policy on secret counts failed, so that there are no values.
-    policy
-        What was let out: the strictest of the study's policy and all owners' floors.
-    receipt
-        What the result rests on: the manifest's hash, every participant's key, every owner's number of
-        samples and commitments, and the acknowledgements of this owner's submission.
-    """
-
-    metrics: dict[str, Estimate | Table]
-    positives: int | None
-    suppressed: bool
-    policy: Policy
-    receipt: Receipt
-
-    @property
-    def evaluation(self) -> Evaluated:
-        """What was evaluated: model and version, outcome, positive class, how scores were read."""
-        return self.receipt.evaluation
-
-    def __repr__(self) -> str:
-        return f"<StudyReport {self._in_short()}; study {self.receipt.study}, attempt {self.receipt.attempt}>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as dictionaries, texts and numbers."""
-        return {
-            **self._released(),
-            "policy": to_builtins(self.policy),
-            "receipt": to_builtins(self.receipt),
-        }
-
-    def to_json(self) -> str:
-        """As `ppaurora result --format json` prints it."""
-        return msgspec.json.format(to_json(self.to_dict()), indent=2).decode()
-
-    def save(self, path: Path) -> None:
-        """Whole or not at all, for its owner's eyes only."""
-        replace_file(path, self.to_json().encode() + b"\n", mode=0o600)
+Review = Callable[[DataCheck], None]
 
 
 @dataclass(frozen=True)
@@ -105,6 +47,7 @@ class Unreachable:
 
     note: str
     state: str = "unknown"
+    refused: bool = False  # it answered, and told nothing
 
 
 NodeStatus = StudyStatus | Unreachable
@@ -157,29 +100,29 @@ class Study:
         self._outbox = Outbox(self.kit, self.manifest)
         self._inbox = Inbox(self.kit, self.manifest)
         self._ledger = Ledger(self.kit)
+        self._delivery = Delivery(self.kit, self.manifest, self._outbox, self._ledger, self._clients)
 
     def __repr__(self) -> str:
         return f"<Study {self.manifest.study} of {self.kit.name}>"
 
     def evaluate(
         self,
-        y_true: ArrayLike,
-        y_score: ArrayLike,
+        data: Any,
+        y_score: ArrayLike | None = None,
         *,
+        score: str = "score",
+        label: str = "label",
+        id: str | None = None,
         pos_label: object | None = None,
         watch: Watch | None = None,
         timeout: float | None = None,
     ) -> StudyReport:
-        """Submit, wait until all owners have, and return the result.
+        """Submit, wait until all owners have, and return the result: `submit` and then `wait`.
 
         Parameters
         ----------
-        y_true, y_score
-            True labels and scores, as scikit-learn's metrics take them. They do not leave this machine.
-            Scores as the model gives them: if the study says that lower means more positive, they are
-            negated here.
-        pos_label
-            The label of the positive class, if labels are not 0/1 or true/false.
+        data, y_score, score, label, id, pos_label
+            As `submit` takes them. `evaluate(y_true, y_score)` will do.
         watch
             Called with a line for people whenever there is news; `print` will do.
         timeout
@@ -189,46 +132,115 @@ class Study:
         Returns
         -------
         StudyReport
-            The metrics, by name and as attributes, and the receipt.
+            The metrics, by name and as attributes, and the receipt. Both are filed, see `result`.
         """
-        samples = check_samples(self.kit.name, y_true, y_score, pos_label)
-        self.submit(samples)
+        self.submit(data, y_score, score=score, label=label, id=id, pos_label=pos_label)
         return self.wait(watch, timeout)
 
-    def submit(self, samples: Samples, review: Review | None = None) -> OutgoingSubmission:
+    def check(
+        self,
+        data: Any,
+        y_score: ArrayLike | None = None,
+        *,
+        score: str = "score",
+        label: str = "label",
+        id: str | None = None,
+        pos_label: object | None = None,
+    ) -> DataCheck:
+        """Look at data before it is submitted: counts, scores by class, local AUROC, and what is strange.
+
+        Data is given as to `submit`. Nothing leaves this machine, and nothing is kept.
+
+        Examples
+        --------
+        >>> import ppaurora
+        >>> study = ppaurora.Study("kits/north", "sepsis-2026")
+        >>> found = study.check({"risk": [0.1, 0.6, 0.3], "died": [1, 0, 0]}, score="risk", label="died")
+        >>> [concern.code for concern in found.warnings]
+        ['auroc-below-half']
+        """
+        own = read_own(self.kit, data, y_score, score, label, id, pos_label)
+        return look(self.kit, self.manifest, own, self._ledger.look(own.samples, self.manifest))
+
+    def submit(
+        self,
+        data: Any,
+        y_score: ArrayLike | None = None,
+        *,
+        score: str = "score",
+        label: str = "label",
+        id: str | None = None,
+        pos_label: object | None = None,
+        replace: bool = False,
+        review: Review | None = None,
+    ) -> OutgoingSubmission:
         """To every node that takes submissions. After a cut, the same call goes on with the same shares.
 
-        If nearly the same data was submitted to another study from this kit, an `OverlapWarning` says so.
-        With `review`, that is called instead, in any case, with what there is to say; when the samples are
-        in order, and before anything is kept or sent. It raises if a person declines.
+        What a check of the data warns of is a `DataWarning`; that nearly the same data was submitted to
+        another study from this kit, an `OverlapWarning`. Shares leave this machine, scores and labels do not.
+
+        Parameters
+        ----------
+        data, y_score
+            A table: a data frame, a file's path, a database's cursor, anything that `ppaurora.data.read_data`
+            takes, also what that returns. Or a pair `(y_true, y_score)`, or these two one after the other.
+            Scores as the model gives them: if the study says that lower means more positive, they are
+            negated here.
+        score, label
+            The names of a table's columns.
+        id
+            The name of a column that tells samples apart, to look for duplicates. It is not sent.
+        pos_label
+            The label of the positive class, if labels are not 0/1 or true/false.
+        replace
+            It takes the place of something else that was submitted before, until the computation begins.
+            The same samples in another order are the same. There is no other way to replace.
+        review
+            Called with the check of the data before anything is kept or sent, in place of warnings. It raises
+            if a person declines. Data that is refused is refused behind it.
+
+        Returns
+        -------
+        OutgoingSubmission
+            What all these nodes have acknowledged.
+
+        Examples
+        --------
+        A typo, found in time:
+
+        >>> import ppaurora
+        >>> study = ppaurora.Study("kits/north", "mended-2026")
+        >>> sent = study.submit({"risk": [0.8, 0.1, 0.3], "died": [1, 1, 0]}, score="risk", label="died")
+        >>> sent = study.submit(([1, 0, 0], [0.8, 0.1, 0.3]), replace=True)
+        >>> study.is_submitted, sent.samples
+        (True, 3)
+        >>> sent = study.withdraw()
+        >>> study.is_submitted
+        False
         """
+        own = read_own(self.kit, data, y_score, score, label, id, pos_label)
+
+        def show(overlaps: Sequence[Concern]) -> None:
+            (review or warn)(look(self.kit, self.manifest, own, overlaps))
+
+        with self._outbox.alone():
+            self._check_no_result()
+            return self._delivery.submit(own.samples, show, replace=replace)
+
+    def withdraw(self) -> OutgoingSubmission | None:
+        """Take back what was submitted, until the computation begins; all nodes acknowledge it.
+
+        After a cut, the same call goes on. Afterwards this or other data can be submitted again. What is
+        returned is what was withdrawn, if this kit knows it.
+        """
+        with self._outbox.alone():
+            self._check_no_result()
+            return self._delivery.withdraw()
+
+    def _check_no_result(self) -> None:
         if self._inbox.find() is not None:
             self._outbox.forget()
             raise has_result(self.manifest.study)
-        if self.submitted is None:
-            self._outbox.check(samples)
-            sketch = self._ledger.sketch(samples)
-            (review or _warn)(self._ledger.concerns(sketch, self.manifest))
-            self._ledger.record(sketch, self.manifest)
-        submission = self._outbox.prepare(samples)
-        for server in self.manifest.protocol.input_servers:
-            client = self._clients[server]
-            if server.file_name in submission.acknowledged and self._knows_us(client):
-                continue
-            answer = client.submit(submission.offer, self._outbox.body(server))
-            if (answer.study, answer.owner, answer.commitments) != (
-                self.manifest.hash,
-                self.kit.name,
-                submission.offer.commitments,
-            ):
-                raise PeerMisbehavedError(server.title, "acknowledged something else than was sent")
-            submission = self._outbox.acknowledge(submission, server, answer)
-        return submission
-
-    def _knows_us(self, client: NodeClient) -> bool:
-        """An acknowledged submission is there, unless the node's disk was lost since."""
-        answer = client.status()
-        return answer.state == "released" or self.kit.name in answer.submitted
 
     @property
     def submitted(self) -> OutgoingSubmission | None:
@@ -237,9 +249,14 @@ class Study:
 
     @property
     def is_submitted(self) -> bool:
-        """Whether every node that takes submissions has acknowledged one from this kit."""
+        """Whether every node that takes submissions has acknowledged one from this kit; not if withdrawn."""
         submission = self.submitted
         return submission is not None and self._outbox.is_complete(submission)
+
+    def sent(self, answers: Mapping[str, NodeStatus]) -> str:
+        """What was sent from this kit and who has it, in words, as the nodes' answers and the kit say."""
+        heard = {title: answer for title, answer in answers.items() if isinstance(answer, StudyStatus)}
+        return self._delivery.describe(heard)
 
     def status(self) -> dict[str, NodeStatus]:
         """What each node says of the study, by title; of one that cannot be reached, why."""
@@ -248,7 +265,7 @@ class Study:
             try:
                 return client.status()
             except (PeerError, RefusedError) as error:
-                return Unreachable(str(error))
+                return Unreachable(str(error), refused=isinstance(error, RefusedError))
 
         with ThreadPoolExecutor(len(self._clients)) as pool:
             answers = pool.map(ask, self._clients.values())
@@ -270,7 +287,7 @@ class Study:
             for title, answer in answers.items():
                 # The leader may be trying again when the others have not heard of it yet.
                 stopped = answer.state == "stopped" and title == leader
-                if stopped or answer.state == "expired":
+                if stopped or answer.state in ("expired", "deleted"):
                     raise NotReleasedError(f"{title}: the study is {answer.state}: {answer.note}")
             said = _summary(answers)
             if watch is not None and said != last:
@@ -284,7 +301,8 @@ class Study:
         """Put the parts of the result together. What comes of it is told to nobody.
 
         The parts are fetched once, and kept in the kit before they are looked at. Every later call answers
-        from there, with the same result or the same error, and no server hears of it.
+        from there, with the same result or the same error, and no server hears of it. Result and receipt are
+        filed in the kit, see `results`.
         """
         manifest, protocol = self.manifest, self.manifest.protocol
         collected = self._inbox.find() or self._inbox.keep(self._fetch())
@@ -301,68 +319,48 @@ class Study:
                         f"the nodes do not agree on the {what} behind the result; there is none to trust"
                     )
         self._check_own_submission(first)
-        job = self._job(first)
-        released = protocol.combine([answer.part for answer in answers], job.asked, manifest.owner_names)
-        return StudyReport(
-            released.metrics,
-            released.positives,
-            released.suppressed,
-            job.terms.policy,
-            self._receipt(first, job.terms.policy, collected.collected_at),
-        )
-
-    def _job(self, answer: ReleasedPart) -> Job:
-        """What was computed, from what the nodes say was submitted."""
-        if [one.owner for one in answer.submissions] != self.manifest.owner_names:
-            raise ProtocolError("the nodes do not name one submission of every owner behind the result")
         try:
-            return self.manifest.job(answer.submissions)
-        except InputError as error:
-            raise ProtocolError(f"the nodes name submissions that cannot have a result: {error}") from None
+            receipt = receipt_from(answers, manifest)
+            save_receipt(receipt, self.results)
+            parts = [
+                OwnPart(server=server.file_name, salt=answer.salt, part=answer.part)
+                for server, answer in zip(protocol.result_servers, answers, strict=True)
+            ]
+            report = StudyReport.of(receipt, self.kit.name, parts)
+        except NotVerifiedError as error:
+            raise ProtocolError(f"what the nodes signed does not verify: {error}") from None
+        report.save(self.results)
+        return report
+
+    @property
+    def results(self) -> Path:
+        """The file for the result of this study; its receipt is there beside it, by itself."""
+        return self.kit.folder / "results" / f"{self.manifest.study}.json"
 
     def _fetch(self) -> list[ReleasedPart]:
         try:
             return [self._clients[server].release() for server in self.manifest.protocol.result_servers]
         except RefusedError as error:
-            if error.code in ("not-released", "expired"):
-                raise NotReleasedError(str(error)) from None
+            if error.code in ("not-released", "expired", "deleted"):
+                missing = NotReleasedError(str(error))
+                missing.add_note(f"'{self._delivery.command('status')}' shows how far the study is")
+                raise missing from None
+            raise
+        except PeerError as error:
+            error.add_note(f"'{self._delivery.command('preflight')}' says what to do, or ask whether it runs")
             raise
 
     def _check_own_submission(self, answer: ReleasedPart) -> None:
         """Was it computed with what this owner sent?"""
         submission = self.submitted
-        if submission is None:
+        if submission is None or (submission.withdrawal and not submission.withdrawn):
             return
         used = [(one.commitments, one.floors) for one in answer.submissions if one.owner == self.kit.name]
-        if used != [(submission.offer.commitments, submission.offer.floors)]:
+        is_ours = used in [[(offer.commitments, offer.floors)] for offer in submission.offers]
+        if submission.withdrawal and is_ours:
+            raise ProtocolError("the result was computed with what this owner had withdrawn")
+        if not is_ours:
             raise ProtocolError("the result was computed with something else than this owner submitted")
-
-    def _receipt(self, answer: ReleasedPart, policy: Policy, collected_at: str) -> Receipt:
-        manifest, submission = self.manifest, self.submitted
-        return Receipt(
-            study=manifest.study,
-            manifest=manifest.hash,
-            attempt=answer.attempt,
-            evaluation=manifest.evaluation,
-            policy=policy,
-            protocol=manifest.protocol.name,
-            protocol_version=VERSION,
-            ppaurora=__version__,
-            owner=self.kit.name,
-            participants={
-                **{name: node.pin for name, node in manifest.nodes.items()},
-                **{owner.name: owner.pin for owner in manifest.owners},
-            },
-            samples={one.owner: one.samples for one in answer.submissions},
-            commitments={one.owner: one.commitments for one in answer.submissions},
-            acknowledged={} if submission is None else submission.acknowledged,
-            collected_at=collected_at,
-        )
-
-
-def _warn(concerns: Sequence[str]) -> None:
-    for said in concerns:
-        warnings.warn(said, OverlapWarning, stacklevel=3)
 
 
 def _summary(answers: dict[str, NodeStatus]) -> str:

@@ -102,6 +102,12 @@ class ResultShare:
     def __repr__(self) -> str:
         return f"<ResultShare of {self.words.shape[-1]} columns>"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ResultShare) and other.to_bytes() == self.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
     def to_bytes(self) -> bytes:
         return bytes(RING.to_wire(self.words))
 

@@ -12,7 +12,6 @@ A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 
 from __future__ import annotations
 
-import re
 import ssl
 import stat
 from dataclasses import dataclass
@@ -28,12 +27,11 @@ from ppaurora.files import replace_file
 from ppaurora.models import StrictModel
 from ppaurora.policy import Floors
 from ppaurora.servers import Server
-from ppaurora.study.manifest import Manifest
+from ppaurora.study.manifest import Manifest, is_hash_of
 from ppaurora.study.names import Address, Name
 from ppaurora.study.plan import read_toml
 
 STUDIES = "studies"
-_DIGITS = re.compile(r"[0-9a-f]{12,64}")
 
 
 class NodeSettings(StrictModel):
@@ -82,7 +80,9 @@ class _Kit:
             mode = self.key.stat().st_mode
             content = self.key.read_bytes()
         except OSError as error:
-            raise InputError(f"{self.key}: cannot be read: {error.strerror}") from None
+            raise InputError(
+                f"{self.key}: cannot be read: {error.strerror}; put the key of {self.certificate} there"
+            ) from None
         if b"ENCRYPTED" in content:
             raise InputError(f"{self.key}: has a passphrase; a node starts without anybody to type it")
         if stat.S_IMODE(mode) & 0o077:
@@ -100,22 +100,19 @@ class _Kit:
         """Refuses a manifest of another hash than a person expects, by all its digits or the first ones."""
         if expected_hash is None:
             return
-        digits = expected_hash.strip().lower()
-        if not _DIGITS.fullmatch(digits):
-            raise InputError("the expected hash: 64 digits from 0 to 9 and a to f, or at least the first 12")
-        if not manifest.hash.startswith(digits):
+        if not is_hash_of(expected_hash, manifest):
             raise InputError(
                 f"study {manifest.study}: its manifest has the hash {manifest.hash}, which is not the "
                 "expected one; nothing was done"
             )
-        others = [known.hash for known in self.manifests() if known.hash != manifest.hash]
-        if any(other.startswith(digits) for other in others):
+        others = [known for known in self.manifests() if known.hash != manifest.hash]
+        if any(is_hash_of(expected_hash, other) for other in others):
             raise InputError("the expected hash: two manifests of this kit begin like that; give more digits")
 
     def add(self, manifest: Manifest) -> Path:
         """Keep a manifest in the kit; whole or not at all."""
         path = self.folder / STUDIES / f"{manifest.study}.json"
-        if path.exists() and path.read_text() != manifest.text():
+        if path.exists() and path.read_bytes() != manifest.text().encode():
             raise InputError(f"{path}: is another manifest of the same name; give the new study its own name")
         replace_file(path, manifest.text().encode())
         return path
@@ -129,7 +126,7 @@ class NodeKit(_Kit):
 
     @classmethod
     def read(cls, folder: Path) -> NodeKit:
-        _expect(folder, "node.toml", "a node's kit")
+        _expect(folder, "node.toml", "owner.toml")
         return cls(folder, read_toml(NodeSettings, folder / "node.toml"))
 
     @property
@@ -179,7 +176,7 @@ class OwnerKit(_Kit):
 
     @classmethod
     def read(cls, folder: Path) -> OwnerKit:
-        _expect(folder, "owner.toml", "an owner's kit")
+        _expect(folder, "owner.toml", "node.toml")
         return cls(folder, read_toml(OwnerSettings, folder / "owner.toml"))
 
     @property
@@ -194,15 +191,26 @@ class OwnerKit(_Kit):
                 if manifest.study == study:
                     return manifest
             raise InputError(f"{self.folder}: there is no study '{study}'; there are: {_names(found)}")
+        if not found:
+            raise InputError(
+                f"{self.folder}: its studies: none yet; add one: ppaurora accept {self.folder} MANIFEST"
+            )
         if len(found) != 1:
             raise InputError(f"{self.folder}: name one of its studies with --study: {_names(found)}")
         return found[0]
 
     def check_own(self, manifest: Manifest) -> None:
         """Is this owner the one that the manifest means?"""
-        if manifest.owner_of(self.pin) != self.name:
+        known = manifest.owner_of(self.pin)
+        if known is None:
             raise InputError(
-                f"study {manifest.study}: the manifest does not name this owner's key as '{self.name}'"
+                f"study {manifest.study}: the manifest does not name this owner's key as '{self.name}'; its "
+                f"owners are: {', '.join(manifest.owner_names)}. Take the kit of one of them"
+            )
+        if known != self.name:
+            raise InputError(
+                f"{self.folder / 'owner.toml'}: name: is '{self.name}', but the key of this kit is that of "
+                f"'{known}' in study {manifest.study}; take the kit as it was handed over"
             )
 
     def client_context(self, manifest: Manifest) -> ssl.SSLContext:
@@ -212,9 +220,15 @@ class OwnerKit(_Kit):
         return context
 
 
-def _expect(folder: Path, settings: str, kind: str) -> None:
+_KINDS = {"node.toml": "a node's kit", "owner.toml": "an owner's kit"}
+
+
+def _expect(folder: Path, settings: str, others: str) -> None:
+    kind = _KINDS[settings]
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; {kind} is needed")
+    if (folder / others).exists() and not (folder / settings).exists():
+        raise InputError(f"{folder}: is {_KINDS[others]}, and this command takes {kind}")
     if not (folder / settings).exists():
         raise InputError(f"{folder}: is not {kind}; it holds no {settings}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,9 @@ from ppaurora.models import StrictModel, canonical_json, checked
 from ppaurora.servers import Server
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 from ppaurora.terms import Job, Terms
+
+_TAKE_ANOTHER = "take the file STUDY.json that 'ppaurora provision' wrote"
+_HASH_DIGITS = re.compile(r"[0-9a-f]{12,64}")
 
 
 class NodeEntry(StrictModel):
@@ -98,10 +102,10 @@ class Manifest(Terms):
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
-            raise InputError(f"{source}: is not a manifest (no JSON)") from None
+            raise InputError(f"{source}: is not a manifest (no JSON); {_TAKE_ANOTHER}") from None
         manifest = checked(cls, content, source)
         if manifest.text() != text:
-            raise InputError(f"{source}: is not in canonical form; take the file that 'provision' wrote")
+            raise InputError(f"{source}: was changed (it is not in canonical form); {_TAKE_ANOTHER}")
         return manifest
 
     def text(self) -> str:
@@ -110,7 +114,8 @@ class Manifest(Terms):
 
     @property
     def hash(self) -> str:
-        return hashlib.sha256(b"ppaurora manifest\0" + self.text().encode()).hexdigest()
+        """The SHA-256 of the text in UTF-8: what `sha256sum` prints of the file."""
+        return hashlib.sha256(self.text().encode()).hexdigest()
 
     @property
     def terms(self) -> Terms:
@@ -191,6 +196,14 @@ class Manifest(Terms):
         return lines
 
 
+def is_hash_of(digits: str, manifest: Manifest) -> bool:
+    """Whether a person means this manifest by its hash, by all digits or at least the first 12."""
+    digits = digits.strip().lower()
+    if not _HASH_DIGITS.fullmatch(digits):
+        raise InputError("the expected hash: 64 digits from 0 to 9 and a to f, or at least the first 12")
+    return manifest.hash.startswith(digits)
+
+
 def _check_direction(manifest: Manifest) -> None:
     """Scores of which the lower one is the more positive are negated; not every protocol takes that."""
     negative = Samples("a negated score", np.array([-1.0]), np.array([0], dtype=np.uint8))
@@ -217,5 +230,6 @@ def _check_nodes(manifest: Manifest) -> None:
             raise InputError(f"nodes.{server.file_name}: owners_address is missing")
     addresses = [node.nodes_address for node in nodes.values()]
     addresses += [node.owners_address for node in nodes.values() if node.owners_address is not None]
-    if len(set(addresses)) != len(addresses):
-        raise InputError("nodes: two addresses are the same; every port needs its own")
+    for address in addresses:
+        if addresses.count(address) > 1:
+            raise InputError(f"nodes: two addresses are the same, {address}; every port needs its own")

@@ -39,7 +39,9 @@ class Address(CheckedText):
         except ValueError:
             host, port = "", 0
         if not _HOST.fullmatch(host) or not 0 < port < 1 << 16:
-            raise ValueError("an address is a host and a port, such as proxy.example.org:8443")
+            raise ValueError(
+                "an address is a host and a port from 1 to 65535, such as proxy.example.org:8443"
+            )
 
 
 def split_address(address: str) -> tuple[str, int]:

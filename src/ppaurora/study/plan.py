@@ -158,8 +158,9 @@ T = TypeVar("T", bound=StrictModel)
 
 
 def read_toml(model: type[T], path: Path) -> T:
+    text = read_text(path)
     try:
-        content: dict[str, Any] = tomllib.loads(read_text(path))
+        content: dict[str, Any] = tomllib.loads(text)
     except ValueError as error:  # also of a number with thousands of digits
         raise InputError(f"{path}: is not TOML: {error}") from None
     except RecursionError:

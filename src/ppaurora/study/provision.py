@@ -6,6 +6,7 @@ import datetime
 import shutil
 import tempfile
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from ppaurora.study.kit import STUDIES
 from ppaurora.study.manifest import Manifest, NodeEntry, OwnerEntry
 from ppaurora.study.names import split_address
 from ppaurora.study.organisations import check_nodes_apart
+from ppaurora.study.pack import KEY, PACKED, new_passphrase, pack, write_kit
 from ppaurora.study.plan import Certified, Plan, PlannedNode, read_plan
+from ppaurora.study.units import unit_file
 
 LIFETIME = datetime.timedelta(days=3 * 365)
 AUTHORITY_LIFETIME = datetime.timedelta(days=20 * 365)  # it has to outlive what it renews
 AUTHORITY = "authority"
+PASSPHRASES = "passphrases.txt"
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,23 @@ class _Credentials:
     key: bytes | None = field(default=None, repr=False)
 
 
-def provision(plan_path: Path, out: Path, reuse: Path | None = None, *, force: bool = False) -> Manifest:
+def provision(
+    plan_path: Path,
+    out: Path,
+    reuse: Path | None = None,
+    *,
+    force: bool = False,
+    packed: bool = False,
+    encrypted: bool = False,
+    units: Collection[str] = (),
+) -> Manifest:
     """Write the kits to a folder that does not exist yet. Two nodes of one organisation have to be forced.
 
     With `reuse`, participants whose kit is there keep the certificate that they have. Their new
     folder has no key: they go on with the kit that they hold, and accept the new manifest into it.
+
+    With `packed`, each of the others also gets its kit as one file to hand over, `NAME.kit`, and its key is
+    nowhere else; `encrypted` ones have a pass phrase each. `units` are files for the machines of nodes.
     """
     plan = read_plan(plan_path)
     if out.exists():
@@ -46,8 +62,12 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None, *, force: b
     authority = _authority(plan, reuse)
     names: dict[str, Certified] = dict(plan.nodes)
     names.update(plan.owners)
-    if AUTHORITY in names or len(names) != len(plan.nodes) + len(plan.owners):
-        raise InputError(f"{plan_path}: an owner may not be called like a node, nor '{AUTHORITY}'")
+    for name in plan.owners:
+        if name in plan.nodes or name == AUTHORITY:
+            raise InputError(
+                f"{plan_path}: owners.{name}: an owner may not be called like a node, nor '{AUTHORITY}'; "
+                "give it another name"
+            )
     credentials = {
         name: _credentials(name, participant, plan_path.parent, reuse, authority)
         for name, participant in names.items()
@@ -56,10 +76,19 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None, *, force: b
     out.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f"{out.name}.", dir=out.parent))
     try:
+        handed_over = [name for name in names if reuse is None or not (reuse / name).exists()]
+        passphrases = {name: new_passphrase() for name in handed_over} if encrypted else {}
         for name in names:
-            _write_kit(building / name, name, plan, credentials[name], manifest)
+            files = _kit_files(name, plan, credentials[name], manifest, units)
+            if packed and name in handed_over:
+                pack(building / f"{name}{PACKED}", name, manifest, files, passphrases.get(name))
+                files.pop(KEY, None)
+            write_kit(building / name, files)
+        if passphrases:
+            lines = "".join(f"{name} {passphrase}\n" for name, passphrase in passphrases.items())
+            write_secret(building / PASSPHRASES, lines.encode())
         _write_authority(building / AUTHORITY, authority, reuse)
-        (building / f"{plan.name}.json").write_text(manifest.text())
+        (building / f"{plan.name}.json").write_bytes(manifest.text().encode())
         building.rename(out)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
@@ -70,6 +99,11 @@ def provision(plan_path: Path, out: Path, reuse: Path | None = None, *, force: b
 def _authority(plan: Plan, reuse: Path | None) -> Authority:
     if reuse is None:
         return Authority.make(f"ppaurora {plan.name}", AUTHORITY_LIFETIME)
+    if not (reuse / AUTHORITY).is_dir():
+        raise InputError(
+            f"{reuse}: holds no folder '{AUTHORITY}'; after --reuse, name a folder that 'ppaurora provision' "
+            "wrote"
+        )
     return Authority.load(reuse / AUTHORITY / "certificate.pem", reuse / AUTHORITY / "key.pem")
 
 
@@ -127,18 +161,20 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str, for
     return manifest
 
 
-def _write_kit(folder: Path, name: str, plan: Plan, held: _Credentials, manifest: Manifest) -> None:
-    folder.mkdir(mode=0o700)
-    (folder / STUDIES).mkdir()
-    (folder / STUDIES / f"{plan.name}.json").write_text(manifest.text())
-    (folder / "certificate.pem").write_bytes(held.certificate)
-    (folder / "authority.pem").write_bytes(held.authority)
+def _kit_files(
+    name: str, plan: Plan, held: _Credentials, manifest: Manifest, units: Collection[str]
+) -> dict[str, bytes]:
+    files = {
+        f"{STUDIES}/{plan.name}.json": manifest.text().encode(),
+        "certificate.pem": held.certificate,
+        "authority.pem": held.authority,
+    }
     if held.key is not None:
-        write_secret(folder / "key.pem", held.key)
-    if name in plan.nodes:
-        (folder / "node.toml").write_text(_node_toml(name, plan.nodes[name]))
-    else:
-        (folder / "owner.toml").write_text(f'name = "{name}"\n')
+        files[KEY] = held.key
+    if name not in plan.nodes:
+        return files | {"owner.toml": f'name = "{name}"\n'.encode()}
+    files["node.toml"] = _node_toml(name, plan.nodes[name]).encode()
+    return files | {unit: unit_file(unit, name, manifest.nodes[name]) for unit in units}
 
 
 def _node_toml(name: str, node: PlannedNode) -> str:

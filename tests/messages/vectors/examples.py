@@ -13,8 +13,10 @@ from ppaurora.evaluated import Evaluated
 from ppaurora.models import StrictModel, to_builtins
 from ppaurora.policy import Floors, Policy
 from ppaurora.protocols import Paper, Protocol
+from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.terms import Job
+from ppaurora.times import Time
 from tests.messages.vectors.job import FULL
 from tests.messages.vectors.manifest import FULL_EVALUATION, FULL_POLICY
 from tests.messages.vectors.seeds import seed
@@ -31,6 +33,8 @@ _WHOLE: dict[type, Callable[[str], Any]] = {
     Policy: lambda label: dict(FULL_POLICY),
     Protocol: lambda label: Paper(delta=3).to_plain(),
     ResultShare: lambda label: base64.b64encode(seed(label, 64)).decode(),
+    Salt: lambda label: seed(label, 32).hex(),
+    Time: lambda label: f"2026-03-02T09:41:{seed(label, 1)[0] % 60:02}Z",
 }
 
 

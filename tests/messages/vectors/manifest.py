@@ -17,7 +17,7 @@ from tests.messages.vectors.spoiling import MISSING, Fault, at, spoilt, with_val
 WHAT = """
 Manifests. `content` is what the participants agree on, with what has its default left out; `text` its
 canonical form, in which every field is written out, sorted and indented; `hash` the SHA-256, in
-hexadecimal, of "ppaurora manifest", a zero byte and the text in UTF-8; `pins` the SHA-256 of the public
+hexadecimal, of the text in UTF-8, as `sha256sum` prints it of the file; `pins` the SHA-256 of the public
 key (DER, SubjectPublicKeyInfo) of every certificate in `authorities`, as participants are pinned.
 Refused are texts that a person would be given as a manifest.
 """

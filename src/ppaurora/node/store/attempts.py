@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ppaurora.errors import InputError
-from ppaurora.messages.owners import StudyState
-from ppaurora.node.states import ATTEMPT_CHANGES, AttemptState, StaleAttemptError, StateError
+from ppaurora.messages.owners import StudyState, Submitted
+from ppaurora.models import to_json
+from ppaurora.node.states import (
+    ATTEMPT_CHANGES,
+    AttemptState,
+    ChangedError,
+    StaleAttemptError,
+    StateError,
+)
+from ppaurora.node.store.studies import StudyRecord
 from ppaurora.node.store.submissions import SubmissionTable
 from ppaurora.node.store.trouble import DamagedError
+from ppaurora.sharing.commitment import fresh_salt
 from ppaurora.sharing.stages import ResultShare
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
 
 
-class Store(SubmissionTable):
-    """All that a node keeps. Methods are atomic, durable on return, and may be called from any thread."""
+class AttemptTable(SubmissionTable):
+    """Attempts at studies, and what came of them."""
 
     def last_attempt(self, study: str) -> int:
         (row,) = self._rows("SELECT COALESCE(MAX(number), 0) AS last FROM attempts WHERE study = ?", study)
@@ -29,16 +38,39 @@ class Store(SubmissionTable):
         (row,) = self._rows("SELECT failures FROM studies WHERE hash = ?", study)
         return int(row["failures"]) + len(self._open_attempts(study))
 
-    def begin_attempt(self, study: str, number: int) -> None:
-        """Durable before the first message; a number is never used twice, nor a study that is over."""
+    def gather(self, study: StudyRecord) -> None:
+        """At the leader: all owners have submitted, so that attempts may be made."""
+        with self._transaction():
+            if len(self.acknowledged(study)) < len(study.manifest.owners):
+                raise ChangedError("an owner has withdrawn its submission meanwhile")
+            self.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
+
+    def begin_attempt(
+        self, study: str, number: int, agreed: Sequence[Submitted] = (), *, has_shares: bool = True
+    ) -> None:
+        """Durable before the first message; a number is never used twice, nor a study that is over.
+
+        Where shares are, only if what was `agreed` is what owners have submitted here in this very moment: an
+        owner who withdraws or replaces is either before the first attempt, or is told that it has begun.
+        """
         with self._transaction() as db:
             self.set_state(study, StudyState.RUNNING, "", among=_GOING_ON)
+            if agreed and has_shares and not self._has_exactly(study, agreed):
+                raise ChangedError("an owner has withdrawn or replaced its submission meanwhile")
             if number <= self.last_attempt(study):
                 raise StaleAttemptError(f"attempt {number} or a later one was begun before")
             db.execute(
-                "INSERT INTO attempts (study, number, state, started_at) VALUES (?, ?, ?, ?)",
-                (study, number, AttemptState.RUNNING, self.now()),
+                "INSERT INTO attempts (study, number, state, agreed, started_at) VALUES (?, ?, ?, ?, ?)",
+                (study, number, AttemptState.RUNNING, to_json(agreed).decode(), self.now()),
             )
+            self.record_of(study, f"attempt {number} began")
+
+    def _has_exactly(self, study: str, agreed: Sequence[Submitted]) -> bool:
+        rows = self._rows("SELECT owner FROM submissions WHERE study = ? AND NOT withdrawn", study)
+        here = {row["owner"]: self.submission(study, row["owner"]) for row in rows}
+        return {one.owner: one for one in agreed} == {
+            owner: None if kept is None else kept.submitted for owner, kept in here.items()
+        }
 
     def attempt_state(self, study: str, number: int) -> AttemptState | None:
         rows = self._rows("SELECT state FROM attempts WHERE study = ? AND number = ?", study, number)
@@ -55,6 +87,7 @@ class Store(SubmissionTable):
                 "UPDATE studies SET failures = failures + ?, note = ? WHERE hash = ?",
                 (int(counts), note, study),
             )
+            self.record_of(study, f"attempt {number} failed: {note}")
 
     def fail_interrupted(self) -> None:
         """At start-up: attempts that a crash has cut off."""
@@ -69,9 +102,10 @@ class Store(SubmissionTable):
             self._set_attempt_state(study, number, AttemptState.COMPUTED)
             db.execute("DELETE FROM results WHERE study = ?", (study,))
             db.executemany(
-                "INSERT INTO results (study, owner, attempt, part) VALUES (?, ?, ?, ?)",
-                [(study, owner, number, part.to_bytes()) for owner, part in results.items()],
+                "INSERT INTO results (study, owner, attempt, part, salt) VALUES (?, ?, ?, ?, ?)",
+                [(study, owner, number, part.to_bytes(), fresh_salt()) for owner, part in results.items()],
             )
+            self.record_of(study, f"attempt {number} was computed")
 
     def release(self, study: str, number: int) -> None:
         """From now on owners get their results, of this attempt and no other."""
@@ -85,6 +119,7 @@ class Store(SubmissionTable):
             ).fetchone()
             if released is None:
                 self._set_attempt_state(study, number, AttemptState.RELEASED)
+                self.record_of(study, f"released, with attempt {number}")
             elif released["number"] != number:
                 raise StaleAttemptError("another attempt was released before")
 
@@ -94,6 +129,7 @@ class Store(SubmissionTable):
             self.set_state(study, StudyState.RELEASED, "", among=(StudyState.RUNNING, StudyState.RELEASED))
             if self.attempt_state(study, number) is AttemptState.COMPUTED:
                 self._set_attempt_state(study, number, AttemptState.RELEASED)
+                self.record_of(study, f"released, with attempt {number}")
 
     def result(self, study: str, owner: str) -> tuple[int, ResultShare] | None:
         """The attempt and this node's part of the result; raises `DamagedError` if it is not as it was."""
@@ -112,7 +148,20 @@ class Store(SubmissionTable):
                 raise InputError("no attempt at this study is under way here; there is nothing to abort")
             self.set_state(study, StudyState.STOPPED, note)
             self._set_attempt_state(study, number, AttemptState.FAILED, note)
+            self.record_of(study, f"the operator aborted attempt {number}")
         return number
+
+    def stop(self, study: str, note: str) -> None:
+        """This node's operator stops the study here, with the attempt that runs, if one does."""
+        with self._transaction():
+            try:
+                self.set_state(study, StudyState.STOPPED, note, among=_GOING_ON)
+            except StateError as error:
+                raise InputError(f"{error} here; there is nothing to stop") from None
+            self.record_of(study, "the operator stopped it")
+            number = self.last_attempt(study)
+            if self.attempt_state(study, number) is AttemptState.RUNNING:
+                self._set_attempt_state(study, number, AttemptState.FAILED, note)
 
     def retry(self, study: str) -> None:
         """This node's operator has looked: go on here, and count failures anew."""
@@ -125,20 +174,45 @@ class Store(SubmissionTable):
             for number in self._open_attempts(study):
                 self._set_attempt_state(study, number, AttemptState.FAILED, "the study stopped")
             db.execute("UPDATE studies SET failures = 0 WHERE hash = ?", (study,))
+            self.record_of(study, "the operator let it go on")
 
     def expire(self, study: str) -> int:
         """Its time is over: forget shares and results, take nothing more. Returns the number of shares."""
         self._check_rows()
+        with self._transaction():
+            files = self._end(study, StudyState.EXPIRED, "its time is over; everything was deleted")
+            self.record_of(
+                study, f"its time is over: {len(files)} shares and the parts of its result were deleted"
+            )
+        return self._unlink(files)
+
+    def delete(self, study: str, note: str) -> int:
+        """This node's operator has all of it deleted, with the attempt that runs. The number of shares."""
+        with self._transaction():
+            number = self.last_attempt(study)
+            if self.attempt_state(study, number) is AttemptState.RUNNING:
+                self._set_attempt_state(study, number, AttemptState.FAILED, note)
+            files = self._end(study, StudyState.DELETED, note)
+            self.record_of(
+                study, f"the operator deleted it, with {len(files)} shares and the parts of its result"
+            )
+        return self._unlink(files)
+
+    def _end(self, study: str, state: StudyState, note: str) -> list[str]:
+        """The files that nothing names any longer."""
         with self._transaction() as db:
-            self.set_state(study, StudyState.EXPIRED, "its time is over; everything was deleted")
+            self.set_state(study, state, note)
             rows = db.execute(
                 "SELECT file FROM submissions WHERE study = ? AND file IS NOT NULL", (study,)
             ).fetchall()
             db.execute("UPDATE submissions SET file = NULL WHERE study = ?", (study,))
             db.execute("DELETE FROM results WHERE study = ?", (study,))
-        for row in rows:
-            (self.shares / row["file"]).unlink(missing_ok=True)
-        return len(rows)
+        return [row["file"] for row in rows]
+
+    def _unlink(self, files: Sequence[str]) -> int:
+        for file in files:
+            (self.shares / file).unlink(missing_ok=True)
+        return len(files)
 
     def _open_attempts(self, study: str) -> list[int]:
         rows = self._rows(

@@ -38,13 +38,26 @@ CREATE TABLE IF NOT EXISTS submissions (
     file TEXT, -- salt and share, as they were sent
     damaged INTEGER NOT NULL DEFAULT 0, -- whether the file was found not to fit its commitment
     received_at REAL NOT NULL,
+    revision INTEGER NOT NULL DEFAULT 1, -- of the owner's last word, which this is
+    withdrawn INTEGER NOT NULL DEFAULT 0, -- whether that is a withdrawal; then the rest is what it was of
+    told_peers INTEGER NOT NULL DEFAULT 0, -- whether all others who take submissions know of the withdrawal
     PRIMARY KEY (study, owner)
+);
+CREATE TABLE IF NOT EXISTS history (
+    number INTEGER PRIMARY KEY,
+    study TEXT NOT NULL REFERENCES studies(hash),
+    event TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    commitments TEXT NOT NULL, -- a list in JSON
+    at TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS attempts (
     study TEXT NOT NULL REFERENCES studies(hash),
     number INTEGER NOT NULL,
     state TEXT NOT NULL,
     note TEXT NOT NULL DEFAULT '',
+    agreed TEXT NOT NULL DEFAULT '[]', -- the submissions that it was begun with, a list in JSON
     started_at REAL NOT NULL,
     ended_at REAL,
     PRIMARY KEY (study, number)
@@ -54,7 +67,19 @@ CREATE TABLE IF NOT EXISTS results (
     owner TEXT NOT NULL,
     attempt INTEGER NOT NULL,
     part BLOB NOT NULL, -- as ResultShare.to_bytes writes it
+    salt BLOB NOT NULL, -- of the commitment to the part
     PRIMARY KEY (study, owner)
+);
+CREATE TABLE IF NOT EXISTS statements (
+    study TEXT NOT NULL REFERENCES studies(hash),
+    server TEXT NOT NULL,
+    content TEXT NOT NULL, -- a signed statement of the release, in JSON
+    PRIMARY KEY (study, server)
+);
+CREATE TABLE IF NOT EXISTS audit (
+    entry INTEGER PRIMARY KEY,
+    line TEXT NOT NULL, -- the last of the audit log's file, and those that wait to be written to it
+    written INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS clock (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -63,7 +88,7 @@ CREATE TABLE IF NOT EXISTS clock (
     confirmations INTEGER NOT NULL DEFAULT 0
 );
 """
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
@@ -95,12 +120,12 @@ class Database:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA foreign_keys = ON")
+            self._reader = opened.enter_context(contextlib.closing(_connect(self._file)))
+            self._reader.execute("PRAGMA query_only = ON")
             if self._version() != SCHEMA_VERSION:
                 os.chmod(self._file, 0o600)
                 self._write_schema(folder)
             self._check_whole()
-            self._reader = opened.enter_context(contextlib.closing(_connect(self._file)))
-            self._reader.execute("PRAGMA query_only = ON")
             self._opened = opened.pop_all()
 
     def _version(self) -> int:
@@ -158,6 +183,10 @@ class Database:
                 raise
             finally:
                 self._writer = None
+            self._committed()
+
+    def _committed(self) -> None:
+        """Something was written, and is durable."""
 
     def _rows(self, query: str, *values: Value) -> list[sqlite3.Row]:
         """What is durable, whoever writes or waits for a lock; inside a transaction, what that has done."""

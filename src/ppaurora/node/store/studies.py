@@ -13,7 +13,7 @@ from ppaurora.node.states import STUDY_CHANGES, StateError
 from ppaurora.node.store.times import TimeTable
 from ppaurora.study.manifest import Manifest
 
-_ENDS = (StudyState.RELEASED, StudyState.EXPIRED)
+_ENDS = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,18 @@ class StudyTable(TimeTable):
                         f"another manifest was accepted under the name '{manifest.study}'; "
                         "give the new study its own name"
                     )
-                if rows[0]["state"] == StudyState.EXPIRED:
-                    raise InputError(f"the study '{manifest.study}' is over here; it takes a new one")
+                state = rows[0]["state"]
+                if state in (StudyState.EXPIRED, StudyState.DELETED):
+                    raise InputError(
+                        f"the study '{manifest.study}' is over here ({state}); it takes a new one, with a "
+                        "name of its own"
+                    )
                 return False
             db.execute(
                 "INSERT INTO studies (hash, name, manifest, accepted_at, state) VALUES (?, ?, ?, ?, ?)",
                 (manifest.hash, manifest.study, manifest.text(), self.now(), StudyState.COLLECTING),
             )
+            self.record_of(manifest.hash, f"the operator accepted the manifest {manifest.hash}")
         return True
 
     def studies(self) -> list[StudyRecord]:
@@ -82,10 +87,21 @@ class StudyTable(TimeTable):
                 "WHERE hash = ?",
                 (target, note, self.now() if target in _ENDS else None, study),
             )
+            if target is StudyState.STOPPED:
+                self.record_of(study, f"stopped: {note or 'no reason is known'}")
+
+    def record_of(self, study: str, text: str) -> None:
+        """An entry of the audit log that tells of a study, by its name."""
+        rows = self._rows("SELECT name FROM studies WHERE hash = ?", study)
+        self.record(f"{rows[0]['name']}: {text}")
 
     def _state(self, study: str) -> StudyState:
         (row,) = self._rows("SELECT state FROM studies WHERE hash = ?", study)
         return StudyState(row["state"])
+
+    def has_begun(self, study: str) -> bool:
+        """Whether an attempt was ever begun here."""
+        return bool(self._rows("SELECT 1 FROM attempts WHERE study = ? LIMIT 1", study))
 
     def set_note(self, study: str, note: str) -> None:
         with self._transaction() as db:

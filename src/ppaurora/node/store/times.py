@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ppaurora.node.store.database import Database
+from ppaurora.node.store.audit import AuditTable
+from ppaurora.times import as_time
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class SeenTime:
     confirmations: int  # how often the operator has confirmed the machine's clock
 
 
-class TimeTable(Database):
+class TimeTable(AuditTable):
     """One row."""
 
     def seen_time(self) -> SeenTime | None:
@@ -35,6 +36,7 @@ class TimeTable(Database):
         """The machine's clock is right. What was stamped later than now happened now at the latest."""
         with self._transaction() as db:
             db.execute("INSERT OR IGNORE INTO clock (id, seen_at) VALUES (1, ?)", (now,))
+            self.record(f"the operator confirmed that the machine's clock is right: {as_time(now)}")
             db.execute("UPDATE clock SET seen_at = ?, ahead = 0, confirmations = confirmations + 1", (now,))
             db.execute("UPDATE submissions SET received_at = MIN(received_at, ?)", (now,))
             db.execute(

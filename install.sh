@@ -1,0 +1,19 @@
+#!/bin/sh
+# Installs ppaurora into ./venv, with the packages that it was tested with and no others:
+#
+#   sh install.sh node     a node
+#   sh install.sh owner    an owner, or the coordinator
+#
+# The lock files name versions and the SHA-256 of every file; pip refuses any other.
+set -eu
+cd "$(dirname "$0")"
+case "${1:-}" in
+  node | owner) ;;
+  *) echo "usage: sh install.sh node, or: sh install.sh owner" >&2; exit 2 ;;
+esac
+python=${PYTHON:-python3}
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ppaurora needs Python 3.11 or newer; name one: PYTHON=python3.12 sh install.sh ...")'
+"$python" -m venv venv
+venv/bin/pip install --require-hashes -r "requirements-$1.lock"
+venv/bin/pip install --no-deps --no-build-isolation .
+venv/bin/ppaurora --version

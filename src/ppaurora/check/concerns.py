@@ -1,0 +1,187 @@
+"""What an owner should look at before data is sent, in words, each under a code that stays.
+
+No text tells a score or a count: Python's warnings may end up in a log. Labels are quoted as they are spelt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ppaurora.check.labels import Spelling, most_frequent
+from ppaurora.data import Description, Samples
+from ppaurora.estimates import Estimate
+from ppaurora.evaluated import Evaluated
+from ppaurora.text import printable
+
+Code = Literal[
+    "auroc-below-half",
+    "positive-label",
+    "label-spelling",
+    "scale",
+    "overlap",
+    "duplicates",
+    "one-class",
+    "few-samples",
+    "few-scores",
+]
+
+FEW = 10  # of a class: with fewer, an interval misleads
+_MEND = "If they are, give scores of the positive class: 1 - p for a probability p of the other one"
+
+
+class DataWarning(UserWarning):
+    """About to submit data that does not look as the study's plan says.
+
+    Examples
+    --------
+    A script that nobody watches stops at it, before anything is sent:
+
+    >>> import warnings
+    >>> import ppaurora
+    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> with warnings.catch_warnings():  # doctest: +ELLIPSIS
+    ...     warnings.simplefilter("error", ppaurora.DataWarning)
+    ...     study.submit(([1, 0, 0], [0.25, 0.65, 0.45]))
+    Traceback (most recent call last):
+    ...
+    ppaurora.check.concerns.DataWarning: the local AUROC is below 0.5, perhaps by chance: are the scores ...
+    """
+
+
+@dataclass(frozen=True)
+class Concern:
+    """One thing to look at.
+
+    Attributes
+    ----------
+    code
+        Stable, for programs; docs/deploying.md explains each.
+    text
+        In words.
+    is_warning
+        Whether a submission without a person to ask stops at it. Others are worth knowing, no more.
+    """
+
+    code: Code
+    text: str
+    is_warning: bool = True
+
+
+def label_concerns(labels: Sequence[Spelling], plan: Evaluated | None) -> Iterator[Concern]:
+    """Is the label that counts as positive the plan's positive class?"""
+    found, other = (most_frequent(labels, positive=bit) for bit in (True, False))
+    wanted = "" if plan is None else plan.positive_class
+    if found is None:
+        return
+    taken = f"{_quoted(found.label)} is taken as the positive label"
+    instead = "" if other is None else f": --pos-label {printable(other.label)}"
+    if found.says_no:
+        yield Concern("positive-label", f"{taken}, and reads like a negative one; is it the other{instead}?")
+    elif not wanted or found.names(wanted):
+        return
+    elif other is not None and other.names(wanted):
+        yield Concern(
+            "positive-label",
+            f"{taken}, but the plan's positive class is {_quoted(wanted)}, which is the other label "
+            f"here{instead}",
+        )
+    elif not found.says_yes:
+        yield Concern(
+            "label-spelling",
+            f"{taken}, and the plan calls the positive class {_quoted(wanted)}: do they mean the same?",
+        )
+
+
+def auroc_concerns(
+    auroc: Estimate, samples: Samples, labels: Sequence[Spelling], plan: Evaluated | None
+) -> Iterator[Concern]:
+    """Below 0.5: the likelier cause first, and whether it may be chance."""
+    if auroc.value is None or auroc.value >= 0.5:
+        return
+    chance = ", by more than chance explains" if is_beyond_chance(auroc, samples) else ", perhaps by chance"
+    said = f"the local AUROC is below 0.5{chance}"
+    codes = {concern.code for concern in label_concerns(labels, plan)}
+    found = most_frequent(labels, positive=True)
+    inverted = f"are the scores inverted? {_direction(plan)}. {_MEND}"
+    if "positive-label" in codes:
+        causes = "most likely because the positive label is the wrong one, as said above"
+    elif "label-spelling" in codes and found is not None:
+        causes = f"is {_quoted(found.label)} the right positive label? If it is, {inverted}"
+    elif plan is not None and found is not None and plan.positive_class and found.names(plan.positive_class):
+        causes = f"{inverted}. The positive label is the plan's, so it is hardly that"
+    else:
+        counts = "" if found is None else f": {_quoted(found.label)} counts as positive"
+        causes = f"{inverted}. Or the positive label is the wrong one{counts}"
+    yield Concern("auroc-below-half", f"{said}: {causes}")
+
+
+def is_beyond_chance(auroc: Estimate, samples: Samples) -> bool:
+    """Whether the interval ends below 0.5; never with very few of a class, whose intervals mislead."""
+    enough = _fewest(samples) >= FEW
+    return enough and auroc.interval is not None and auroc.interval[1] < 0.5
+
+
+def _direction(plan: Evaluated | None) -> str:
+    if plan is None:
+        return "Higher scores must mean more positive"
+    meaning = _quoted(plan.positive_class) if plan.positive_class else "more positive"
+    return f"The plan says that {plan.score_direction} scores mean {meaning}"
+
+
+def scale_concerns(samples: Samples, plan: Evaluated, thresholds: Sequence[float]) -> Iterator[Concern]:
+    """Are the scores on the plan's scale, and the plan's thresholds among them?"""
+    scores = samples.scores_of_source
+    low, high = float(scores.min()), float(scores.max())
+    if plan.score_scale == "probability" and (low < 0 or high > 1):
+        outside = "some are outside 0 to 1"
+        if low < 0 < high:
+            outside = "some are below 0: are they logits? If so, give 1 / (1 + exp(-score))"
+        elif low >= 0 and high <= 100:
+            outside = "some are above 1: are they percentages? If so, divide them by 100"
+        yield Concern("scale", f"the plan says that scores are probabilities, and {outside}")
+    elif thresholds and (thresholds[-1] < low or thresholds[0] > high):
+        yield Concern(
+            "scale",
+            "the plan's thresholds all lie outside these scores: are they on the scale that the plan means?",
+        )
+
+
+def size_concerns(samples: Samples, distinct: int) -> Iterator[Concern]:
+    """Too little to tell by."""
+    fewest = _fewest(samples)
+    if fewest == 0:
+        none = "negatives" if samples.labels[0] else "positives"
+        yield Concern(
+            "one-class",
+            f"there are no {none}, so nothing tells whether these scores fit these labels. Are the label's "
+            "column and the positive label the right ones?",
+        )
+    elif fewest < FEW:
+        yield Concern("few-samples", f"there are fewer than {FEW} samples of one class", is_warning=False)
+    if distinct <= 2 < len(samples):
+        yield Concern(
+            "few-scores",
+            "there are at most two different scores: are they decisions? Give the model's scores",
+            is_warning=False,
+        )
+
+
+def duplicate_concerns(description: Description | None) -> Iterator[Concern]:
+    if description is not None and description.duplicates:
+        yield Concern(
+            "duplicates",
+            f"rows have the same value in column '{printable(description.id_column)}', the first at row "
+            f"{description.first_duplicate}: are samples there twice?",
+        )
+
+
+def _fewest(samples: Samples) -> int:
+    """Of the smaller class."""
+    positives = int(samples.labels.sum())
+    return min(positives, len(samples) - positives)
+
+
+def _quoted(text: str) -> str:
+    return f"'{printable(text)}'"

@@ -1,0 +1,211 @@
+"""All that there is to say of an owner's data before it is sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.check.concerns import (
+    Concern,
+    auroc_concerns,
+    duplicate_concerns,
+    label_concerns,
+    scale_concerns,
+    size_concerns,
+)
+from ppaurora.check.histogram import ScoreBin, histogram, span
+from ppaurora.check.labels import Spelling, spellings
+from ppaurora.data import Description, Samples
+from ppaurora.estimates import Estimate, delong_estimate
+from ppaurora.models import to_builtins
+from ppaurora.study.manifest import Manifest
+
+LEVEL = 0.95  # of the local interval
+
+
+@dataclass(frozen=True, repr=False)
+class DataCheck:
+    """An owner's data, and what to look at before it is sent. It stays at the owner, and prints no counts.
+
+    Attributes
+    ----------
+    owner, manifest
+        As whom and to which study it would be submitted; None if it was checked without a kit.
+    source
+        The file, or whose data it is.
+    description
+        How it was read: columns, rows, duplicates. None of `Samples`, which are read already.
+    samples, positives, negatives
+        How many there are.
+    labels
+        How labels are spelt, how often, and what counts as positive. Empty without a description.
+    distinct_scores, tied_samples
+        How many different scores there are, and how many samples share theirs with another one.
+    lowest, highest
+        Round numbers between which the scores lie.
+    auroc
+        On these samples alone, as the study reads their scores; without a value if there is one class only.
+    histogram
+        Scores by class.
+    concerns
+        What to look at; `warnings` are those at which a submission without a person to ask stops.
+    refusal
+        Why `submit` would refuse this data now, or nothing.
+
+    Examples
+    --------
+    `Study.check` compares with a study's plan as well.
+
+    >>> from ppaurora.check import check_data
+    >>> from ppaurora.data import read_data
+    >>> data = read_data({"risk": [0.1, 0.6, 0.3], "died": [1, 0, 0]}, "risk", "died")
+    >>> found = check_data(data.samples(), data.description)
+    >>> found.positives, found.negatives, found.auroc.value
+    (1, 2, 0.0)
+    >>> [concern.code for concern in found.concerns]
+    ['auroc-below-half', 'few-samples']
+    """
+
+    owner: str | None
+    manifest: Manifest | None
+    source: str
+    description: Description | None
+    samples: int
+    positives: int
+    labels: tuple[Spelling, ...]
+    distinct_scores: int
+    tied_samples: int
+    lowest: float
+    highest: float
+    auroc: Estimate
+    histogram: tuple[ScoreBin, ...]
+    concerns: tuple[Concern, ...]
+    refusal: str = ""
+
+    def __repr__(self) -> str:
+        codes = ", ".join(concern.code for concern in self.concerns) or "none"
+        return f"<DataCheck of {self.source}: {self.samples} samples; concerns: {codes}>"
+
+    @property
+    def negatives(self) -> int:
+        """How many samples are of the negative class."""
+        return self.samples - self.positives
+
+    @property
+    def warnings(self) -> tuple[Concern, ...]:
+        """The concerns at which a submission stops if nobody is there to decide."""
+        return tuple(concern for concern in self.concerns if concern.is_warning)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `ppaurora check --format json` prints it."""
+        manifest, about = self.manifest, self.description
+        return {
+            "owner": self.owner,
+            "study": None if manifest is None else manifest.study,
+            "manifest": None if manifest is None else manifest.hash,
+            "evaluation": None if manifest is None else to_builtins(manifest.evaluation),
+            "source": self.source,
+            "columns": None if about is None else list(about.columns),
+            "score_column": None if about is None else about.score_column,
+            "label_column": None if about is None else about.label_column,
+            "id_column": None if about is None else about.id_column,
+            "samples": self.samples,
+            "missing": 0 if about is None else about.incomplete,
+            "duplicates": None if about is None or about.id_column is None else about.duplicates,
+            "positives": self.positives,
+            "negatives": self.negatives,
+            "labels": [asdict(spelling) for spelling in self.labels],
+            "distinct_scores": self.distinct_scores,
+            "tied_samples": self.tied_samples,
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "auroc": self.auroc.to_dict(),
+            "histogram": [asdict(bin_) for bin_ in self.histogram],
+            "concerns": [
+                {"code": one.code, "text": one.text, "warning": one.is_warning} for one in self.concerns
+            ],
+            "refusal": self.refusal or None,
+        }
+
+
+def check_data(
+    samples: Samples,
+    description: Description | None = None,
+    *,
+    pos_label: object | None = None,
+    owner: str | None = None,
+    manifest: Manifest | None = None,
+    overlaps: Sequence[Concern] = (),
+    refusal: str = "",
+) -> DataCheck:
+    """Look at samples; with a manifest, also whether they are what its plan says.
+
+    The description is that of the data that the samples were read from, with this positive label. `overlaps`
+    says of which other studies nearly the same data was a part.
+    """
+    labels = spellings(description, pos_label)
+    is_lower = manifest is not None and manifest.evaluation.score_direction == "lower"
+    auroc = local_auroc(samples.negate() if is_lower else samples)
+    _, times = np.unique(samples.scores, return_counts=True)
+    lowest, highest = span(samples)
+    found = [
+        *_plan_concerns(samples, auroc, labels, manifest),
+        *overlaps,
+        *duplicate_concerns(description),
+        *size_concerns(samples, len(times)),
+    ]
+    return DataCheck(
+        owner=owner,
+        manifest=manifest,
+        source=samples.source,
+        description=description,
+        samples=len(samples),
+        positives=int(samples.labels.sum()),
+        labels=labels,
+        distinct_scores=len(times),
+        tied_samples=int(times[times > 1].sum()),
+        lowest=lowest,
+        highest=highest,
+        auroc=auroc,
+        histogram=histogram(samples),
+        concerns=tuple(sorted(found, key=lambda concern: not concern.is_warning)),
+        refusal=refusal,
+    )
+
+
+def _plan_concerns(
+    samples: Samples, auroc: Estimate, labels: Sequence[Spelling], manifest: Manifest | None
+) -> Iterator[Concern]:
+    plan = None if manifest is None else manifest.evaluation
+    yield from label_concerns(labels, plan)
+    yield from auroc_concerns(auroc, samples, labels, plan)
+    if manifest is not None:
+        thresholds = {
+            at for metric in manifest.metrics for at in getattr(metric.parameters, "thresholds", ())
+        }
+        yield from scale_concerns(samples, manifest.evaluation, sorted(thresholds))
+
+
+def local_auroc(samples: Samples) -> Estimate:
+    """With DeLong's interval, of scores of which the higher is the more positive."""
+    positives, negatives = (np.sort(samples.scores[samples.labels == bit]) for bit in (1, 0))
+    p, n = len(positives), len(negatives)
+    if min(p, n) == 0:
+        return Estimate(None, note="undefined: all labels are the same")
+    below = _twice_below(negatives, positives)
+    auroc = int(below.sum()) / (2 * p * n)
+    if min(p, n) == 1:
+        return delong_estimate(auroc, None, LEVEL)
+    above = 2 * p - _twice_below(positives, negatives)
+    variance = float((below / (2 * n)).var(ddof=1) / p + (above / (2 * p)).var(ddof=1) / n)
+    return delong_estimate(auroc, math.sqrt(variance), LEVEL)
+
+
+def _twice_below(others: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Of each score, twice the number of `others` that are lower, and once those that are equal."""
+    return others.searchsorted(scores, "left") + others.searchsorted(scores, "right")

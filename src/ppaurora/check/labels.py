@@ -1,0 +1,58 @@
+"""How a source spells its labels, and which of them name the plan's positive class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ppaurora.data import Description
+from ppaurora.data.labels import labels_from
+
+_YES = frozenset({"1", "true", "t", "yes", "y", "positive", "pos", "case", "event"})
+_NO = frozenset({"0", "false", "f", "no", "n", "negative", "neg", "control"})
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A label as the source spells it, and how many samples have it."""
+
+    label: str
+    samples: int = field(repr=False)
+    positive: bool
+
+    @property
+    def says_yes(self) -> bool:
+        """Whether it is such as stands for any positive class."""
+        return _plain(self.label) in _YES
+
+    @property
+    def says_no(self) -> bool:
+        return _plain(self.label) in _NO
+
+    def names(self, positive_class: str) -> bool:
+        """Whether it is a plan's positive class, or its first words."""
+        words, wanted = _words(self.label), _words(positive_class)
+        return bool(words) and wanted[: len(words)] == words
+
+
+def spellings(description: Description | None, pos_label: object | None = None) -> tuple[Spelling, ...]:
+    """The positive ones first, and the more frequent before others; none without a description."""
+    if description is None:
+        return ()
+    values = description.label_values
+    bits = labels_from(tuple(values), description.source, description.label_column, None, pos_label)
+    found = [Spelling(*one) for one in zip(values, values.values(), map(bool, bits), strict=True)]
+    return tuple(sorted(found, key=lambda one: (not one.positive, -one.samples)))
+
+
+def most_frequent(labels: Sequence[Spelling], *, positive: bool) -> Spelling | None:
+    return next((one for one in labels if one.positive is positive), None)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _plain(label: str) -> str:
+    return label.strip().casefold().removesuffix(".0")

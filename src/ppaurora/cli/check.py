@@ -1,0 +1,81 @@
+"""`ppaurora check`: a look at data before it is sent, without a connection to anybody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ppaurora.check import DataCheck, check_data
+from ppaurora.cli.asking import ask, is_person_there
+from ppaurora.cli.examples import example
+from ppaurora.cli.options import FILE, FOLDER, column_options, format_option, id_option, study_option
+from ppaurora.cli.preview import show_check, show_description
+from ppaurora.data import read_data
+from ppaurora.errors import WARNED_EXIT_CODE, DataError, InputError, WarnedError
+from ppaurora.owner.study import Study
+
+
+@click.command(
+    "check", epilog=example("ppaurora check scores.csv --kit kit --score risk --label died --id patient")
+)
+@click.argument("data", type=FILE)
+@click.option("--kit", type=FOLDER, help="Of the owner: also compare with the study's plan.")
+@study_option
+@column_options
+@id_option
+@format_option
+def check_command(
+    data: Path,
+    kit: Path | None,
+    study: str | None,
+    score: str,
+    label: str,
+    pos_label: str | None,
+    id_column: str | None,
+    output: str,
+) -> None:
+    """Look at DATA before it is submitted: counts, scores by class, local AUROC, and what is strange.
+
+    Nothing leaves this machine. Exit codes: 0 nothing strange, 6 warnings, 2 it cannot be submitted.
+    """
+    if study is not None and kit is None:
+        raise InputError("--study names one of a kit's studies: give the kit, too, with --kit")
+    own = None if kit is None else Study(kit, study)
+    dataset = read_data(data, score, label, id=id_column)
+    try:
+        if own is None:
+            found = check_data(dataset.samples(pos_label), dataset.description, pos_label=pos_label)
+        else:
+            found = own.check(dataset, pos_label=pos_label)
+    except DataError:
+        if output == "text":
+            show_description(dataset.description)
+        raise
+    if output == "json":
+        click.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        show_check(found, err=False)
+    leave_with(found)
+
+
+def leave_with(check: DataCheck) -> None:
+    """The exit code of a command that has only looked."""
+    if check.refusal:
+        raise InputError(check.refusal)
+    if check.warnings:
+        click.get_current_context().exit(WARNED_EXIT_CODE)
+
+
+def ask_despite(check: DataCheck, question: str, yes: bool, despite_warnings: bool) -> None:
+    """Ask a person; where there is none, warnings need an option of their own."""
+    needs_both = bool(check.warnings) and not despite_warnings
+    options = "--yes, and --despite-warnings if all is as it should be" if needs_both else "--yes"
+    ask(question, yes=yes, declined="not submitted; nothing was sent", options=options)
+    if needs_both and (yes or not is_person_there()):
+        codes = ", ".join(dict.fromkeys(concern.code for concern in check.warnings))
+        raise WarnedError(
+            f"not submitted; nothing was sent. The check of the data warns ({codes}): mend the data, or, if "
+            "all is as it should be, add --despite-warnings"
+        )

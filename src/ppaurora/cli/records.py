@@ -1,0 +1,79 @@
+"""`ppaurora verify` and `audit`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ppaurora.cli.examples import example
+from ppaurora.cli.node import opened
+from ppaurora.cli.options import FILE, FOLDER, format_option
+from ppaurora.errors import NotVerifiedError
+from ppaurora.models import to_builtins
+from ppaurora.node.audit import CheckedLog, check_log, problem_with_head
+from ppaurora.owner.verifying import verify_receipt
+from ppaurora.receipt import Receipt
+from ppaurora.study.kit import NodeKit
+from ppaurora.text import printable
+
+
+@click.command("verify", epilog=example("ppaurora verify kit/results/sepsis-2026.receipt.json"))
+@click.argument("receipt", type=FILE)
+@click.option("--manifest-hash", help="Refuse any manifest but that of this hash; at least 12 digits.")
+@format_option
+def verify_command(receipt: Path, manifest_hash: str | None, output: str) -> None:
+    """Verify RECEIPT, or a result with its receipt, from the file alone; exit code 7 if it does not."""
+    try:
+        found = verify_receipt(receipt, manifest_hash=manifest_hash)
+    except NotVerifiedError as error:
+        if output == "json":
+            click.echo(json.dumps({"verified": False, "problem": str(error)}, indent=2))
+        raise
+    if output == "json":
+        click.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    click.echo(f"verified: {found.receipt.study}, manifest {found.receipt.manifest_hash}")
+    for title, sentences in (("it proves:", found.proves), ("it does not prove:", found.does_not_prove)):
+        click.echo(title)
+        for sentence in sentences:
+            click.echo(f"  - {printable(sentence)}")
+
+
+@click.command("audit", epilog=example("ppaurora audit kit"))
+@click.argument("kit", type=FOLDER)
+@click.option("--receipt", type=FILE, help="Also compare with what this node has signed in a receipt.")
+@format_option
+def audit_command(kit: Path, receipt: Path | None, output: str) -> None:
+    """Print the audit log of the node of KIT, and verify it; exit code 7 if it was cut or edited.
+
+    The node may be running.
+    """
+    own = NodeKit.read(kit)
+    with opened(own) as store:
+        found = check_log(*store.audit_log())
+        file = store.audit_file
+    problem = found.problem
+    if receipt is not None and not problem:
+        problem = _problem_with_receipt(found, own, verify_receipt(receipt).receipt)
+    if output == "json":
+        entries = to_builtins(found.entries)
+        click.echo(json.dumps({"verified": not problem, "problem": problem, "entries": entries}, indent=2))
+    else:
+        for entry in found.entries:
+            click.echo(f"{entry.entry:>5}  {entry.time}  {printable(entry.text)}")
+    if problem:
+        raise NotVerifiedError(f"{file}: does not verify: {problem}")
+    if output == "text":
+        waiting = f"; {found.waiting} wait to be written to the file" if found.waiting else ""
+        click.echo(f"verified: {len(found.entries)} entries{waiting}", err=True)
+
+
+def _problem_with_receipt(found: CheckedLog, own: NodeKit, receipt: Receipt) -> str:
+    said = receipt.statement(own.server(receipt.manifest))
+    if said is None:
+        return "the receipt has no statement of this node"
+    if receipt.manifest.node(own.server(receipt.manifest)).pin != own.pin:
+        return "the receipt is signed by another node of the same role"
+    return problem_with_head(found.entries, said.audit)

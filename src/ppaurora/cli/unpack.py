@@ -1,0 +1,77 @@
+"""`ppaurora unpack`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from ppaurora.cli.examples import example
+from ppaurora.cli.options import FILE, FOLDER, expect_hash_option
+from ppaurora.errors import InputError
+from ppaurora.files import read_text
+from ppaurora.study.kit import STUDIES, NodeKit
+from ppaurora.study.pack import PACKED, Unpacked, others_can_read, unpack
+
+
+@click.command("unpack", epilog=example("ppaurora unpack hospital-a.kit --into kit --delete"))
+@click.argument("file", type=FILE)
+@click.option("--into", type=FOLDER, help="New folder for the kit; by default called like FILE.")
+@click.option("--key", type=FILE, help="The key of your own certificate; it is moved into the kit.")
+@click.option("--passphrase-file", type=FILE, help="With FILE's pass phrase, instead of asking for it.")
+@click.option("--delete", is_flag=True, help="Delete FILE afterwards: it holds the same key.")
+@expect_hash_option
+def unpack_command(
+    file: Path,
+    into: Path | None,
+    key: Path | None,
+    passphrase_file: Path | None,
+    delete: bool,
+    expect_hash: str | None,
+) -> None:
+    """Set up the kit in FILE, which 'provision --pack' wrote, in a folder that only you can read."""
+    if into is None:
+        if not file.name.endswith(PACKED):
+            raise InputError(
+                f"{file}: is not called NAME{PACKED}; if it is a kit, name a new folder with --into"
+            )
+        into = Path(file.name.removesuffix(PACKED))
+
+    def passphrase() -> str:
+        if passphrase_file is not None:
+            return read_text(passphrase_file)
+        if not sys.stdin.isatty():
+            raise InputError(f"{file}: has a pass phrase; name a file that holds it: --passphrase-file FILE")
+        return str(click.prompt(f"Pass phrase of {file}", hide_input=True))
+
+    found = unpack(file, into, passphrase, key=key, expect_hash=expect_hash)
+    if key is not None:
+        key.unlink()
+    if delete:
+        file.unlink()
+    _say(found, into)
+    if not delete and found.has_key and key is None:
+        readable = ", and others on this machine can read it" if others_can_read(file) else ""
+        click.echo(f"warning: {file} holds the same key{readable}; delete it: rm {_quoted(file)}", err=True)
+
+
+def _say(found: Unpacked, into: Path) -> None:
+    manifest = found.manifest
+    what = f"node {found.kit.title}" if isinstance(found.kit, NodeKit) else f"owner {found.participant}"
+    click.echo(f"{into}: the kit of {what}, for study {manifest.study}")
+    click.echo(f"hash {manifest.hash}")
+    click.echo("compare the hash with the other participants', over another channel than the kit came by")
+    click.echo("its files are for your eyes only (modes 0700 and 0600)")
+    kit = _quoted(into)
+    if not found.has_key:
+        click.echo(f"it has no key, for the certificate is your own; next: mv YOUR-KEY.pem {kit}/key.pem")
+    elif isinstance(found.kit, NodeKit):
+        click.echo(f"next: ppaurora accept {kit} {kit}/{STUDIES}/{manifest.study}.json")
+    else:
+        click.echo(f"next: ppaurora preflight {kit}")
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))

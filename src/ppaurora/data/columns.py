@@ -1,0 +1,88 @@
+"""Which of a source's columns are meant: found by name, or answered with what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppaurora.data.labels import MISSING
+from ppaurora.errors import DataError, InputError
+
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_NUMERAL = re.compile(r"[+-]?[\d.,_]+([eE][+-]?\d+)?\s*%?")  # also the kinds that we do not read
+_MOST_NAMES_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The names of the columns to read; without a name for ids, none are."""
+
+    score: str
+    label: str
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        named = self.named
+        for option, name in named.items():
+            if not isinstance(name, str):
+                raise InputError(f"{option}: give the name of a column, a text")
+            for other in named:
+                if other != option and named[other] == name:
+                    first, second = sorted((option, other), key=list(named).index)
+                    raise InputError(
+                        f"{first} and {second} cannot both be column '{name}'; name a column for each"
+                    )
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The option that names it, and the column."""
+        named = {"score": self.score, "label": self.label}
+        return named if self.id is None else named | {"id": self.id}
+
+    def find(
+        self, header: Sequence[str], source: str, row: int | None = None, *, is_file: bool = True
+    ) -> dict[str, int]:
+        """Where each stands in the header; `row` is the header's own, in a text file."""
+        found = {}
+        for option, name in self.named.items():
+            if header.count(name) != 1:
+                problem, hint = _what_is_wrong(option, name, header, row, is_file)
+                raise DataError(problem, source=source, row=row, column=name, hint=hint)
+            found[option] = header.index(name)
+        return found
+
+
+def _what_is_wrong(
+    option: str, name: str, header: Sequence[str], row: int | None, is_file: bool
+) -> tuple[str, str]:
+    """The problem, and what to do about it."""
+    if name in header:
+        return f"there are {header.count(name)} columns of that name", "rename all but one"
+    if row is not None and any(_is_value(other) for other in header):
+        # A file without a header: its first row may be a patient's.
+        return "there is no such column", "the first row must name the columns; this one holds values"
+    shown = [" ".join(other.split()) for other in header[:_MOST_NAMES_SHOWN]]
+    more = ", ..." if len(header) > _MOST_NAMES_SHOWN else ""
+    there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
+    near = _nearest(name, header)
+    meant = "COLUMN" if near is None else near
+    in_python = f"{option}={meant!r}"
+    written = f"--{option} {shlex.quote(meant)}, in Python {in_python}" if is_file else in_python
+    return "there is no such column", f"{there_is}; " + (
+        f"write {written}" if near is None else f"did you mean {written}?"
+    )
+
+
+def _nearest(name: str, header: Sequence[str]) -> str | None:
+    """The column of the most similar name, in whatever case."""
+    by_lower = {other.lower(): other for other in reversed(header)}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    return by_lower[near[0]] if near else None
+
+
+def _is_value(text: str) -> bool:
+    """Whether this is rather a value than a column's name; a nameless column is nothing special."""
+    return bool(_NUMERAL.fullmatch(text) or _NOT_FINITE.fullmatch(text)) or text.lower() in MISSING - {""}

@@ -1,0 +1,119 @@
+"""Entries of a node's audit log, and whether a log is as the node wrote it.
+
+Every entry has the hash of the one before it. So whoever changes, removes or moves one has to change all that
+follow; and the last one the node keeps in its database as well, and in every receipt that it signs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ppaurora.messages.owners import AuditHead, Count, Digest
+from ppaurora.models import StrictModel, canonical_json, from_json, to_json
+from ppaurora.times import Time
+
+BEGINNING = AuditHead(entries=0, hash="0" * 64)
+_CONTEXT = b"ppaurora audit 1\0"
+
+
+class Entry(StrictModel):
+    """One line of the log."""
+
+    entry: Count  # its number, from 1 on
+    time: Time
+    text: str
+    previous: Digest  # the hash of the entry before
+    hash: Digest
+
+    @property
+    def head(self) -> AuditHead:
+        return AuditHead(entries=self.entry, hash=self.hash)
+
+    def expected_hash(self) -> str:
+        content = {name: getattr(self, name) for name in ("entry", "time", "text", "previous")}
+        return hashlib.sha256(_CONTEXT + canonical_json(content)).hexdigest()
+
+
+@dataclass(frozen=True)
+class KeptLine:
+    """An entry as the node's database has it."""
+
+    line: str
+    written: bool  # whether it is known to be in the file
+
+
+@dataclass(frozen=True)
+class CheckedLog:
+    """The entries up to the first that is not in order, and what is wrong with that."""
+
+    entries: tuple[Entry, ...]
+    problem: str = ""
+    waiting: int = 0  # entries that are not in the file yet
+
+
+def make_entry(head: AuditHead, time: Time, text: str) -> str:
+    """The line that follows after `head`."""
+    entry = Entry(entry=head.entries + 1, time=time, text=text, previous=head.hash, hash=BEGINNING.hash)
+    return to_json(msgspec.structs.replace(entry, hash=entry.expected_hash())).decode()
+
+
+def read_entry(line: str) -> Entry:
+    """Raises ValueError for what no node has written."""
+    entry = from_json(Entry, line)
+    if to_json(entry).decode() != line or entry.hash != entry.expected_hash():
+        raise ValueError("is not as it was written")
+    return entry
+
+
+def check_log(content: bytes, kept: Sequence[KeptLine]) -> CheckedLog:
+    """Of the file of a log, and what the node's database has of its end."""
+    *lines, torn = content.split(b"\n")
+    entries: list[Entry] = []
+    head = BEGINNING
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = read_entry(line.decode())
+        except ValueError:
+            return CheckedLog(tuple(entries), f"line {number} is not as this node wrote it")
+        if entry.entry != number or entry.previous != head.hash:
+            problem = (
+                f"line {number} does not follow after line {number - 1}: an entry is missing, or was moved"
+            )
+            return CheckedLog(tuple(entries), problem)
+        entries.append(entry)
+        head = entry.head
+    return CheckedLog(tuple(entries), _problem_with_end(lines, torn, kept), _waiting(lines, kept))
+
+
+def _problem_with_end(lines: Sequence[bytes], torn: bytes, kept: Sequence[KeptLine]) -> str:
+    """A line that a crash has torn is the beginning of one that waits; any other end was not the node's."""
+    known = {read_entry(one.line).entry: one for one in kept}
+    last = max(known, default=0)
+    if len(lines) > last:
+        return f"line {last + 1} is the first of those that were added by somebody else"
+    for number, one in known.items():
+        if number > len(lines) and one.written:
+            return f"it was cut off: it ends with entry {len(lines)}, and this node has written {last}"
+        if number <= len(lines) and lines[number - 1] != one.line.encode():
+            return f"line {number} is another than this node wrote: the log was written anew"
+    awaited = known.get(len(lines) + 1)
+    if torn and (awaited is None or not awaited.line.encode().startswith(torn)):
+        return f"line {len(lines) + 1} has no end, and is not the beginning of what this node wrote"
+    return ""
+
+
+def _waiting(lines: Sequence[bytes], kept: Sequence[KeptLine]) -> int:
+    return sum(read_entry(one.line).entry > len(lines) for one in kept)
+
+
+def problem_with_head(entries: Sequence[Entry], head: AuditHead) -> str:
+    """Why a log is not the one that had this end when a receipt was signed; nothing if it is."""
+    if head.entries > len(entries):
+        return f"it has {len(entries)} entries, and had {head.entries} when the receipt was signed"
+    if head.entries and entries[head.entries - 1].hash != head.hash:
+        return f"entry {head.entries} or one before it is another than when the receipt was signed"
+    return ""

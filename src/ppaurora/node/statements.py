@@ -1,0 +1,66 @@
+"""What this node signs of a release, for receipts, and what it keeps of what other nodes have signed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from ppaurora.messages import VERSION
+from ppaurora.messages.owners import SignedStatement, Statement
+from ppaurora.node.logs import about
+from ppaurora.node.store import ReleasedAttempt, Store, StudyRecord
+from ppaurora.receipt import problem_with_statement, sign_statement
+from ppaurora.study.kit import NodeKit
+from ppaurora.times import as_time
+from ppaurora.version import __version__
+
+log = logging.getLogger(__name__)
+
+
+def own_statement(kit: NodeKit, store: Store, hash_: str) -> SignedStatement | None:
+    """Signed once, after the release; None if this node has not seen the attempt through."""
+    study = store.study(hash_)
+    if study is None or study.ended_at is None:
+        return None
+    kept = store.statements(hash_).get(kit.server(study.manifest).file_name)
+    if kept is not None:
+        return kept
+    attempt = store.released_attempt(hash_)
+    if attempt is None:
+        return None
+    return store.keep_statement(hash_, sign_statement(_statement(kit, store, study, attempt), kit.key))
+
+
+def _statement(kit: NodeKit, store: Store, study: StudyRecord, attempt: ReleasedAttempt) -> Statement:
+    return Statement(
+        server=kit.server(study.manifest).file_name,
+        manifest=study.hash,
+        attempt=attempt.number,
+        policy=study.manifest.job(attempt.agreed).terms.policy,
+        submissions=attempt.agreed,
+        history=store.history(study.hash),
+        parts=attempt.parts,
+        accepted_at=as_time(study.accepted_at),
+        begun_at=as_time(attempt.begun_at),
+        computed_at=as_time(attempt.computed_at),
+        released_at=as_time(study.ended_at or 0.0),
+        ppaurora=__version__,
+        protocol_version=VERSION,
+        audit=store.audit_head(),
+    )
+
+
+def all_statements(kit: NodeKit, store: Store, hash_: str) -> tuple[SignedStatement, ...]:
+    """This node's and those of others that it has, in any order."""
+    own_statement(kit, store, hash_)
+    return tuple(store.statements(hash_).values())
+
+
+def keep_statements(store: Store, study: StudyRecord, statements: Iterable[SignedStatement]) -> None:
+    """Those that verify. One that does not would only spoil receipts."""
+    for signed in statements:
+        problem = problem_with_statement(signed, study.manifest)
+        if problem:
+            log.warning("a statement was not kept", extra={**about(study), "reason": problem})
+        else:
+            store.keep_statement(study.hash, signed)

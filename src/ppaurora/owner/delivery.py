@@ -1,0 +1,302 @@
+"""How what an owner submits reaches the nodes, is replaced, and is withdrawn.
+
+The node that leads hears everything first: it begins attempts, so it can tell whether a change is in time.
+What it has taken stands; the others get the same afterwards, and no attempt begins before they have it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ppaurora.check import Concern
+from ppaurora.data import Samples
+from ppaurora.errors import (
+    InputError,
+    PeerError,
+    PeerMisbehavedError,
+    PeerTimeoutError,
+    RefusedError,
+)
+from ppaurora.messages.owners import StudyStatus
+from ppaurora.owner.client import NodeClient
+from ppaurora.owner.ledger import Ledger, Sketch
+from ppaurora.owner.outbox import Outbox, OutgoingSubmission
+from ppaurora.servers import Server
+from ppaurora.study.kit import OwnerKit
+from ppaurora.study.manifest import Manifest
+
+# Refusals after which a node does not have what was sent, and will not have it.
+_FINAL = {
+    "begun",
+    "closed",
+    "conflict",
+    "deleted",
+    "expired",
+    "reused",
+    "samples",
+    "superseded",
+    "too-late",
+    "too-often",
+}
+_REPLACEABLE = {"conflict", "superseded"}  # by something that is sent with a higher revision
+_MOST_AHEAD = 1_000_000  # revisions that a node may know of and this kit not
+_SECONDS_FOR_OTHERS = 10.0  # in which a withdrawal is passed on, if all are well
+_SECONDS_BETWEEN_LOOKS = 0.3
+
+Review = Callable[[Sequence[Concern]], None]  # with earlier studies that have nearly the same data
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Of one owner to one study; whoever calls holds `outbox.alone()`."""
+
+    kit: OwnerKit
+    manifest: Manifest
+    outbox: Outbox
+    ledger: Ledger
+    clients: Mapping[Server, NodeClient]
+
+    @property
+    def servers(self) -> list[Server]:
+        """Those that take submissions; the one that leads comes first."""
+        leader = self.manifest.protocol.leader
+        return sorted(self.manifest.protocol.input_servers, key=lambda server: server is not leader)
+
+    def submit(self, samples: Samples, review: Review, *, replace: bool = False) -> OutgoingSubmission:
+        """To every node that takes submissions. After a cut, the same call goes on with the same shares."""
+        with self._told_how_far():
+            found, above, sketch = self.outbox.find(), 0, None
+            other = self.outbox.has_other(samples, replace=replace)
+            if other or replace:
+                above = self._check_replacing(found, replace)
+            is_behind = found is not None and above > found.revision
+            if other or is_behind or found is None or found.withdrawal or not found.sent:
+                sketch = self.ledger.sketch(samples)
+                review(self.ledger.concerns(sketch, self.manifest))
+                self.outbox.check(samples)
+            submission = self.outbox.prepare(samples, replace=other, above=above)
+            for server in self.servers:
+                submission = self._deliver(submission, server, sketch)
+        return submission
+
+    def _check_replacing(self, found: OutgoingSubmission | None, replace: bool) -> int:
+        """Something else has left. Goes on if that is to be replaced, or has arrived nowhere.
+
+        Returns the highest revision that any node knows of.
+        """
+        answers = self._statuses()
+        self._check_leader_knows(answers)
+        known = max((answer.revision for answer in answers.values()), default=0)
+        if found is not None and not replace:
+            is_sure = not found.acknowledged and len(answers) == len(self.servers)
+            if known or not is_sure:
+                raise self.outbox.other_data(found)
+        return known
+
+    def _check_leader_knows(self, answers: Mapping[Server, StudyStatus]) -> None:
+        """A leader that went back in time would take what others refuse, and the study could not go on."""
+        leader, *others = self.servers
+        begun = [server for server in others if server in answers and answers[server].attempt]
+        if begun and leader in answers and not answers[leader].attempt:
+            raise InputError(
+                f"{begun[0].title} has begun the computation, and {leader.title} does not know of it, as if "
+                "it was restored from a backup: what was submitted can be neither replaced nor withdrawn; "
+                f"nothing was sent. To send the same again, run '{self.command('submit', 'DATA')}'"
+            )
+
+    def _statuses(self) -> dict[Server, StudyStatus]:
+        """Of those who answer."""
+        answers = {}
+        for server in self.servers:
+            with contextlib.suppress(PeerError, RefusedError):
+                answers[server] = self._status(server)
+        return answers
+
+    def _status(self, server: Server) -> StudyStatus:
+        """Revisions only go up: one that is made up could use up all of them."""
+        answer, found = self.clients[server].status(), self.outbox.find()
+        if answer.revision > (0 if found is None else found.revision) + _MOST_AHEAD:
+            raise PeerMisbehavedError(server.title, f"says that there was a revision {answer.revision:,}")
+        return answer
+
+    def _deliver(
+        self, submission: OutgoingSubmission, server: Server, sketch: Sketch | None
+    ) -> OutgoingSubmission:
+        client = self.clients[server]
+        if server.file_name in submission.acknowledged and self._is_there(client, submission):
+            return submission
+
+        restore: Callable[[], None] | None = None
+
+        def leaves() -> None:
+            nonlocal submission, restore
+            if not submission.sent and sketch is not None:
+                before = self.ledger.record(sketch, self.manifest)
+                restore = partial(self.ledger.restore, self.manifest, before)
+            submission = self.outbox.leaves_for(submission, server)
+
+        try:
+            answer = client.submit(submission.offer, self.outbox.body(server, submission), leaves)
+        except RefusedError as error:
+            if error.code in _FINAL:
+                self.outbox.not_taken(submission, server)
+                if restore is not None:
+                    restore()
+            raise
+        said = (answer.study, answer.owner, answer.commitments, answer.revision)
+        offer = submission.offer
+        if said != (self.manifest.hash, self.kit.name, offer.commitments, offer.revision):
+            raise PeerMisbehavedError(server.title, "acknowledged something else than was sent")
+        return self.outbox.acknowledge(submission, server, answer)
+
+    def _is_there(self, client: NodeClient, submission: OutgoingSubmission) -> bool:
+        """What was acknowledged is, unless the node's disk was lost since."""
+        answer = client.status()
+        is_here = self.kit.name in answer.submitted and answer.revision == submission.offer.revision
+        return answer.state == "released" or is_here
+
+    @contextlib.contextmanager
+    def _told_how_far(self) -> Iterator[None]:
+        """Whatever cuts it off says who has what, and what to do next."""
+        try:
+            yield
+        except BaseException as error:
+            if not (isinstance(error, RefusedError) and error.code in _REPLACEABLE):
+                with contextlib.suppress(InputError, OSError):
+                    self.outbox.discard_unsent()
+            if isinstance(error, PeerError | RefusedError | KeyboardInterrupt):
+                error.add_note(self._how_far(error))
+            raise
+
+    def _how_far(self, error: BaseException) -> str:
+        found = self.outbox.find()
+        is_final = isinstance(error, RefusedError) and error.code in _FINAL
+        if found is None or not found.sent:
+            if not is_final:
+                state = "nothing was sent, and this or another file can be submitted"
+                return f"{state}: '{self.command('submit', 'DATA')}'"
+            if isinstance(error, RefusedError) and error.code in _REPLACEABLE:
+                replacing = self.command("submit", "DATA", "--replace")
+                return f"until the computation begins, '{replacing}' sends this in its place"
+            state = "nothing is kept of this file"
+        elif self.outbox.is_complete(found):
+            return f"what was submitted before stands: {self.outbox.delivered(found)}"
+        else:
+            state = f"{found.samples:,} samples are {self.outbox.delivered(found)}"
+        if is_final:
+            return f"{state}; '{self.command('status')}' shows how far the study is"
+        return f"{state}; to go on, run '{self.command('submit', 'DATA')}' again with the same file"
+
+    def command(self, name: str, *arguments: str) -> str:
+        """What to type."""
+        study = ("--study", self.manifest.study)
+        return shlex.join(["ppaurora", name, str(self.kit.folder), *arguments, *study])
+
+    def describe(self, heard: Mapping[str, StudyStatus]) -> str:
+        """What was sent, and who has it: as the nodes say, by title, and else as they have acknowledged."""
+        found = self.outbox.find()
+        if found is None or not (found.sent or found.withdrawal):
+            return "nothing"
+        has = [server.title for server in self.servers if self._has(found, server, heard.get(server.title))]
+        lacks = [server.title for server in self.servers if server.title not in has]
+        if found.withdrawal:
+            what, again = "withdrawn", f"'{self.command('withdraw')}' completes it"
+        else:
+            again = f"run '{self.command('submit', 'DATA')}' again with the same file"
+            what = f"{found.samples:,} samples"
+        parts = [f"{what}: {' and '.join(has) or 'nobody'} acknowledged it"]
+        parts += [f"{' and '.join(lacks)} did not; {again}"] if lacks else []
+        return ", ".join(parts)
+
+    def _has(self, found: OutgoingSubmission, server: Server, heard: StudyStatus | None) -> bool:
+        if heard is None:
+            return server.file_name in (found.withdrawn if found.withdrawal else found.acknowledged)
+        named = heard.withdrawn if found.withdrawal else heard.submitted
+        return self.kit.name in named and heard.revision == found.revision
+
+    def withdraw(self) -> OutgoingSubmission | None:
+        """Take back what was submitted, at all nodes. After a cut, the same call goes on.
+
+        None if this kit does not know what it was: it was submitted from another copy of it.
+        """
+        found = self.outbox.find()
+        leader, *others = self.servers
+        try:
+            revision = self._withdrawal_revision(found)
+            if found is not None and found.withdrawal != revision:
+                found = self.outbox.withdraws(found, revision)
+            self._withdraw_from(leader, revision)
+        except RefusedError as error:
+            if found is not None and error.code in _FINAL:
+                self.outbox.withdraws(found, 0)
+            raise
+        except (PeerError, KeyboardInterrupt) as error:
+            error.add_note(
+                f"{leader.title} has not acknowledged a withdrawal: what was submitted may still be computed "
+                f"with. To go on, run '{self.command('withdraw')}' again"
+            )
+            raise
+        if found is not None:
+            found = self.outbox.acknowledge_withdrawal(found, leader)
+        self.ledger.forget(self.manifest)
+        for server in others:
+            self._hear_of_withdrawal(server, revision)
+            if found is not None:
+                found = self.outbox.acknowledge_withdrawal(found, server)
+        return found
+
+    def _withdrawal_revision(self, found: OutgoingSubmission | None) -> int:
+        """Of one that was begun, or above all that any node knows; raises if there is nothing to withdraw."""
+        leader = self.servers[0]
+        at_leader = self._status(leader)
+        answers = self._statuses()
+        self._check_leader_knows(answers)
+        known = [at_leader.revision, *(answer.revision for answer in answers.values())]
+        if found is not None and found.withdrawal:
+            return found.withdrawal
+        last = max(*known, 0 if found is None else found.revision)
+        if self.kit.name in at_leader.withdrawn and at_leader.revision == last:
+            return last
+        if not max(known) and (found is None or not found.sent):
+            self.outbox.discard()
+            raise InputError(
+                f"nothing was submitted to the study '{self.manifest.study}'; there is nothing to withdraw"
+            )
+        return last + 1
+
+    def _withdraw_from(self, server: Server, revision: int) -> None:
+        answer = self.clients[server].withdraw(revision)
+        if (answer.study, answer.owner, answer.revision) != (self.manifest.hash, self.kit.name, revision):
+            raise PeerMisbehavedError(server.title, "acknowledged something else than was asked for")
+
+    def _hear_of_withdrawal(self, server: Server, revision: int) -> None:
+        """The leader tells the others; each of them acknowledges it to the owner."""
+        deadline = time.monotonic() + _SECONDS_FOR_OTHERS
+        leader = self.servers[0].title
+        recorded = f"{leader} has recorded the withdrawal: nothing will be computed with what was submitted"
+        note = (
+            f"{recorded}. {server.title} has not acknowledged it yet; {leader} tells it as soon as it can. "
+            f"To see whether it has, run '{self.command('withdraw')}' again"
+        )
+        while True:
+            try:
+                self._withdraw_from(server, revision)
+            except RefusedError as error:
+                if error.code != "pending":
+                    error.add_note(recorded)
+                    raise
+                if time.monotonic() > deadline:
+                    late = PeerTimeoutError(server.title, "has not heard of the withdrawal in time")
+                    late.add_note(note)
+                    raise late from None
+            except PeerError as error:
+                error.add_note(note)
+                raise
+            else:
+                return
+            time.sleep(_SECONDS_BETWEEN_LOOKS)

@@ -1,0 +1,288 @@
+"""A proof of concept: a folder with a plan, kits, three nodes in the background, and their logs.
+
+    poc.json     what this folder is, and where each owner's data is
+    study.toml   the plan that the kits were made from
+    kits/        as 'ppaurora provision' writes them, one per participant
+    data/        the example hospitals, if no files were named
+    logs/        of the nodes
+    processes/   of the nodes, while they run
+
+Everything is what it would be between organisations, but for the addresses: all are on this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ppaurora.acceptance import accept
+from ppaurora.data import read_table
+from ppaurora.errors import InputError, PartyFailedError
+from ppaurora.files import read_text
+from ppaurora.messages.owners import StudyStatus
+from ppaurora.metrics import find_metric
+from ppaurora.models import StrictModel, from_json, to_builtins, to_json
+from ppaurora.node.status import study_status
+from ppaurora.node.store import Store
+from ppaurora.poc.background import Background, only_one
+from ppaurora.poc.hospitals import write_hospitals
+from ppaurora.poc.machine import NODES, PROTOCOL, get, listen_here, participants, ports_for_nodes, program
+from ppaurora.policy import Policy
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.names import Name, split_address
+from ppaurora.study.provision import AUTHORITY, provision
+from ppaurora.text import printable
+
+STUDY = "poc"
+_RECORD = "poc.json"
+_SECONDS_TO_START = 60.0
+_LONGEST_NAME = 50
+
+
+class Columns(StrictModel):
+    """Which columns of the files hold what."""
+
+    score: str = "score"
+    label: str = "label"
+    pos_label: str | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """As 'ppaurora submit' takes them; those that differ from its defaults."""
+        usual = Columns()
+        given = {"--score": (self.score, usual.score), "--label": (self.label, usual.label)}
+        options = [word for flag, (own, default) in given.items() if own != default for word in (flag, own)]
+        return options if self.pos_label is None else [*options, "--pos-label", self.pos_label]
+
+
+class PocRecord(StrictModel):
+    """`poc.json`."""
+
+    version: Literal[1] = 1
+    owners: dict[Name, str]  # where each one's data is, seen from the folder
+    columns: Columns
+
+
+@dataclass(frozen=True)
+class PocOwner:
+    """Who has which file, with how many samples."""
+
+    name: str
+    file: Path
+    samples: int
+
+
+@dataclass(frozen=True)
+class NodeSeen:
+    """A node as it is now."""
+
+    name: str
+    title: str
+    process: int | None
+    log: Path
+
+
+def owners_of(files: Sequence[Path], columns: Columns) -> list[PocOwner]:
+    """An owner per file, called like it. A file that cannot be submitted is refused here."""
+    if len(files) == 1:
+        raise InputError(f"{files[0]}: is one owner's file; a study needs at least two, with a file each")
+    seen: set[Path] = set()
+    owners: list[PocOwner] = []
+    for file in files:
+        if file.resolve() in seen:
+            raise InputError(f"{file}: is named twice; every owner has a file of its own")
+        seen.add(file.resolve())
+        name = _new_name(file, [*NODES, AUTHORITY, *(owner.name for owner in owners)])
+        owners.append(PocOwner(name, file, len(read_table(file, **to_builtins(columns)))))
+    return owners
+
+
+def _new_name(file: Path, taken: Iterable[str]) -> str:
+    """What a plan takes as a name: small letters, digits and hyphens."""
+    stem = re.sub(r"[^a-z0-9]+", "-", file.name.split(".")[0].lower())[:_LONGEST_NAME].strip("-") or "owner"
+    name, number = stem, 2
+    while name in taken:
+        name, number = f"{stem}-{number}", number + 1
+    return name
+
+
+def make_poc(
+    folder: Path,
+    owners: Sequence[PocOwner],
+    columns: Columns,
+    metrics: Sequence[str],
+    policy: Policy,
+) -> ProofOfConcept:
+    """Set everything up in a new folder, whole or not at all; without owners, with the example hospitals."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: exists, and is no proof of concept; name another one with --folder")
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
+        try:
+            _fill(building, owners, columns, metrics, policy)
+            building.rename(folder)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    return find_poc(folder)
+
+
+def _fill(
+    folder: Path, owners: Sequence[PocOwner], columns: Columns, metrics: Sequence[str], policy: Policy
+) -> None:
+    for name in ("data", "logs", "processes"):
+        (folder / name).mkdir()
+    places = {owner.name: str(owner.file.resolve()) for owner in owners} or {
+        name: str(path.relative_to(folder)) for name, path in write_hospitals(folder / "data").items()
+    }
+    most = max((owner.samples for owner in owners), default=0)
+    _make_kits(folder, places, columns, metrics, policy, most)
+    (folder / _RECORD).write_bytes(to_json(PocRecord(owners=places, columns=columns)))
+
+
+def _make_kits(
+    folder: Path,
+    owners: Iterable[str],
+    columns: Columns,
+    metrics: Sequence[str],
+    policy: Policy,
+    most: int,
+) -> None:
+    ports = ports_for_nodes()
+    is_probability = any(find_metric(name).of_probabilities for name in metrics)
+    plan = [
+        f'name = "{STUDY}"',
+        f"metrics = {json.dumps(metrics)}",
+        "confidence_level = 0.95",
+        "[evaluation]",
+        'description = "A proof of concept: everybody is on one machine."',
+        f'score_scale = "{"probability" if is_probability else "any"}"',
+        *([] if columns.pos_label is None else [f"positive_class = {json.dumps(columns.pos_label)}"]),
+        participants(ports, owners, {name: f"Organisation of {name}" for name in NODES}),
+        "[limits]",
+        f"samples_per_owner = {max(most, 1_000_000)}",
+        "[policy]",
+        *(f"{rule} = {json.dumps(value)}" for rule, value in to_builtins(policy).items()),
+    ]
+    (folder / "study.toml").write_text("\n".join(plan) + "\n")
+    manifest = provision(folder / "study.toml", folder / "kits")
+    for name in NODES:
+        kit = folder / "kits" / name
+        listen_here(kit, ports[name])
+        accept(NodeKit.read(kit), manifest)
+
+
+def find_poc(folder: Path) -> ProofOfConcept:
+    """The one that is there."""
+    path = folder / _RECORD
+    if not path.exists():
+        raise InputError(f"{folder}: there is no proof of concept; begin one with: ppaurora poc start")
+    try:
+        return ProofOfConcept(folder, from_json(PocRecord, read_text(path)))
+    except ValueError:
+        raise InputError(
+            f"{path}: is damaged, or of another version; delete the folder, and begin anew"
+        ) from None
+
+
+class ProofOfConcept:
+    """Kits in `folder`, and nodes that are found again by whoever looks next."""
+
+    def __init__(self, folder: Path, record: PocRecord) -> None:
+        self.folder = folder
+        self.columns = record.columns
+        self.data = {owner: folder / place for owner, place in record.owners.items()}
+        self._processes = {
+            name: Background(folder / "processes" / f"{name}.pid", self.log(name)) for name in NODES
+        }
+
+    def kit(self, name: str) -> Path:
+        return self.folder / "kits" / name
+
+    def log(self, name: str) -> Path:
+        return self.folder / "logs" / f"{name}.log"
+
+    def result(self, owner: str) -> Path:
+        return self.kit(owner) / "results" / f"{STUDY}.json"
+
+    def nodes(self) -> list[NodeSeen]:
+        return [
+            NodeSeen(name, name.replace("-", " "), process.process_id, self.log(name))
+            for name, process in self._processes.items()
+        ]
+
+    @property
+    def manifest(self) -> Manifest:
+        return Manifest.read(self.folder / "kits" / f"{STUDY}.json")
+
+    def study(self) -> StudyStatus:
+        """As the node that leads has it on disk, whether it runs or not."""
+        kit = NodeKit.read(self.kit(PROTOCOL.leader.file_name))
+        with Store(kit.data) as store:
+            accepted = {study.hash: study for study in store.studies()}
+            return study_status(kit, store, accepted[self.manifest.hash])
+
+    def start(self, interrupted: Callable[[], None]) -> list[str]:
+        """The nodes that do not run; they answer when this returns. `interrupted` raises what came between.
+
+        If it fails, nothing that was started here runs on.
+        """
+        with self._alone():
+            started: list[str] = []
+            try:
+                for name, process in self._processes.items():
+                    if process.process_id is None:
+                        started.append(name)
+                        process.start(program("serve", str(self.kit(name).absolute())))
+                    interrupted()
+                for name in started:
+                    self._wait(name, interrupted)
+            except BaseException:
+                for name in started:
+                    self._processes[name].stop()
+                raise
+        return started
+
+    def _wait(self, name: str, interrupted: Callable[[], None]) -> None:
+        _, admin = split_address(NodeKit.read(self.kit(name)).settings.listen_admin)
+        deadline = time.monotonic() + _SECONDS_TO_START
+        while self._processes[name].process_id is not None and time.monotonic() < deadline:
+            interrupted()
+            try:
+                get(admin, "/healthz")
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
+        last = self.log(name).read_text().rstrip().rpartition("\n")[2]
+        raise PartyFailedError(
+            f"{name.replace('-', ' ')} did not start: {printable(last).removeprefix('ppaurora: ')} "
+            f"(log {self.log(name)}); if it stays, begin anew after 'ppaurora poc clean'"
+        )
+
+    def stop(self) -> list[str]:
+        """Those that ran."""
+        with self._alone():
+            return [name for name, process in self._processes.items() if process.stop()]
+
+    def remove(self) -> None:
+        """Everything, results included."""
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def _alone(self) -> AbstractContextManager[None]:
+        return only_one(
+            self.folder / "processes" / "lock",
+            f"{self.folder}: another 'ppaurora poc' is at work there; try again when it is done",
+        )

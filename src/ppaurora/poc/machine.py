@@ -1,0 +1,93 @@
+"""Nodes that all live on this machine: their ports, their part of a plan, their settings, their health."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import sys
+import urllib.request
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ppaurora.errors import PartyFailedError
+from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
+
+PROTOCOL = find_protocol(DEFAULT_PROTOCOL)
+NODES = tuple(server.file_name for server in PROTOCOL.servers)
+# Those that owners talk to.
+_FOR_OWNERS = {server.file_name for server in (*PROTOCOL.input_servers, *PROTOCOL.result_servers)}
+# Below those from which systems take ports for outgoing connections, which would come in between.
+_PORTS = range(20_000, 32_000)
+_SECONDS_TO_ANSWER = 10.0
+_WITHOUT_WEB_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Ports(NamedTuple):
+    """At which a node listens."""
+
+    owners: int | None
+    nodes: int
+    admin: int
+
+
+def free_ports(count: int) -> list[int]:
+    """At which nobody listens now; drawn at random, so that others who do the same find other ones."""
+    ports: list[int] = []
+    for port in random.sample(_PORTS, len(_PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise PartyFailedError(f"there are no {count} free ports on this machine")
+
+
+def ports_for_nodes() -> dict[str, Ports]:
+    ports = iter(free_ports(3 * len(NODES)))
+    return {
+        name: Ports(next(ports) if name in _FOR_OWNERS else None, next(ports), next(ports)) for name in NODES
+    }
+
+
+def participants(
+    ports: Mapping[str, Ports], owners: Iterable[str], organisations: Mapping[str, str] | None = None
+) -> str:
+    """The tables of a plan that say who takes part."""
+    lines = []
+    for node, found in ports.items():
+        lines += [f"[nodes.{node}]", f'nodes_address = "127.0.0.1:{found.nodes}"']
+        if found.owners is not None:
+            lines.append(f'owners_address = "127.0.0.1:{found.owners}"')
+        if organisations is not None:
+            lines.append(f'organisation = "{organisations[node]}"')
+    lines += [f"[owners.{owner}]" for owner in owners]
+    return "\n".join(lines) + "\n"
+
+
+def listen_here(kit: Path, ports: Ports, changes: Mapping[str, str] | None = None) -> None:
+    """Edit a node's settings, as an operator would: on loopback only, at these ports."""
+    path = kit / "node.toml"
+    text = path.read_text()
+    for old, new in {"0.0.0.0:": "127.0.0.1:", "9464": str(ports.admin), **(changes or {})}.items():
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def program(*arguments: str) -> list[str]:
+    """`ppaurora ...`, of this very installation, whatever lies in the folder where it is run."""
+    return [sys.executable, "-P", "-m", "ppaurora", *arguments]
+
+
+def web_proxy_in_between() -> bool:
+    """Whether owners' commands here would ask a web proxy for the way to this machine."""
+    proxies = urllib.request.getproxies_environment()
+    excepted = urllib.request.proxy_bypass_environment("127.0.0.1")  # type: ignore[attr-defined]
+    return "https" in proxies and not excepted
+
+
+def get(admin: int, path: str) -> str:
+    """What a node says at its local port. Raises OSError if it does not answer."""
+    url = f"http://127.0.0.1:{admin}{path}"
+    with _WITHOUT_WEB_PROXY.open(url, timeout=_SECONDS_TO_ANSWER) as answer:
+        return str(answer.read().decode())

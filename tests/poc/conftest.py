@@ -1,0 +1,78 @@
+"""Proofs of concept that leave nothing running, whatever becomes of a test."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.deployment import cleaned_environment, command, samples
+
+FOLDER = "ppaurora-poc"
+
+
+class Place:
+    """A folder to work in, and the command there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.poc = folder / FOLDER
+
+    def __call__(self, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        return command(*arguments, cwd=self.folder, **{"env": cleaned_environment(), **options})
+
+    def shell(self, line: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """A printed command, as it was printed."""
+        return subprocess.run(
+            ["/bin/sh", "-c", line],
+            cwd=self.folder,
+            env=env or cleaned_environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def process(self, node: str) -> int:
+        return int((self.poc / "processes" / f"{node}.pid").read_text())
+
+    def running(self) -> list[str]:
+        """The command lines of all processes here that belong to it, however they were started."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if str(self.folder) in words and " serve " in words:
+                found.append(words)
+        return found
+
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    if place.poc.exists():
+        place("poc", "clean", "--yes")
+    assert place.running() == []
+
+
+@pytest.fixture
+def hospitals(tmp_path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Labels and scores of two files with columns of their own, as a hospital might have them."""
+    data = {"North Hospital.csv": samples(120, 1), "harbour.csv": samples(90, 2)}
+    for name, (labels, scores) in data.items():
+        rows = [
+            f"{score!r},{'died' if label else 'alive'}"
+            for label, score in zip(labels, scores.tolist(), strict=True)
+        ]
+        (tmp_path / name).write_text("\n".join(["risk at 48h,outcome", *rows]) + "\n")
+    return data
