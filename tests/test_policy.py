@@ -309,6 +309,9 @@ def test_what_is_described_names_every_rule() -> None:
         "digits": "3",
         "class counts": "rounded, to multiples of 5",
     }
+    nothing = described(Policy.none())
+    assert nothing["owners"] == "at least 2, each with any fraction of all samples"
+    assert nothing["cells of tables"] == "at least 1 sample, likewise"
 
 
 @pytest.mark.parametrize("rule", Policy.__struct_fields__)

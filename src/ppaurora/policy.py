@@ -162,19 +162,18 @@ class Policy(StrictModel):
             EXACT: "exact: numbers are released at full precision, which can tell class counts and labels",
         }
         per_owner = self.minimum_samples_per_owner
+        largest = self.largest_owner_fraction
+        share = "each with any fraction" if largest == 1 else f"none with more than {largest}"
+        behind = "1 sample" if self.minimum_per_cell == 1 else f"{self.minimum_per_cell:,} samples"
         return [
-            (
-                "owners",
-                f"at least {self.minimum_owners}, none with more than {self.largest_owner_fraction} "
-                "of all samples",
-            ),
+            ("owners", f"at least {self.minimum_owners}, {share} of all samples"),
             ("samples", f"at least {self.minimum_samples:,} in all and {per_owner:,} of every owner"),
             (
                 "positives, negatives",
                 f"at least {self.minimum_positives:,} and {self.minimum_negatives:,}, "
                 "in all and without any one owner",
             ),
-            ("cells of tables", f"at least {self.minimum_per_cell:,} samples, likewise"),
+            ("cells of tables", f"at least {behind}, likewise"),
             ("digits", digits.get(str(self.digits), str(self.digits))),
             ("class counts", counts[self.counts]),
         ]

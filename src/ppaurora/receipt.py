@@ -51,6 +51,10 @@ class Receipt(StrictModel):
     manifest: Manifest
     statements: tuple[SignedStatement, ...]  # in the order of the protocol's servers
 
+    def __repr__(self) -> str:
+        signed = ", ".join(one.statement.server for one in self.statements)
+        return f"<Receipt of {self.study}, attempt {self.attempt}; statements of {signed}>"
+
     @classmethod
     def of(cls, manifest: Manifest, statements: Sequence[SignedStatement]) -> Receipt:
         """All but manifest and statements is a summary of them."""
@@ -181,6 +185,9 @@ class Verification:
     does_not_prove: tuple[str, ...]
     signed_by: tuple[str, ...]
     missing: tuple[str, ...]  # servers without a statement; they get no part of the result
+
+    def __repr__(self) -> str:
+        return f"<Verification of {self.receipt!r}>"
 
     def to_dict(self) -> dict[str, Any]:
         """As `ppaurora verify --format json` prints it."""

@@ -76,6 +76,13 @@ def test_the_help_shows_the_commands_by_role(command: CommandLine) -> None:
     assert "..." not in said.split("\n\n", 1)[1]  # no sentence is cut
 
 
+def test_the_help_of_a_proof_of_concept_has_its_commands_in_order_and_uncut(command: CommandLine) -> None:
+    said = command("poc", "--help").out.split("\nCommands:\n")[1].split("\n\n")[0]
+    shown = [line.split()[0] for line in said.splitlines() if line[:3].strip()]
+    assert shown == ["start", "status", "stop", "clean"]
+    assert "..." not in said
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_command_has_an_example_that_parses(name: str) -> None:
     examples = examples_of(ALL[name])

@@ -117,6 +117,7 @@ def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: 
         receipt_file = deployment.kit("north") / "results/trial.receipt.json"
         audit = command("audit", deployment.kit(name), "--receipt", receipt_file)
         assert (audit.returncode, audit.stderr.split(":")[0]) == (0, "verified"), audit.stderr
+        assert "what this node signed in the receipt fits" in audit.stderr
         assert "trial: released, with attempt 1" in audit.stdout
 
 

@@ -51,13 +51,13 @@ def test_what_is_printed_leads_to_the_pooled_result(place: Place, hospitals: Dat
         assert said in started.stdout
     commands = printed_commands(started.stdout)
     assert [command.split(" ppaurora ")[1].split()[0] for command in commands] == [
-        *("preflight", "submit", "submit", "status", "result")
+        *("preflight", "submit", "submit", "status", "result", "verify")
     ]
     assert commands[1].endswith(
         f"submit {FOLDER}/kits/north-hospital 'North Hospital.csv' --yes "
         "--score 'risk at 48h' --label outcome --pos-label died"
     )
-    *others, result = commands
+    *others, result, verify = commands
     for command in others:
         done = place.shell(command)
         assert done.returncode == 0, done.stderr
@@ -66,12 +66,14 @@ def test_what_is_printed_leads_to_the_pooled_result(place: Place, hospitals: Dat
     assert done.returncode == 0, done.stderr
     assert f"{FOLDER}/kits/north-hospital/results/poc.json" in done.stdout
     assert result_of(place, "north-hospital") == pytest.approx(pooled(hospitals), abs=1e-9)
+    assert place.shell(verify).stdout.startswith("verified: poc, manifest ")
 
     status = place("poc", "status")
     assert status.returncode == 0
     assert "study poc: released\n" in status.stdout
     assert [line.split(" ppaurora ")[1] for line in printed_commands(status.stdout)] == [
-        f"result {FOLDER}/kits/{owner}" for owner in ("north-hospital", "harbour")
+        *(f"result {FOLDER}/kits/{owner}" for owner in ("north-hospital", "harbour")),
+        f"verify {FOLDER}/kits/north-hospital/results/poc.json",
     ]
 
 

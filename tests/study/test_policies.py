@@ -195,9 +195,11 @@ def test_what_the_release_tells_is_shown_before_anybody_agrees(plan: Path, kits:
     for source in (plan, kits / "sepsis-2026.json"):
         shown = CliRunner().invoke(cli, ["disclosure", str(source), "--samples", "1000,800,600"])
         assert shown.exit_code == 0, shown.output
-        assert "if they have 1,000 800 600 samples" in shown.output
+        assert "if they have 1,000, 800 and 600 samples:" in shown.output
         assert "auroc, aupr: with 2 decimals; the standard error of AUROC with one more" in shown.output
         assert told in shown.output
+    alike = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1000,1000,1000"])
+    assert "if each has 1,000 samples:" in alike.output
     small = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1_000,20,10"])
     assert "there will be no result: one owner has more than 0.5 of all samples" in small.output
     wrong = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1000,800"])

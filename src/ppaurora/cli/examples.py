@@ -1,6 +1,8 @@
-"""Examples below the help of commands."""
+"""What the help of commands has in common: sentences that are not cut, and examples below."""
 
 from __future__ import annotations
+
+LONGEST_SENTENCE = 200  # of a command, in a list of them
 
 
 def example(*lines: str) -> str:

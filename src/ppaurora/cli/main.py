@@ -12,13 +12,12 @@ from typing import NoReturn
 import click
 
 from ppaurora.cli.early import start_early
-from ppaurora.cli.examples import example
+from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.errors import MisuseError, PpauroraError
 from ppaurora.party.starting import ONE_THREAD, Spares
 from ppaurora.version import __version__
 
 EXIT_INTERRUPTED = 130
-_LONGEST_SENTENCE = 200
 
 # By who needs them, and where each is defined.
 ROLES = {
@@ -72,7 +71,7 @@ class _LazyGroup(click.Group):
             with formatter.section(role):
                 formatter.write_dl(
                     [
-                        (name.ljust(width), command.get_short_help_str(_LONGEST_SENTENCE))
+                        (name.ljust(width), command.get_short_help_str(LONGEST_SENTENCE))
                         for name, command in commands
                         if command is not None
                     ]

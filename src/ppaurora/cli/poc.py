@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from ppaurora.cli.asking import ask
-from ppaurora.cli.examples import example
+from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.cli.options import FILE, FOLDER, column_options, format_option, yes_option
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.messages.owners import StudyState
@@ -35,7 +35,27 @@ folder_option = click.option(
 )
 
 
-@click.group("poc", epilog=example("ppaurora poc start", "ppaurora poc status", "ppaurora poc clean"))
+class _InOrder(click.Group):
+    """Lists its commands in the order in which they are run, each with its first sentence, uncut."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(LONGEST_SENTENCE))
+                    for name, command in self.commands.items()
+                ]
+            )
+
+
+@click.group(
+    "poc",
+    cls=_InOrder,
+    epilog=example("ppaurora poc start", "ppaurora poc status", "ppaurora poc clean"),
+)
 def poc_command() -> None:
     """Proof of concept: a whole consortium on this machine, three nodes and an owner per file.
 
@@ -178,6 +198,7 @@ def _say_what_is_next(poc: ProofOfConcept) -> None:
         commands = [["preflight", _short(poc.kit(owners[0]))]]
         commands += [_submission(poc, owner) for owner in study.missing]
         commands += [[word, _short(poc.kit(owners[0]))] for word in ("status", "result")]
+    commands.append(["verify", _short(poc.result(owners[0]))])
     click.echo("next, as the participants would:")
     if web_proxy_in_between():
         click.echo('  export no_proxy="127.0.0.1,${no_proxy-}"')

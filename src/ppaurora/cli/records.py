@@ -67,7 +67,8 @@ def audit_command(kit: Path, receipt: Path | None, output: str) -> None:
         raise NotVerifiedError(f"{file}: does not verify: {problem}")
     if output == "text":
         waiting = f"; {found.waiting} wait to be written to the file" if found.waiting else ""
-        click.echo(f"verified: {len(found.entries)} entries{waiting}", err=True)
+        compared = "" if receipt is None else ", and what this node signed in the receipt fits them"
+        click.echo(f"verified: {len(found.entries)} entries{compared}{waiting}", err=True)
 
 
 def _problem_with_receipt(found: CheckedLog, own: NodeKit, receipt: Receipt) -> str:

@@ -46,16 +46,22 @@ def show(manifest: Manifest, sizes: Sequence[int] | None = None) -> None:
 def show_disclosure(terms: Terms, sizes: Sequence[int], *, err: bool) -> Disclosure:
     """What owners will learn from the release."""
     found = disclosure(terms, sizes)
-    guess = " ".join(f"{size:,}" for size in sizes)
-    click.echo(f"what the release tells the owners, if they have {guess} samples:", err=err)
+    click.echo(f"what the release tells the owners, if {_guess(sizes)} samples:", err=err)
     for sentence in found.told:
         click.echo(f"  - {sentence}", err=err)
     return found
 
 
+def _guess(sizes: Sequence[int]) -> str:
+    *others, last = (f"{size:,}" for size in sizes)
+    if set(others) <= {last}:
+        return f"each has {last}"
+    return f"they have {', '.join(others)} and {last}"
+
+
 @click.command("disclosure", epilog=example("ppaurora disclosure study.toml --samples 1000,800,600"))
 @click.argument("plan", type=FILE)
-@click.option("--samples", help="How many every owner has, with commas; by default the fewest allowed.")
+@click.option("--samples", help="How many each owner has, with commas; by default the fewest allowed.")
 def disclosure_command(plan: Path, samples: str | None) -> None:
     """What a study's release will tell the owners: PLAN is a study.toml, or a manifest."""
     terms = Manifest.read(plan) if plan.suffix == ".json" else read_plan(plan)

@@ -59,7 +59,7 @@ def _note(kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str]
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note
     if not missing:
-        return f"all have submitted; {manifest.protocol.leader.title} leads on"
+        return f"all have submitted; {manifest.protocol.leader.title} begins the computation"
     if not manifest.evaluation.takes_submissions(time.time()):
         return f"{manifest.evaluation.too_late}; those of {', '.join(missing)} are missing"
     return ""

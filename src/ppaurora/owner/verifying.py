@@ -71,7 +71,7 @@ def _read(path: Path) -> Any:
         if isinstance(error, InputError):
             raise
         raise NotVerifiedError(
-            f"{path}: does not verify: is no receipt (no JSON, or a name is twice); {TAKE_ANOTHER}"
+            f"{path}: does not verify: it is no receipt (not JSON, or a name is in it twice); {TAKE_ANOTHER}"
         ) from None
 
 

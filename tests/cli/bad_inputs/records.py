@@ -158,8 +158,8 @@ ROWS = [
         "something else, to verify",
         (data,),
         "verify data.csv",
-        "ppaurora: data.csv: does not verify: is no receipt (no JSON, or a name is twice); take "
-        "the file STUDY.receipt.json that 'ppaurora result' wrote",
+        "ppaurora: data.csv: does not verify: it is no receipt (not JSON, or a name is in it twice); "
+        "take the file STUDY.receipt.json that 'ppaurora result' wrote",
         7,
     ),
     Row(

@@ -101,7 +101,8 @@ class SubmissionTable(HistoryTable):
             replaces = before is not None and not before.withdrawn
             event = HistoryEvent.REPLACED if replaces else HistoryEvent.SUBMITTED
             self._remember(study, submission.entry(event))
-            self.record_of(study, f"{submission.owner} {event} {submission.samples:,} samples")
+            instead = " in place of what it had submitted" if replaces else ""
+            self.record_of(study, f"{submission.owner} submitted {submission.samples:,} samples{instead}")
             if state is StudyState.RUNNING:
                 self.set_state(study, StudyState.COLLECTING, "")
         self._delete_file(before)
