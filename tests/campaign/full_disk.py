@@ -6,9 +6,10 @@ import itertools
 import random
 
 from tests.campaign.tally import RIGHT, BreachError, Tally
-from tests.campaign.world import World
+from tests.campaign.world import PROXIES, World
 from tests.support.deployment import NODES
 
+_BEGIN = "ppaurora.node.store:Store.begin_attempt"
 _FILES = ("ppaurora.node.uploads:_sync", "ppaurora.node.uploads:sync")
 _TRANSACTIONS = range(3, 15)  # the first ones are those of the start, which says so and does not serve
 
@@ -19,9 +20,10 @@ def faults() -> list[tuple[str, str]]:
         (node, f"full transaction {number} {times}")
         for node, number, times in itertools.product(NODES, _TRANSACTIONS, (1, 5))
     ]
+    found += [(node, f"full {_BEGIN} 1 {times}") for node, times in itertools.product(PROXIES, (1, 3))]
     return found + [
         (node, f"full {place} {number} {times}")
-        for node, place, number, times in itertools.product(("proxy-0", "proxy-1"), _FILES, (1, 2), (1, 5))
+        for node, place, number, times in itertools.product(PROXIES, _FILES, (1, 2), (1, 5))
     ]
 
 
@@ -30,11 +32,11 @@ def run(world: World, trials: int, chance: random.Random) -> Tally:
     every = faults()
     chance.shuffle(every)
     for node, fault in itertools.islice(itertools.cycle(every), trials):
-        tally.trial(f"{node}: {fault}", lambda node=node, fault=fault: _fill(world, node, fault))  # type: ignore[misc]
+        tally.trial(f"{node}: {fault}", lambda node=node, fault=fault: fill(world, node, fault))  # type: ignore[misc]
     return tally
 
 
-def _fill(world: World, node: str, fault: str) -> str:
+def fill(world: World, node: str, fault: str) -> str:
     """It costs no attempt, and nobody's submission."""
     trial = world.trial("room")
     world.end(node)

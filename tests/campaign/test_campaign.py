@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import damage, mending
+from tests.campaign import damage, full_disk, mending
 from tests.campaign.plan import KINDS, carry_out
-from tests.campaign.tally import BreachError, Tally
-from tests.campaign.world import running
+from tests.campaign.tally import RIGHT, BreachError, Tally
+from tests.campaign.world import PROXIES, running
 
 
 def test_the_short_form(tmp_path: Path) -> None:
@@ -43,6 +43,13 @@ def test_a_result_on_what_was_withdrawn_would_be_noticed(tmp_path: Path) -> None
         trial.data["north"] = withdrawn
         with pytest.raises(BreachError, match="instead of"):
             trial.check_result()
+
+
+@pytest.mark.parametrize("node", PROXIES)
+def test_a_disk_that_is_full_when_an_attempt_begins_costs_nobody_one(tmp_path: Path, node: str) -> None:
+    """It was not when the node said that it was ready. At the helper it would: proxy 1 has begun by then."""
+    with running(tmp_path) as world:
+        assert full_disk.fill(world, node, "full ppaurora.node.store:Store.begin_attempt 1 2") == RIGHT
 
 
 def test_what_nobody_foresaw_must_not_be() -> None:

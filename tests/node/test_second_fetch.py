@@ -10,13 +10,21 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
 from ppaurora.data import check_samples
-from ppaurora.errors import InputError, NotReleasedError, PpauroraError, ProtocolError, UnsortedListError
+from ppaurora.errors import (
+    InputError,
+    NotReleasedError,
+    PpauroraError,
+    ProtocolError,
+    RefusedError,
+    UnsortedListError,
+)
 from ppaurora.models import to_json
 from ppaurora.node.store.seals import can_seal
 from ppaurora.owner.study import Study
@@ -110,6 +118,33 @@ def watched(nodes: Trials) -> Iterator[Watch]:
             return Watched(nodes, name, relays)
 
         yield watch
+
+
+def test_whoever_waits_does_not_mind_a_disk_that_is_full_at_the_end(
+    watched: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = watched("full-at-the-end").study()
+    fetch, refusals = study._fetch, ["no-room", "not-ready"]
+
+    def refuse_at_first() -> Any:
+        if refusals:
+            raise RefusedError("proxy 1", refusals.pop(), "try again later")
+        return fetch()
+
+    monkeypatch.setattr(study, "_fetch", refuse_at_first)
+    assert study.wait(timeout=60).auroc is not None
+    assert refusals == []
+
+
+def test_whoever_waits_is_told_of_what_does_not_pass(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = watched("damaged-at-the-end").study()
+
+    def refuse() -> Any:
+        raise RefusedError("proxy 1", "damaged", "the disk has changed it")
+
+    monkeypatch.setattr(study, "_fetch", refuse)
+    with pytest.raises(RefusedError):
+        study.wait(timeout=60)
 
 
 def test_a_result_is_fetched_once(watched: Watch, run: RunCommand, tmp_path: Path) -> None:

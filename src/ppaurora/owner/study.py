@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +34,7 @@ from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_recei
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
+_PASSING = {"no-room", "not-ready"}  # refusals of a node that cannot write just now
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 Watch = Callable[[str], None]
@@ -281,9 +281,14 @@ class Study:
         while True:
             answers = self.status()
             if all(answer.state == "released" for answer in answers.values()):
-                # Whoever has waited for days does not mind a cut at the very end.
-                with contextlib.suppress(PeerLostError, PeerTimeoutError):
+                # Whoever has waited for days does not mind a cut, or a full disk, at the very end.
+                try:
                     return self.result()
+                except (PeerLostError, PeerTimeoutError):
+                    pass
+                except RefusedError as error:
+                    if error.code not in _PASSING:
+                        raise
             for title, answer in answers.items():
                 # The leader may be trying again when the others have not heard of it yet.
                 stopped = answer.state == "stopped" and title == leader
