@@ -151,7 +151,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     plan.write_text(SAMPLE.replace('organisation = "Second University"', 'organisation = "first university"'))
     code, out, _ = run(capsys, "disclosure", str(plan), "--samples", "500,500,500")
     assert code == 0
-    assert "500 500 500 samples" in out
+    assert "each has 500 samples" in out
     assert "warning: proxy 0 and proxy 1 are run by one organisation" in out
     code, out, _ = run(capsys, "disclosure", str(plan), "--samples", "5000,50,50")
     assert code == 0
