@@ -17,7 +17,7 @@ from ppaurora.errors import PeerError, RefusedError
 from ppaurora.owner.study import Study
 from tests.campaign.tally import RIGHT, BreachError, Tally
 from tests.campaign.world import SAMPLES, SECONDS_TO_END, Trial, World
-from tests.support.deployment import NODES, samples
+from tests.support.deployment import samples
 
 TOO_LATE = {"begun", "closed"}
 
@@ -44,11 +44,7 @@ def _study(world: World, changes: int, chance: random.Random, tally: Tally) -> s
     others.start()
     while mending.is_alive():
         time.sleep(chance.uniform(0.0, 1.0))
-        victim = chance.choice(NODES)
-        world.kill(victim)
-        tally.details[f"kills of {victim}"] += 1
-        time.sleep(chance.uniform(0.0, 0.3))
-        world.start(victim)
+        world.kill_one(chance, tally)
         mending.join(chance.uniform(0.0, 1.5))
     others.join(SECONDS_TO_END)
     if owner.problem is not None:

@@ -8,7 +8,6 @@ import time
 
 from tests.campaign.tally import RIGHT, Tally
 from tests.campaign.world import SECONDS_TO_END, World
-from tests.support.deployment import NODES
 
 
 def run(world: World, trials: int, chance: random.Random) -> Tally:
@@ -29,11 +28,7 @@ def _study(world: World, kills: int, chance: random.Random, tally: Tally) -> str
     uploads.start()
     for _ in range(kills):
         time.sleep(chance.uniform(0.0, 1.5))
-        victim = chance.choice(NODES)
-        world.kill(victim)
-        tally.details[f"kills of {victim}"] += 1
-        time.sleep(chance.uniform(0.0, 0.3))
-        world.start(victim)
+        world.kill_one(chance, tally)
     uploads.join(SECONDS_TO_END)
     trial.finish()
     return RIGHT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -23,7 +24,7 @@ from ppaurora.errors import PartyFailedError, PeerError, RefusedError, UnsortedL
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
-from tests.campaign.tally import BreachError
+from tests.campaign.tally import BreachError, Tally
 from tests.support.deployment import NODES, samples
 from tests.support.oracles import exact_auroc
 from tests.support.repository import ROOT
@@ -88,6 +89,14 @@ class World(Trials):
     def restart(self, node: str) -> None:
         self.end(node)
         self.start(node)
+
+    def kill_one(self, chance: random.Random, tally: Tally) -> None:
+        """Any of them, as by a power cut; it is started again soon."""
+        victim = chance.choice(NODES)
+        self.kill(victim)
+        tally.details[f"kills of {victim}"] += 1
+        time.sleep(chance.uniform(0.0, 0.3))
+        self.start(victim)
 
     def clear_of_logs(self) -> None:
         """So that a long campaign does not read the same lines for ever."""

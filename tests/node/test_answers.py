@@ -14,14 +14,14 @@ import pytest
 from ppaurora.channel.tls import listen
 from ppaurora.errors import PeerError, PeerMisbehavedError, RefusedError
 from ppaurora.messages.nodes import Answer, Hello, Verdict
-from ppaurora.messages.owners import ReleasedPart, StudyState, StudyStatus, Submitted
+from ppaurora.messages.owners import ReleasedPart, Submitted
 from ppaurora.models import to_json
 from ppaurora.node.questions import ask
 from ppaurora.sharing.commitment import Salt
 from ppaurora.study.kit import NodeKit
 from tests.support.bad_input import PLANTED
 from tests.support.false_nodes import Says, false_node, response
-from tests.support.trials import PAIR, PROXY_1, Trials, part
+from tests.support.trials import PAIR, PROXY_1, Trials, nothing_submitted, part
 
 STEERING = "\x1b[2J" + PLANTED
 
@@ -94,24 +94,7 @@ def test_a_nodes_words_are_cut_short_and_steer_nothing(quiet: Trials, at_nodes_p
 
 
 def status(quiet: Trials, **other: Any) -> dict[str, Any]:
-    manifest = quiet.manifest
-    good = StudyStatus(
-        study=manifest.hash,
-        name=manifest.study,
-        state=StudyState.COLLECTING,
-        note="",
-        submitted=(),
-        missing=PAIR,
-        withdrawn=(),
-        revision=0,
-        progress="",
-        attempt=0,
-        version="1",
-        protocol_version=manifest.version,
-        server="proxy 1",
-        time=0.0,
-    )
-    return {**json.loads(to_json(good)), **other}
+    return {**json.loads(to_json(nothing_submitted(quiet.manifest))), **other}
 
 
 @pytest.mark.parametrize(

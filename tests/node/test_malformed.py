@@ -21,7 +21,6 @@ from ppaurora.messages.owners import (
     Problem,
     Refusal,
     ReleasedPart,
-    StudyState,
     StudyStatus,
     Submitted,
 )
@@ -33,7 +32,7 @@ from ppaurora.study.kit import NodeKit
 from tests.support.deployment import samples
 from tests.support.false_nodes import Says, false_node, response
 from tests.support.malformed import malformed
-from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, part
+from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, nothing_submitted, part
 
 EXIT_CODES = {2, 3, 4}
 
@@ -73,22 +72,7 @@ def good_answer(kind: type[StrictModel], quiet: Trials) -> Any:
         Submitted(owner=owner, samples=20, commitments=own.offer.commitments) for owner in PAIR
     )
     answers: dict[type[StrictModel], StrictModel] = {
-        StudyStatus: StudyStatus(
-            study=manifest.hash,
-            name=manifest.study,
-            state=StudyState.COLLECTING,
-            note="",
-            submitted=(),
-            missing=PAIR,
-            withdrawn=(),
-            revision=0,
-            progress="",
-            attempt=0,
-            version="1",
-            protocol_version=manifest.version,
-            server="proxy 1",
-            time=0.0,
-        ),
+        StudyStatus: nothing_submitted(manifest),
         Acknowledgement: Acknowledgement(
             study=manifest.hash,
             owner="north",

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ppaurora.errors import RefusedError
 from ppaurora.messages.nodes import Hello
-from ppaurora.messages.owners import OFFER_HEADER, PATH, Acknowledgement, Offer
+from ppaurora.messages.owners import OFFER_HEADER, PATH, Acknowledgement, Offer, StudyState, StudyStatus
 from ppaurora.models import to_json
 from ppaurora.node.node import Node
 from ppaurora.node.questions import ask
@@ -200,6 +200,26 @@ def half_sent(
             return sock.recv(1 << 16)
 
         yield finish
+
+
+def nothing_submitted(manifest: Manifest) -> StudyStatus:
+    """As a proxy would answer of a new study."""
+    return StudyStatus(
+        study=manifest.hash,
+        name=manifest.study,
+        state=StudyState.COLLECTING,
+        note="",
+        submitted=(),
+        missing=PAIR,
+        withdrawn=(),
+        revision=0,
+        progress="",
+        attempt=0,
+        version="1",
+        protocol_version=manifest.version,
+        server="proxy 1",
+        time=0.0,
+    )
 
 
 def part(words: ArrayLike) -> ResultShare:

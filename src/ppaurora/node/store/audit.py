@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -72,15 +71,9 @@ class AuditTable(Database):
         kept = self._kept_lines()
         found = _append(descriptor, kept)
         last = read_entry(kept[-1].line).entry
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("UPDATE audit SET written = 1 WHERE entry <= ?", (last,))
-            self._db.execute("DELETE FROM audit WHERE entry < ?", (last,))
-            self._db.execute("COMMIT")
-        except sqlite3.Error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+        with self._transaction() as db:
+            db.execute("UPDATE audit SET written = 1 WHERE entry <= ?", (last,))
+            db.execute("DELETE FROM audit WHERE entry < ?", (last,))
         return found
 
 
