@@ -20,11 +20,13 @@ from tests.support.command_line import CommandLine
 from tests.support.guide import GUIDE
 
 SHELLS = ("bash", "zsh", "fish")
+# As on the command line: a command remembers the help options of the first context that asks for its help.
+PROGRAM = click.Context(cli, info_name="ppaurora", **cli.context_settings)
 
 
 def all_commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
     """By what is typed behind `ppaurora`; groups' own commands, too."""
-    context = click.Context(group)
+    context = PROGRAM if group is cli else click.Context(group, parent=PROGRAM)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -46,7 +48,7 @@ def parse(words: list[str]) -> str:
     """As the command line does it, without doing anything. The command that it is for."""
     assert words[0] == "ppaurora"
     command: click.Command = cli
-    context, path, rest = click.Context(cli, info_name="ppaurora"), [], words[1:]
+    context, path, rest = PROGRAM, [], words[1:]
     while isinstance(command, click.Group):
         name, *rest = rest
         found = command.get_command(context, name)
@@ -60,7 +62,7 @@ def parse(words: list[str]) -> str:
 def test_every_command_has_exactly_one_role() -> None:
     named = list(chain.from_iterable(ROLES.values()))
     assert sorted(named) == sorted(set(named)) == sorted(COMMANDS)
-    assert sorted(named) == sorted(cli.list_commands(click.Context(cli)))
+    assert sorted(named) == sorted(cli.list_commands(PROGRAM))
     assert {name for name in ALL if " " not in name} == set(named)
 
 
@@ -98,7 +100,7 @@ def test_the_program_itself_has_examples() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_example_is_in_the_help_as_it_is_typed(name: str) -> None:
-    context = click.Context(ALL[name], info_name=f"ppaurora {name}", terminal_width=80)
+    context = click.Context(ALL[name], parent=PROGRAM, info_name=name, terminal_width=80)
     lines = [line.strip() for line in ALL[name].get_help(context).splitlines()]
     for words in examples_of(ALL[name]):
         assert any(line.split(" > ")[0] == shlex.join(words) for line in lines)
