@@ -52,7 +52,8 @@ peers: .venv-peers/ready ## other systems to compare with, for: python -m benchm
 # For every supported Python, from pyproject.toml. What nodes and owners install is a part of what was tested.
 COMPILE := uv pip compile --quiet --generate-hashes --python-version 3.11 --no-header
 lock: ## write all lock files anew; needs uv
-	$(COMPILE) --universal --no-emit-package ppaurora --extra dev --group bench pyproject.toml -o requirements.lock
+	$(COMPILE) --universal --no-emit-package ppaurora --extra dev --group bench --group docs \
+		pyproject.toml -o requirements.lock
 	$(COMPILE) --universal --no-emit-package ppaurora --extra node --group build --constraints requirements.lock \
 		pyproject.toml -o requirements-node.lock
 	$(COMPILE) --universal --no-emit-package ppaurora --group build --constraints requirements.lock \
