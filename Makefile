@@ -3,13 +3,15 @@ PYTHON ?= python3
 PEERS_PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test bench-quick crashes campaign lint format peers lock sbom licences audit clean help
+.PHONY: demo test bench-quick crashes campaign screenshots lint format docs peers lock sbom licences audit \
+	dist clean help
 
 demo: .venv/ready ## three hospitals, three servers, the result next to scikit-learn's
 	$(BIN)/python examples/demo.py
 
 # Files side by side, one worker for each core; tests with nodes start many processes, so four at most.
-PYTEST_ARGS ?= --numprocesses=auto --maxprocesses=4 --dist=loadfile
+# In the order of tests/conftest.py: rooms that share nodes stay together.
+PYTEST_ARGS ?= --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 test: .venv/ready ## all tests; a part of them: make test PYTEST_ARGS="tests/data -q"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
@@ -24,6 +26,10 @@ crashes: .venv/ready ## nodes killed hundreds of times, at random moments; KILLS
 # ONLY="shares=80 kits=100" chooses kinds and trials; the whole takes some hours, with 1,000 kills.
 campaign: .venv/ready ## what disks, clocks, crowds and kills do to nodes; figures in build/campaign
 	$(BIN)/python -m tests.campaign $(foreach kind,$(ONLY),--only $(kind))
+
+# In a Chromium of the system's. Every page, to look at: python -m tools.screenshots --all build/screenshots
+screenshots: .venv/ready ## the pictures in docs/images, from the app itself with made-up data
+	$(BIN)/python -m tools.screenshots
 
 lint: .venv/ready ## style, layout and types: ruff and mypy
 	$(BIN)/ruff check .
@@ -40,6 +46,11 @@ format: .venv/ready ## mend style and layout
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+# Its makers tell of their next product at every build; nothing else is silenced.
+docs: .venv/ready ## the documentation as pages that need no network: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
 
 peers: .venv-peers/ready ## other systems to compare with, for: python -m benchmarks peers
 
@@ -58,18 +69,27 @@ lock: ## write all lock files anew; needs uv
 		pyproject.toml -o requirements-node.lock
 	$(COMPILE) --universal --no-emit-package ppaurora --group build --constraints requirements.lock \
 		pyproject.toml -o requirements-owner.lock
+	$(COMPILE) --universal --no-emit-package ppaurora --extra app --group build --constraints requirements.lock \
+		pyproject.toml -o requirements-app.lock
 	$(COMPILE) --group peers -o requirements-peers.lock
 
-sbom: .venv/ready ## what a node and an owner install, as CycloneDX: build/sbom-node.json, build/sbom-owner.json
+sbom: .venv/ready ## what a node and an owner install, as CycloneDX: build/sbom-node.json, ...
 	@mkdir -p build
 	$(BIN)/python -m tools.supply sbom requirements-node.lock --out build/sbom-node.json
 	$(BIN)/python -m tools.supply sbom requirements-owner.lock --out build/sbom-owner.json
+	$(BIN)/python -m tools.supply sbom requirements-app.lock --out build/sbom-app.json
 
 licences: .venv/ready ## are the licences of what a node or an owner installs allowed? tools/supply/licences.toml
-	$(BIN)/python -m tools.supply licences requirements-node.lock requirements-owner.lock
+	$(BIN)/python -m tools.supply licences requirements-node.lock requirements-owner.lock requirements-app.lock
 
 audit: .venv/ready ## known vulnerabilities of everything locked; asks osv.dev
-	$(BIN)/python -m tools.supply audit requirements-node.lock requirements-owner.lock requirements.lock
+	$(BIN)/python -m tools.supply audit requirements-node.lock requirements-owner.lock requirements-app.lock requirements.lock
+
+# The date in both archives is a constant, so that the same sources make the same bytes on every machine.
+dist: .venv/ready ## wheel and source archive, with their SHA-256: dist/
+	rm -rf dist
+	SOURCE_DATE_EPOCH=1580601600 $(BIN)/python -m hatchling build -d dist
+	cd dist && sha256sum *.tar.gz *.whl | tee SHA256SUMS
 
 clean: ## remove environments, builds and caches
 	rm -rf .venv .venv-peers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

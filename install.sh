@@ -3,13 +3,14 @@
 #
 #   sh install.sh node     a node
 #   sh install.sh owner    an owner, or the coordinator
+#   sh install.sh app      either of them, with the pages in a browser (ppaurora app) and reports as pages
 #
 # The lock files name versions and the SHA-256 of every file; pip refuses any other.
 set -eu
 cd "$(dirname "$0")"
 case "${1:-}" in
-  node | owner) ;;
-  *) echo "usage: sh install.sh node, or: sh install.sh owner" >&2; exit 2 ;;
+  node | owner | app) ;;
+  *) echo "usage: sh install.sh node, or: sh install.sh owner, or: sh install.sh app" >&2; exit 2 ;;
 esac
 python=${PYTHON:-python3}
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ppaurora needs Python 3.11 or newer; name one: PYTHON=python3.12 sh install.sh ...")'

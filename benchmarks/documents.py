@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks import against, correctness, growth, releases, scale, study
+from benchmarks import against, app, correctness, growth, releases, scale, study
 from benchmarks.attacks import command as attacks
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
@@ -31,7 +31,7 @@ from benchmarks.tables import Table
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS
 
-DOCUMENTS = ("README.md", "docs/performance.md", "docs/disclosure.md")
+DOCUMENTS = ("README.md", "docs/statisticians.md", "docs/performance.md", "docs/disclosure.md")
 FIGURES = "docs/figures"
 RESULTS = "benchmarks/results"
 
@@ -85,6 +85,7 @@ def _metrics_block(_saved: Saved) -> str:
 
 BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "metrics": _metrics_block,
+    "cost": lambda saved: scale.cost_table(saved.rows("scale")).markdown(),
     "scale": lambda saved: scale.saved_table(saved.rows("scale")).markdown(),
     "steps": lambda saved: scale.steps_table(saved.rows("scale"), 1_000_000, 8).markdown(),
     "headline": lambda saved: headline_table(saved.paper).markdown(),
@@ -102,6 +103,7 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "against": lambda saved: against.saved_table(saved.rows("against")).markdown(),
     "release": lambda saved: releases.saved_table(saved.rows("release")).markdown(),
     **{f"attack-{name}": partial(_attack_block, name) for name in attacks.ALL},
+    "app": lambda saved: app.saved_table(saved.rows("app")).markdown(),
     "study": lambda saved: study.saved_table(saved.rows("study")).markdown(),
 }
 

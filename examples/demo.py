@@ -77,6 +77,7 @@ def main() -> int:
     if worst > TOLERANCE or not rounded:
         print("FAILED: the results differ from those of the pooled samples", file=sys.stderr)
         return 1
+    print("\nSee the whole story in a browser, with three real nodes: .venv/bin/ppaurora app")
     return 0
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ppaurora.owner.report import StudyReport
     from ppaurora.owner.study import Study
     from ppaurora.owner.verifying import verify_receipt
+    from ppaurora.pages.report import write_report
     from ppaurora.policy import Policy
     from ppaurora.receipt import Receipt, Verification
     from ppaurora.report import Report, RunCost
@@ -76,6 +77,7 @@ __all__ = [
     "Verification",
     "evaluate",
     "verify_receipt",
+    "write_report",
 ]
 
 
@@ -102,6 +104,7 @@ _HOMES = {
     "Verification": "ppaurora.receipt",
     "evaluate": "ppaurora.evaluation",
     "verify_receipt": "ppaurora.owner.verifying",
+    "write_report": "ppaurora.pages.report",
 }
 
 

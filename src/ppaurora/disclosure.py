@@ -82,12 +82,22 @@ def smallest_sizes(terms: Terms, owners: int) -> list[int]:
 
 
 def _precision(asked: Asked) -> str:
-    names = ", ".join(metric.name for metric in asked.metrics)
     if asked.decimals is None:
-        return f"{names}: at the full precision of a float64"
-    interval = "; the standard error of AUROC with one more" if _has_standard_error(asked) else ""
-    unit = "decimal" if asked.decimals == 1 else "decimals"
-    return f"{names}: with {asked.decimals} {unit}{interval}"
+        return f"{', '.join(metric.name for metric in asked.metrics)}: at the full precision of a float64"
+    alike: dict[int, list[str]] = {}
+    for metric in asked.metrics:
+        values = [output for output in metric.outputs(asked) if output.form is not Form.ROOT]
+        alike.setdefault(max(asked.digits_of(value) or 0 for value in values), []).append(metric.name)
+    said = [f"{', '.join(names)}: {_decimals(digits)}" for digits, names in alike.items()]
+    if _has_standard_error(asked):
+        said.append("the standard error of AUROC with one more than AUROC")
+    return "; ".join(said)
+
+
+def _decimals(digits: int) -> str:
+    if digits == 0:
+        return "whole numbers"
+    return "with 1 decimal" if digits == 1 else f"with {digits} decimals"
 
 
 def _has_standard_error(asked: Asked) -> bool:

@@ -74,11 +74,18 @@ class InputError(PpauroraError, ValueError):
 
 
 class DataError(InputError):
-    """A problem in one owner's data.
+    """A problem in one owner's data. The offending value is not in the message: it may be a patient's.
 
-    `source` is a file or an owner, `row` the line of the file (or the 1-based position in an
-    array) and `column` the column's name. The offending value is not in the message: it may be
-    a patient's.
+    Attributes
+    ----------
+    problem, hint
+        What is wrong, and what to do.
+    source
+        A file, or an owner.
+    row
+        The line of the file, or the position in an array, counted from 1; None if it is not of one row.
+    column
+        The column's name; None if it is not of one column.
 
     Examples
     --------

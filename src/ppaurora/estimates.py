@@ -87,20 +87,30 @@ class Estimate:
             return "suppressed" if self.suppressed else "undefined"
         return f"{self.value:z.{_DECIMALS if self.digits is None else self.digits}f}"
 
+    def shown_shortly(self) -> str:
+        """The value as in a sentence: with four significant digits at most."""
+        return self.shown() if self.value is None else self._in_a_line(self.value)
+
+    def shown_bounds(self) -> tuple[str, str] | None:
+        """Of the interval, likewise; None if there is none."""
+        if self.interval is None:
+            return None
+        return self._bound(self.interval[0], math.floor), self._bound(self.interval[1], math.ceil)
+
+    def shown_level(self) -> str:
+        """Of the interval: "95% CI"."""
+        return "CI" if self.confidence_level is None else f"{self.confidence_level * 100:.7g}% CI"
+
     def shown_interval(self) -> str:
         """As pROC prints it: "95% CI: 0.5012-0.7227 (DeLong)". Empty if there is none."""
-        if self.interval is None:
+        bounds = self.shown_bounds()
+        if bounds is None:
             return ""
-        low, high = (
-            self._bound(*bound) for bound in zip(self.interval, (math.floor, math.ceil), strict=True)
-        )
-        level = "" if self.confidence_level is None else f"{self.confidence_level * 100:.7g}% "
-        return f"{level}CI: {low}-{high}" + (f" ({self.method})" if self.method else "")
+        return f"{self.shown_level()}: {'-'.join(bounds)}" + (f" ({self.method})" if self.method else "")
 
     def line(self, title: str) -> str:
         """As pROC prints it: "Area under the curve: 0.612, 95% CI: 0.5012-0.7227 (DeLong)"."""
-        value = self.shown() if self.value is None else self._in_a_line(self.value)
-        return ", ".join(filter(None, (f"{title}: {value}", self.shown_interval())))
+        return ", ".join(filter(None, (f"{title}: {self.shown_shortly()}", self.shown_interval())))
 
     def _in_a_line(self, number: float) -> str:
         """Four significant digits as pROC has them; of a rounded estimate, no decimals that it has not."""

@@ -29,8 +29,13 @@ MetricName = Literal[
     "reliability",
     "histogram",
 ]
+"""A metric, as `evaluate` and reports take it; `METRICS` describes them."""
+
 ProtocolName = Literal["fast", "paper"]
+"""How it is computed: "fast", the default, or "paper", as in the paper."""
+
 Transport = Literal["memory", "tls"]
+"""How the servers of `evaluate` talk: as threads, or as processes with TLS on loopback."""
 
 
 class ProtocolParameters(TypedDict, total=False):

@@ -59,6 +59,25 @@ class Floors(StrictModel):
 class Policy(StrictModel):
     """What may leave. The defaults are those of a study; its fields are the rules of a plan's `[policy]`.
 
+    Attributes
+    ----------
+    minimum_owners
+        How many there must be. With two, each subtracts itself from the result.
+    largest_owner_fraction
+        Of all samples that one owner may have.
+    minimum_samples, minimum_samples_per_owner
+        Of all owners together, and of each.
+    minimum_positives, minimum_negatives
+        In all, and without any one owner. They are secret: the rule is enforced inside the computation.
+    minimum_per_cell
+        Samples behind every number of a table, likewise.
+    digits
+        Decimals of every released number: "auto", as many as the smaller class allows; "exact"; or a number.
+    most_digits
+        How many "auto" gives at most.
+    counts
+        Numbers of positives and negatives: "hidden", "rounded" to fives, or "exact".
+
     Examples
     --------
     >>> import ppaurora
@@ -71,17 +90,16 @@ class Policy(StrictModel):
     True
     """
 
-    minimum_owners: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = 3  # with two, each subtracts itself
-    largest_owner_fraction: Fraction = 0.5  # of all samples that one owner may have
-    minimum_samples: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = 2  # of all owners together
+    minimum_owners: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = 3
+    largest_owner_fraction: Fraction = 0.5
+    minimum_samples: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = 2
     minimum_samples_per_owner: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = 1
-    minimum_positives: Least = 10  # in all, and without any one owner
+    minimum_positives: Least = 10
     minimum_negatives: Least = 10
-    # Samples behind every number of a table, likewise.
     minimum_per_cell: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = 10
-    digits: Digits = AUTO  # decimals of every released number
-    most_digits: Annotated[int, Meta(ge=1, le=MOST_AUTO_DIGITS)] = MOST_AUTO_DIGITS  # that `auto` gives
-    counts: Counts = HIDDEN  # numbers of positives and negatives
+    digits: Digits = AUTO
+    most_digits: Annotated[int, Meta(ge=1, le=MOST_AUTO_DIGITS)] = MOST_AUTO_DIGITS
+    counts: Counts = HIDDEN
 
     @classmethod
     def none(cls) -> Self:

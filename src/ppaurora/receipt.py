@@ -31,6 +31,21 @@ _CONTEXT = b"ppaurora receipt 1\0"
 class Receipt(StrictModel):
     """What a result rests on. Self-describing; in the file it is indented, with its fields in this order.
 
+    Attributes
+    ----------
+    format, version
+        "ppaurora receipt", 1.
+    study, manifest_hash, attempt
+        What was computed, and which attempt was released.
+    samples
+        How many each owner had, by name.
+    policy
+        Under which it was released: the strictest of the study's and all owners' floors.
+    manifest
+        All that was agreed on.
+    statements
+        What each node says and has signed, in the order of the protocol's servers.
+
     Examples
     --------
     >>> import ppaurora
@@ -47,9 +62,9 @@ class Receipt(StrictModel):
     manifest_hash: Digest
     attempt: AttemptNumber
     samples: dict[str, Count]
-    policy: Policy  # under which it was released: the strictest of the study's and all owners' floors
+    policy: Policy
     manifest: Manifest
-    statements: tuple[SignedStatement, ...]  # in the order of the protocol's servers
+    statements: tuple[SignedStatement, ...]
 
     def __repr__(self) -> str:
         signed = ", ".join(one.statement.server for one in self.statements)
@@ -170,6 +185,15 @@ def _problem_with_history(said: Statement, server: Server, manifest: Manifest) -
 class Verification:
     """What a receipt proves and what not, in sentences; of one that is refused there is none.
 
+    Attributes
+    ----------
+    receipt
+        What was verified.
+    proves, does_not_prove
+        In sentences, for people.
+    signed_by, missing
+        Servers with a statement, and those without, which get no part of the result.
+
     Examples
     --------
     >>> import ppaurora
@@ -184,7 +208,7 @@ class Verification:
     proves: tuple[str, ...]
     does_not_prove: tuple[str, ...]
     signed_by: tuple[str, ...]
-    missing: tuple[str, ...]  # servers without a statement; they get no part of the result
+    missing: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"<Verification of {self.receipt!r}>"

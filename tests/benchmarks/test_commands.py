@@ -28,7 +28,7 @@ def exit_code(arguments: list[str]) -> int | str | None:
 
 
 def test_all_benchmarks_are_commands() -> None:
-    names = {"against", "attacks", "correctness", "docs", "paper", "peers", "primitives", "release"}
+    names = {"against", "app", "attacks", "correctness", "docs", "paper", "peers", "primitives", "release"}
     names |= {"scale", "study"}
     assert set(cli.commands) == names
     for name in names - {"docs"}:

@@ -19,12 +19,21 @@ import pytest
 
 from ppaurora.cli import main
 from ppaurora.errors import PpauroraError
-from tests.cli.bad_inputs import arguments, files, kits, plans, python, records, studies
+from tests.cli.bad_inputs import arguments, files, kits, plans, python, records, reports, studies
 from tests.cli.bad_inputs.row import OTHER, Place, Row, data, file, kit, study
 from tests.support.deployment import NODES, command
 from tests.support.trials import Trials
 
-TABLE = [*files.ROWS, *arguments.ROWS, *plans.ROWS, *kits.ROWS, *studies.ROWS, *records.ROWS, *python.ROWS]
+TABLE = [
+    *files.ROWS,
+    *arguments.ROWS,
+    *plans.ROWS,
+    *kits.ROWS,
+    *studies.ROWS,
+    *records.ROWS,
+    *reports.ROWS,
+    *python.ROWS,
+]
 WITH_PREVIEW = ("accept", "provision", "submit")
 
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from benchmarks.__main__ import cli
 from benchmarks.documents import stale_documents, stale_figures
 from ppaurora.errors import InputError
+from tests.support.guide import FENCE
 from tests.support.repository import DOCUMENTS, README, ROOT
 
 LONGEST_LINE = 110
@@ -81,11 +82,27 @@ def test_missing_results_are_named(tmp_path: Path) -> None:
         stale_documents(root)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def headings(document: Path) -> set[str]:
+    """As links name them: in small letters, without punctuation, with hyphens for spaces."""
+    titles = re.findall(r"^#+ (.*)$", FENCE.sub("", document.read_text()), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
 def test_links_between_documents_lead_somewhere(document: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+    for target, place in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", document.read_text()):
         if not target.startswith("http"):
             assert (document.parent / target).exists(), target
+            # The API reference is made from docstrings: tests/documents/test_site.py looks at its anchors.
+            if place and not place.startswith("ppaurora."):
+                assert place in headings(document.parent / target if target else document), place
+
+
+def test_headings_are_found_as_links_name_them() -> None:
+    """The positive control: there are headings, and comments of code are none."""
+    found = headings(ROOT / "docs/deploying.md")
+    assert {"deploying", "what-is-kept-and-for-how-long", "an-organisations-own-certificate"} <= found
+    assert not any("three-hospitals" in place for place in headings(ROOT / "docs/engineers.md"))
 
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)

@@ -64,6 +64,7 @@ class FakeAttempt:
     def __init__(self, kit: NodeKit, gate: object, plan: AttemptPlan, spares: object) -> None:
         self.number = plan.number
         self.progress = ""
+        self.cost: dict[str, object] = {}
         self._server = kit.server(plan.manifest)
         self.shares = plan.shares
         assert len(plan.shares) == (len(OWNERS) if self._server in MadeUp.input_servers else 0)

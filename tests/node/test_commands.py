@@ -65,11 +65,11 @@ def test_what_a_proxy_says_is_shown_as_text(
     nodes: Trials, run: RunCommand, monkeypatch: pytest.MonkeyPatch, note: str
 ) -> None:
     """A note is a server's; it neither breaks the command nor steers the terminal."""
-    told = Study(nodes.kit("valley")).status()["proxy 0"]
+    told = Study(nodes.kit("valley"), "trial").status()["proxy 0"]
     assert isinstance(told, StudyStatus)
     answer = msgspec.structs.replace(told, note=note)
     monkeypatch.setattr(Study, "status", lambda self: {"proxy 0": answer, "proxy 1": answer})
-    code, said = run("status", nodes.kit("valley"))
+    code, said = run("status", nodes.kit("valley"), "--study", "trial")
     assert code == 0
     assert "\x1b[2J" not in said
     assert "closing" in said or "bell" in said

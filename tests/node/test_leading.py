@@ -40,7 +40,7 @@ def test_after_the_release(nodes: Trials, run: RunCommand) -> None:
     manifest = nodes.study("well")
     before = {node: nodes.shares(node) for node in ("proxy-0", "proxy-1")}
     studies = {owner: Study(nodes.kit(owner), "well") for owner in PAIR}
-    data = {owner: samples(40, seed) for seed, owner in enumerate(PAIR)}
+    data = {owner: samples(40, seed) for seed, owner in enumerate(PAIR, start=60)}
     sent = {owner: studies[owner].submit(check_samples(owner, *data[owner])) for owner in PAIR}
     body = studies["north"]._outbox.body(PROXY_0)
     report = studies["north"].wait(timeout=30)

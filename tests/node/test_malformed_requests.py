@@ -73,7 +73,7 @@ def test_malformed_requests_are_no_errors_of_the_node(nodes: Trials) -> None:
 
 def test_an_expired_study_acknowledges_nothing(nodes: Trials) -> None:
     """Not even what it had acknowledged before: it is kept no longer."""
-    manifest = nodes.study("over")
+    manifest = nodes.study("kept-no-longer")
     upload, client = nodes.upload(manifest), nodes.client("north", manifest)
     upload.send(client)
     upload.send(client)  # the control

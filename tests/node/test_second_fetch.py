@@ -224,7 +224,7 @@ def test_what_cannot_be_used_is_not_asked_for_again(
 
 def test_an_answer_is_kept_whole_or_not_at_all(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut off before the file is in its place, nothing was made of the parts; they are fetched again."""
-    released = watched("cut-off")
+    released = watched("cut-off-answer")
     study = released.study()
 
     def cut_off(*_: object) -> None:
@@ -235,7 +235,7 @@ def test_an_answer_is_kept_whole_or_not_at_all(watched: Watch, monkeypatch: pyte
         patch.setattr(type(study.manifest.protocol), "combine", cut_off)
         with pytest.raises(KeyboardInterrupt):
             study.result()
-    assert list((released.nodes.kit("north") / "inbox").glob("*cut-off*")) == []
+    assert list((released.nodes.kit("north") / "inbox").glob("*cut-off-answer*")) == []
     assert 0 <= released.study().result().auroc <= 1
 
 

@@ -85,6 +85,26 @@ def test_a_database_of_another_version_is_refused_and_left_alone(
         assert db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
 
 
+def test_shares_are_told_once_to_be_deleted_though_two_find_them(
+    store: Store, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release and the watch over studies may both delete them."""
+    store.accept(manifest)
+    kept_share(store, manifest)
+    told: list[int] = []
+    unlink = Path.unlink
+
+    def unlink_beside_another(path: Path, *, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok=missing_ok)
+        if not told:
+            told.append(-1)
+            told[0] = store.forget_shares(manifest.hash)
+
+    monkeypatch.setattr(Path, "unlink", unlink_beside_another)
+    told.append(store.forget_shares(manifest.hash))
+    assert told == [1, 0]
+
+
 def test_a_store_is_found_again_as_it_was(tmp_path: Path, manifest: Manifest) -> None:
     """Also commitments of more servers than two."""
     kept = SubmissionRecord("north", 20, ("0" * 64, "1" * 64, "2" * 64), time.time())

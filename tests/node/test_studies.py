@@ -220,5 +220,5 @@ def test_fifty_studies_at_once_all_end(deployment: Deployment, tmp_path: Path) -
 def test_nodes_killed_at_random_moments(tmp_path: Path) -> None:
     """The short form of `python -m tests.node.crash_campaign`."""
     campaign = Campaign(tmp_path, seed=int(time.time()))
-    campaign.run(kills=20)
+    campaign.run(kills=10)
     assert campaign.studies >= 3

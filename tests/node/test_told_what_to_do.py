@@ -32,14 +32,14 @@ def test_a_wrong_web_proxy_is_named(nodes: Trials, run: RunCommand, web_proxy: p
     """Without its password."""
     (nobody,) = free_ports(1)
     web_proxy.setenv("HTTPS_PROXY", f"http://user:word@127.0.0.1:{nobody}")
-    code, said = run("status", nodes.kit("valley"))
+    code, said = run("status", nodes.kit("valley"), "--study", "trial")
     assert code == 3
     flat = " ".join(said.replace("│", " ").split())
     assert f"through the web proxy 127.0.0.1:{nobody} (HTTPS_PROXY)" in flat
     assert "word" not in said
     for wrong in ("http://proxy:port", "http://:3128", "//"):
         web_proxy.setenv("HTTPS_PROXY", wrong)
-        code, said = run("status", nodes.kit("valley"))
+        code, said = run("status", nodes.kit("valley"), "--study", "trial")
         assert (code, "HTTPS_PROXY is no address of a web proxy; write http://HOST:PORT" in said) == (2, True)
 
 
@@ -95,9 +95,11 @@ def test_a_clock_that_is_off_is_suspected() -> None:
 
 
 def test_whose_kit_it_is(nodes: Trials, run: RunCommand) -> None:
-    assert run("preflight", nodes.kit("valley"))[1].startswith("kit of valley\n")
+    assert run("preflight", nodes.kit("valley"), "--study", "trial")[1].startswith("kit of valley\n")
     assert run("preflight", nodes.kit("proxy-1"))[1].startswith("kit of proxy 1\n")
-    assert "sent from this kit, of valley: nothing" in run("status", nodes.kit("valley"))[1]
+    assert (
+        "sent from this kit, of valley: nothing" in run("status", nodes.kit("valley"), "--study", "trial")[1]
+    )
 
 
 @pytest.mark.parametrize("setting", ["listen_nodes", "listen_owners", "listen_admin"])

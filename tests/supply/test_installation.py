@@ -30,6 +30,7 @@ OFFLINE = {
 def line_for(lock: str) -> list[str]:
     """The guide's command, for this lock."""
     commands = next(step.text for step in steps() if "install.sh" in step.text).splitlines()
+    commands += re.findall(r"`(sh install\.sh app)`", GUIDE)
     (command,) = (line for line in commands if lock == f"requirements-{shlex.split(line)[2]}.lock")
     return shlex.split(command.split("#")[0])
 
@@ -58,7 +59,9 @@ def offer(lock: Path, venv: Path, folder: Path) -> None:
     (site / "offered.pth").write_text(f"{folder}\n")
 
 
-@pytest.fixture(scope="module", params=["requirements-node.lock", "requirements-owner.lock"])
+@pytest.fixture(
+    scope="module", params=["requirements-node.lock", "requirements-owner.lock", "requirements-app.lock"]
+)
 def lock(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -70,7 +73,7 @@ def release(lock: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (*RELEASE, lock):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
-    done = run(folder, sys.executable, "-m", "venv", "venv")
+    done = run(folder, sys.executable, "-m", "venv", "--without-pip", "venv")  # install.sh adds it
     assert done.returncode == 0, done.stderr
     offer(ROOT / lock, folder / "venv", folder / "offered")
     done = run(folder, *line_for(lock))
@@ -83,8 +86,11 @@ def test_the_guides_commands_install_what_is_needed(release: Path, lock: str) ->
     assert run(release, "venv/bin/ppaurora", "--version").stdout.startswith("ppaurora, version")
     assert run(release, "venv/bin/pip", "check").returncode == 0
     serve = run(release, "venv/bin/ppaurora", "serve", "no-kit").stderr
-    is_node = "node" in lock
+    is_node = "owner" not in lock
     assert ("there is no such folder" in serve, "needs more packages" in serve) == (is_node, not is_node)
+    app = run(release, "venv/bin/ppaurora", "app", "no-kit", "--no-browser").stderr
+    has_app = "app" in lock
+    assert ("is no start-up kit" in app, "needs more packages" in app) == (has_app, not has_app)
 
 
 def test_a_node_lists_what_was_tested(release: Path, lock: str) -> None:
@@ -124,7 +130,7 @@ def test_what_is_to_be_installed_has_to_be_said(arguments: tuple[str, ...], tmp_
     shutil.copy(ROOT / "install.sh", tmp_path)
     done = run(tmp_path, "sh", "install.sh", *arguments)
     assert done.returncode == 2
-    assert done.stderr == "usage: sh install.sh node, or: sh install.sh owner\n"
+    assert done.stderr == "usage: sh install.sh node, or: sh install.sh owner, or: sh install.sh app\n"
     assert [path.name for path in tmp_path.iterdir()] == ["install.sh"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.repository import ROOT
 from tools.supply.licences import ALLOWED, is_allowed, licence_of
 
-DEPLOYED = ("requirements-node.lock", "requirements-owner.lock")
+DEPLOYED = ("requirements-node.lock", "requirements-owner.lock", "requirements-app.lock")
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:

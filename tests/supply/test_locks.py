@@ -20,11 +20,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 TESTED = ROOT / "requirements.lock"
 # The extras and groups of pyproject.toml that each is made of.
 LOCKS = {
-    "requirements.lock": (["dev"], ["bench"]),
+    "requirements.lock": (["dev"], ["bench", "docs"]),
     "requirements-node.lock": (["node"], ["build"]),
     "requirements-owner.lock": ([], ["build"]),
+    "requirements-app.lock": (["app"], ["build"]),
 }
-DEPLOYED = ("requirements-node.lock", "requirements-owner.lock")
+DEPLOYED = ("requirements-node.lock", "requirements-owner.lock", "requirements-app.lock")
 PLATFORMS = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.1", "sys_platform": system}
     for minor in (11, 12, 13, 14)

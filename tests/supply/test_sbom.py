@@ -17,7 +17,7 @@ from tests.support.repository import ROOT
 from tools.supply.locks import read_lock
 from tools.supply.sbom import as_text, bill_of
 
-LOCKS = [ROOT / "requirements-node.lock", ROOT / "requirements-owner.lock"]
+LOCKS = [ROOT / f"requirements-{name}.lock" for name in ("node", "owner", "app")]
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
@@ -65,9 +65,9 @@ def test_the_command_prints_the_same_bytes_every_time(tmp_path: Path) -> None:
 
 
 def test_another_lock_has_another_serial_number() -> None:
-    first, second = (bill_of(lock)["serialNumber"] for lock in LOCKS)
-    assert first != second
-    assert first.startswith("urn:uuid:")
+    serials = [bill_of(lock)["serialNumber"] for lock in LOCKS]
+    assert len(set(serials)) == len(LOCKS)
+    assert all(serial.startswith("urn:uuid:") for serial in serials)
 
 
 def test_a_lock_without_something_that_is_needed_is_refused(tmp_path: Path) -> None:

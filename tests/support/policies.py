@@ -140,7 +140,7 @@ def events_of(nodes: Trials, node: str, study: str) -> list[dict[str, Any]]:
     That is times and names; whether it was noticed before or after the first submission, or waited for a
     share on its way; and whether one thread deleted the shares after the release, or two.
     """
-    varying, by_chance = ("time", "study", "hash", "session"), ("study accepted", "waiting")
+    varying, by_chance = ("time", "seconds", "study", "hash", "session"), ("study accepted", "waiting")
     found = {
         (event["event"], event.get("owner")): {
             name: value for name, value in event.items() if name not in varying

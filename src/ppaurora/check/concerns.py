@@ -27,6 +27,17 @@ Code = Literal[
     "few-scores",
 ]
 
+_TITLES: dict[Code, str] = {
+    "auroc-below-half": "the local AUROC is below one half",
+    "positive-label": "are the two classes the right way round?",
+    "label-spelling": "labels are spelt in several ways",
+    "scale": "the scores are on another scale",
+    "overlap": "data of another study is among it",
+    "duplicates": "rows are there more than once",
+    "one-class": "there is one class only",
+    "few-samples": "there are few samples of a class",
+    "few-scores": "there are few different scores",
+}
 FEW = 10  # of a class: with fewer, an interval misleads
 _MEND = "If they are, give scores of the positive class: 1 - p for a probability p of the other one"
 
@@ -67,6 +78,11 @@ class Concern:
     code: Code
     text: str
     is_warning: bool = True
+
+    @property
+    def title(self) -> str:
+        """In a few words."""
+        return _TITLES[self.code]
 
 
 def label_concerns(labels: Sequence[Spelling], plan: Evaluated | None) -> Iterator[Concern]:

@@ -191,7 +191,7 @@ def _plan_concerns(
         yield from scale_concerns(samples, manifest.evaluation, sorted(thresholds))
 
 
-def local_auroc(samples: Samples) -> Estimate:
+def local_auroc(samples: Samples, level: float = LEVEL) -> Estimate:
     """With DeLong's interval, of scores of which the higher is the more positive."""
     positives, negatives = (np.sort(samples.scores[samples.labels == bit]) for bit in (1, 0))
     p, n = len(positives), len(negatives)
@@ -200,10 +200,10 @@ def local_auroc(samples: Samples) -> Estimate:
     below = _twice_below(negatives, positives)
     auroc = int(below.sum()) / (2 * p * n)
     if min(p, n) == 1:
-        return delong_estimate(auroc, None, LEVEL)
+        return delong_estimate(auroc, None, level)
     above = 2 * p - _twice_below(positives, negatives)
     variance = float((below / (2 * n)).var(ddof=1) / p + (above / (2 * p)).var(ddof=1) / n)
-    return delong_estimate(auroc, math.sqrt(variance), LEVEL)
+    return delong_estimate(auroc, math.sqrt(variance), level)
 
 
 def _twice_below(others: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ ROLES = {
     "Try it out": {
         "evaluate": "ppaurora.cli.evaluate:evaluate_command",
         "poc": "ppaurora.cli.poc:poc_command",
+        "app": "ppaurora.cli.app:app_command",
     },
     "Coordinator of a study": {
         "provision": "ppaurora.cli.study:provision_command",
@@ -35,6 +36,7 @@ ROLES = {
         "withdraw": "ppaurora.cli.owner:withdraw_command",
         "status": "ppaurora.cli.owner:status_command",
         "result": "ppaurora.cli.owner:result_command",
+        "report": "ppaurora.cli.report:report_command",
     },
     "Operator of a node": {
         "serve": "ppaurora.cli.node:serve_command",

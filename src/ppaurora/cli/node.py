@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -16,11 +14,10 @@ from ppaurora.cli.options import FOLDER, format_option, yes_option
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.models import to_builtins
-from ppaurora.node.clock import as_people_say, clock_problem
+from ppaurora.node import operating
+from ppaurora.node.clock import as_people_say
 from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
-from ppaurora.node.status import study_status
-from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord, trouble_of
 from ppaurora.study.kit import NodeKit
 from ppaurora.text import printable
 
@@ -46,11 +43,8 @@ def serve_command(kit: Path) -> None:
 def studies_command(kit: Path, output: str) -> None:
     """The studies that the node of KIT has accepted, and how far each is. The node may be running."""
     own = NodeKit.read(kit)
-    with opened(own) as store:
-        trouble = store.writing_problem()
-        seen = store.seen_time()
-        clock = clock_problem(0.0 if seen is None else seen.ahead)
-        found = [study_status(own, store, study, trouble=trouble) for study in store.studies()]
+    records = operating.look_at_records(own)
+    trouble, clock, found = records.trouble, records.clock, records.studies
     if output == "json":
         click.echo(json.dumps(to_builtins(found), indent=2))
         if clock:
@@ -76,10 +70,8 @@ def studies_command(kit: Path, output: str) -> None:
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Let a STUDY that has stopped at this node go on here. Every operator decides for its own node."""
-    with opened(NodeKit.read(kit)) as store:
-        accepted = _accepted(store, kit, study)
-        store.retry(accepted.hash)
-    click.echo(f"{study} goes on at this node; it had stopped because: {printable(accepted.note)}")
+    before = operating.retry(NodeKit.read(kit), study)
+    click.echo(f"{study} goes on at this node; it had stopped because: {printable(before.note)}")
 
 
 @click.command("abort", epilog=example("ppaurora abort kit sepsis-2026"))
@@ -87,8 +79,7 @@ def retry_command(kit: Path, study: str) -> None:
 @click.argument("study")
 def abort_command(kit: Path, study: str) -> None:
     """End the attempt at STUDY that is under way at this node. It stops here until 'ppaurora retry'."""
-    with opened(NodeKit.read(kit)) as store:
-        number = store.abort(_accepted(store, kit, study).hash, "this node's operator aborted the attempt")
+    number = operating.abort(NodeKit.read(kit), study)
     click.echo(f"attempt {number} at {study} was aborted; 'ppaurora retry' lets the study go on at this node")
 
 
@@ -97,8 +88,7 @@ def abort_command(kit: Path, study: str) -> None:
 @click.argument("study")
 def stop_command(kit: Path, study: str) -> None:
     """Stop STUDY at this node, with the attempt that is under way, until 'ppaurora retry'."""
-    with opened(NodeKit.read(kit)) as store:
-        store.stop(_accepted(store, kit, study).hash, "this node's operator stopped the study")
+    operating.stop(NodeKit.read(kit), study)
     click.echo(f"{study} has stopped at this node; 'ppaurora retry' lets it go on here")
 
 
@@ -109,23 +99,12 @@ def stop_command(kit: Path, study: str) -> None:
 def delete_command(kit: Path, study: str, yes: bool) -> None:
     """End STUDY at this node for good: shares and parts of the result are deleted at once."""
     own = NodeKit.read(kit)
-    with opened(own) as store:
-        accepted = _accepted(store, kit, study)
-        if accepted.state in (StudyState.EXPIRED, StudyState.DELETED):
-            raise InputError(f"the study '{study}' is {accepted.state} here; there is nothing to delete")
-        click.echo(f"{study} is {accepted.state} here; its shares and results at this node will be deleted")
-        question = "Delete them? This cannot be undone, and the study ends."
-        ask(question, yes=yes, declined="not deleted; nothing was changed")
-        files = store.delete(accepted.hash, "this node's operator deleted the study")
+    state = operating.state_to_delete(own, study)
+    click.echo(f"{study} is {state} here; its shares and results at this node will be deleted")
+    question = "Delete them? This cannot be undone, and the study ends."
+    ask(question, yes=yes, declined="not deleted; nothing was changed")
+    files = operating.delete(own, study)
     click.echo(f"{study} is deleted at this node, with {files} shares; a new study takes a new name")
-
-
-def _accepted(store: Store, kit: Path, name: str) -> StudyRecord:
-    accepted = {known.manifest.study: known for known in store.studies()}
-    if name not in accepted:
-        names = ", ".join(accepted) or "none"
-        raise InputError(f"{kit}: has not accepted a study '{name}'; there are: {names}")
-    return accepted[name]
 
 
 @click.command("confirm-clock", epilog=example("ppaurora confirm-clock kit"))
@@ -134,7 +113,7 @@ def _accepted(store: Store, kit: Path, name: str) -> StudyRecord:
 def confirm_clock_command(kit: Path, yes: bool) -> None:
     """Tell the node of KIT that this machine's clock is right. What is over by it is deleted."""
     own = NodeKit.read(kit)
-    with opened(own) as store:
+    with operating.opened(own) as store:
         now = time.time()
         click.echo(f"this machine's clock says {as_people_say(now)}")
         for study in store.studies():
@@ -149,13 +128,3 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
         )
         store.confirm_time(time.time())
     click.echo("confirmed")
-
-
-@contextlib.contextmanager
-def opened(kit: NodeKit) -> Iterator[Store]:
-    """What the node keeps; what cannot be read or written is the operator's to mend."""
-    try:
-        with Store(kit.data) as store:
-            yield store
-    except STORAGE_ERRORS as error:
-        raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was changed") from None

@@ -204,6 +204,7 @@ def _say_what_is_next(poc: ProofOfConcept) -> None:
         click.echo('  export no_proxy="127.0.0.1,${no_proxy-}"')
     for command in commands:
         click.echo(f"  {_program()} {shlex.join(command)}")
+    click.echo(f"or in a browser: {_program()} app {shlex.quote(_short(poc.kit(owners[0])))}")
     click.echo(f"results go to {_short(poc.kit('OWNER'))}/results; the plan: {_short(poc.folder)}/study.toml")
     click.echo("all is on this machine, so whoever has it sees all data: a rehearsal, no protection")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from ppaurora.cli.examples import example
-from ppaurora.cli.node import opened
 from ppaurora.cli.options import FILE, FOLDER, format_option
 from ppaurora.errors import NotVerifiedError
 from ppaurora.models import to_builtins
-from ppaurora.node.audit import CheckedLog, check_log, problem_with_head
+from ppaurora.node.audit import CheckedLog, problem_with_head
+from ppaurora.node.operating import read_log
 from ppaurora.owner.verifying import verify_receipt
 from ppaurora.receipt import Receipt
 from ppaurora.study.kit import NodeKit
@@ -51,9 +51,8 @@ def audit_command(kit: Path, receipt: Path | None, output: str) -> None:
     The node may be running.
     """
     own = NodeKit.read(kit)
-    with opened(own) as store:
-        found = check_log(*store.audit_log())
-        file = store.audit_file
+    log = read_log(own)
+    found, file = log.checked, log.file
     problem = found.problem
     if receipt is not None and not problem:
         problem = _problem_with_receipt(found, own, verify_receipt(receipt).receipt)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from ppaurora.acceptance import accept
+from ppaurora.acceptance import accept, review, said_of_sizes
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import FILE, FOLDER, expect_hash_option, force_option, yes_option
@@ -20,7 +20,6 @@ from ppaurora.study.organisations import check_nodes_apart, organisation_warning
 from ppaurora.study.plan import SAMPLE, read_plan
 from ppaurora.study.provision import PASSPHRASES, provision, renew
 from ppaurora.study.units import COMPOSE, SYSTEMD
-from ppaurora.terms import Terms
 from ppaurora.text import printable
 
 
@@ -34,29 +33,21 @@ def show(manifest: Manifest, sizes: Sequence[int] | None = None) -> None:
 
     Without numbers of samples, of the smallest study that the policy lets out.
     """
+    found = review(manifest, sizes)
     lines = manifest.describe()
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name:<{width}}  {value}", err=True)
-    found = show_disclosure(manifest, sizes or smallest_sizes(manifest, len(manifest.owners)), err=True)
-    for said in (*found.warnings, *organisation_warnings(manifest)):
+    _show_disclosure(found.disclosure, found.sizes, err=True)
+    for said in found.warnings:
         click.echo(f"warning: {said}", err=True)
 
 
-def show_disclosure(terms: Terms, sizes: Sequence[int], *, err: bool) -> Disclosure:
+def _show_disclosure(found: Disclosure, sizes: Sequence[int], *, err: bool) -> None:
     """What owners will learn from the release."""
-    found = disclosure(terms, sizes)
-    click.echo(f"what the release tells the owners, if {_guess(sizes)} samples:", err=err)
+    click.echo(f"what the release tells the owners, if {said_of_sizes(sizes)} samples:", err=err)
     for sentence in found.told:
         click.echo(f"  - {sentence}", err=err)
-    return found
-
-
-def _guess(sizes: Sequence[int]) -> str:
-    *others, last = (f"{size:,}" for size in sizes)
-    if set(others) <= {last}:
-        return f"each has {last}"
-    return f"they have {', '.join(others)} and {last}"
 
 
 @click.command("disclosure", epilog=example("ppaurora disclosure study.toml --samples 1000,800,600"))
@@ -73,7 +64,8 @@ def disclosure_command(plan: Path, samples: str | None) -> None:
             raise InputError("--samples: write whole numbers with commas between") from None
         if len(sizes) != len(terms.owners) or min(sizes) < 1:
             raise InputError(f"--samples: give a number for each of the {len(terms.owners)} owners")
-    found = show_disclosure(terms, sizes, err=False)
+    found = disclosure(terms, sizes)
+    _show_disclosure(found, sizes, err=False)
     problem = terms.problem_with(sizes)
     if problem:
         click.echo(f"there will be no result: {problem}")

@@ -2,7 +2,17 @@
 
 from ppaurora.data.dataset import Dataset, Description
 from ppaurora.data.owners import samples_of
-from ppaurora.data.reading import read_data, read_table
+from ppaurora.data.reading import read_columns, read_data, read_file, read_table
 from ppaurora.data.samples import Samples, check_samples
 
-__all__ = ["Dataset", "Description", "Samples", "check_samples", "read_data", "read_table", "samples_of"]
+__all__ = [
+    "Dataset",
+    "Description",
+    "Samples",
+    "check_samples",
+    "read_columns",
+    "read_data",
+    "read_file",
+    "read_table",
+    "samples_of",
+]

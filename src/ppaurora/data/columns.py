@@ -61,7 +61,7 @@ def _what_is_wrong(
     """The problem, and what to do about it."""
     if name in header:
         return f"there are {header.count(name)} columns of that name", "rename all but one"
-    if row is not None and any(_is_value(other) for other in header):
+    if row is not None and any(is_value(other) for other in header):
         # A file without a header: its first row may be a patient's.
         return "there is no such column", "the first row must name the columns; this one holds values"
     shown = [" ".join(other.split()) for other in header[:_MOST_NAMES_SHOWN]]
@@ -83,6 +83,6 @@ def _nearest(name: str, header: Sequence[str]) -> str | None:
     return by_lower[near[0]] if near else None
 
 
-def _is_value(text: str) -> bool:
+def is_value(text: str) -> bool:
     """Whether this is rather a value than a column's name; a nameless column is nothing special."""
     return bool(_NUMERAL.fullmatch(text) or _NOT_FINITE.fullmatch(text)) or text.lower() in MISSING - {""}

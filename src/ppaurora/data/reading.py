@@ -5,19 +5,21 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ppaurora.data import arrow, numpy_files
-from ppaurora.data.columns import Wanted
+from ppaurora.data.columns import Wanted, is_value
 from ppaurora.data.dataset import Dataset
 from ppaurora.data.samples import Samples
 from ppaurora.data.tables import NamedColumns, dataset_from, table_in_memory
-from ppaurora.data.text import MOST_BYTES, read_text, too_large
+from ppaurora.data.text import MOST_BYTES, read_header, read_text, too_large
 from ppaurora.errors import DataError, InputError
+
+T = TypeVar("T")
 
 
 def _no_table(problem: str, source: str) -> DataError:
@@ -40,8 +42,16 @@ _NO_TABLES: dict[bytes, Callable[[str], DataError]] = {
 }
 
 
+Watch = Callable[[int], None]  # with how many bytes of a file are read
+
+
 def read_data(
-    source: Any, score: str = "score", label: str = "label", *, id: str | None = None, name: str | None = None
+    source: Any,
+    score: str = "score",
+    label: str = "label",
+    *,
+    id: str | None = None,
+    name: str | None = None,
 ) -> Dataset:
     """Read one owner's data, without judging yet what is missing or how labels are spelt.
 
@@ -66,8 +76,7 @@ def read_data(
     """
     wanted = Wanted(score, label, id)
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        return _read_file(path, str(path) if name is None else name, wanted)
+        return _read_file(Path(source), name, partial(_dataset_in, wanted=wanted))
     name = "the data" if name is None else name
     table = table_in_memory(source, name)
     if table is None:
@@ -91,18 +100,71 @@ def _pair(source: Any, name: str) -> NamedColumns:
     return NamedColumns("arrays", list(arrays), lambda names: [arrays[name] for name in names])
 
 
-def _read_file(path: Path, source: str, wanted: Wanted) -> Dataset:
+def read_columns(path: Path, name: str | None = None) -> tuple[str, ...]:
+    """The names of a file's columns, for a person to choose from; what looks like a value is none.
+
+    Only as much is read as that takes. A file that cannot be used is refused as `read_data` does.
+    """
+    found = [column for column in _read_file(path, name, _columns_in) if column and not is_value(column)]
+    if len(found) < 2:
+        raise DataError(
+            "the first row does not name two columns",
+            source=name or str(path),
+            hint="one is needed for scores, and one for labels; the first row must name the columns",
+        )
+    return tuple(found)
+
+
+def read_file(
+    path: Path, score: str, label: str, *, id: str | None = None, name: str, watch: Watch
+) -> Dataset:
+    """A file as `read_data` reads it; `watch` is called now and then with how many bytes of it are read."""
+    return _read_file(path, name, partial(_dataset_in, wanted=Wanted(score, label, id)), watch)
+
+
+def _read_file(path: Path, name: str | None, read: Callable[..., T], watch: Watch | None = None) -> T:
+    source = str(path) if name is None else name
     try:
-        with path.open("rb") as file:
-            table = _table_in(file, source)
-            if table is not None:
-                return dataset_from(table, source, wanted)
-            about = os.fstat(file.fileno())
-            if stat.S_ISREG(about.st_mode) and about.st_size > MOST_BYTES:
-                raise too_large(source)
-            return read_text(file, source, wanted)
+        with io.BufferedReader(_WatchedFile(path, watch)) as file:
+            return read(file, source)
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+class _WatchedFile(io.FileIO):
+    """Tells how far it is read."""
+
+    def __init__(self, path: Path, watch: Watch | None) -> None:
+        super().__init__(path)
+        self._watch = watch
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        if self._watch is not None:
+            self._watch(self.tell())
+        return count
+
+
+def _dataset_in(file: io.BufferedReader, source: str, wanted: Wanted) -> Dataset:
+    table = _table_in(file, source)
+    if table is not None:
+        return dataset_from(table, source, wanted)
+    _check_size(file, source)
+    return read_text(file, source, wanted)
+
+
+def _columns_in(file: io.BufferedReader, source: str) -> Sequence[str]:
+    table = _table_in(file, source)
+    if table is not None:
+        return table.names
+    _check_size(file, source)
+    return read_header(file, source)
+
+
+def _check_size(file: io.BufferedReader, source: str) -> None:
+    about = os.fstat(file.fileno())
+    if stat.S_ISREG(about.st_mode) and about.st_size > MOST_BYTES:
+        raise too_large(source)
 
 
 def _table_in(file: io.BufferedReader, source: str) -> NamedColumns | None:

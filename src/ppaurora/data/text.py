@@ -13,6 +13,7 @@ import re
 import zlib
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -47,14 +48,37 @@ def read_text(file: io.BufferedReader, source: str, wanted: Wanted) -> Dataset:
     """
     try:
         with _opened(file) as text:
-            return _read_table(_lines(text, source), source, wanted)
+            return _read_rows(_begin(_lines(text, source), source, wanted), source, wanted)
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise DataError(
-            "is compressed by gzip, and damaged or not whole", source=source, hint="copy or pack it again"
-        ) from None
+        raise _damaged(source) from None
 
 
-def _read_table(lines: Iterator[str], source: str, wanted: Wanted) -> Dataset:
+def read_header(file: io.BufferedReader, source: str) -> list[str]:
+    """The names of the columns of such a table, and no more of it."""
+    try:
+        with _opened(file) as text:
+            return _begin(_lines(text, source), source, None).header
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise _damaged(source) from None
+
+
+def _damaged(source: str) -> DataError:
+    return DataError(
+        "is compressed by gzip, and damaged or not whole", source=source, hint="copy or pack it again"
+    )
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A table of which the header is read: what follows, and what is between values."""
+
+    header: list[str]
+    header_row: int
+    records: Iterator[tuple[int, list[str]]]
+    delimiter: str
+
+
+def _begin(lines: Iterator[str], source: str, wanted: Wanted | None) -> _Begun:
     above: list[str] = []
     for line in lines:
         above.append(line)
@@ -70,25 +94,18 @@ def _read_table(lines: Iterator[str], source: str, wanted: Wanted) -> Dataset:
     header_row, names = next(records, (1, []))
     if not names:
         raise DataError("is empty", source=source, hint="the first row must name the columns")
-    header = [name.strip() for name in names]
-    return _read_rows(records, header, header_row, delimiter, source, wanted)
+    return _Begun([name.strip() for name in names], header_row, records, delimiter)
 
 
-def _read_rows(
-    records: Iterator[tuple[int, list[str]]],
-    header: list[str],
-    header_row: int,
-    delimiter: str,
-    source: str,
-    wanted: Wanted,
-) -> Dataset:
-    found = wanted.find(header, source, header_row)
+def _read_rows(table: _Begun, source: str, wanted: Wanted) -> Dataset:
+    header, delimiter = table.header, table.delimiter
+    found = wanted.find(header, source, table.header_row)
     score_at, label_at, id_at = found["score"], found["label"], found.get("id")
     numbers = _Numbers(source, wanted.score, commas=delimiter != ",")
     scores, places, rows = array("d"), array("q"), array("q")
     spellings: dict[str, int] = {}
     repeats = Repeats()
-    for row, record in records:
+    for row, record in table.records:
         if len(record) != len(header):
             raise DataError(
                 f"values in the row: {len(record)}, columns in the header: {len(header)}",
@@ -191,12 +208,13 @@ def _lines(text: io.TextIOWrapper, source: str) -> Iterator[str]:
         yield line
 
 
-def _delimiter(first_line: str, wanted: Wanted) -> str:
-    """The one that sets the columns' names apart; else the most frequent, for the error message."""
-    for delimiter in _DELIMITERS:
+def _delimiter(first_line: str, wanted: Wanted | None) -> str:
+    """The one that sets the columns' names apart, if these are known; else the most frequent."""
+    wanted_names = set() if wanted is None else {wanted.score, wanted.label}
+    for delimiter in _DELIMITERS if wanted_names else ():
         with contextlib.suppress(csv.Error):
             names = {name.strip() for name in next(csv.reader([first_line], delimiter=delimiter))}
-            if {wanted.score, wanted.label} <= names:
+            if wanted_names <= names:
                 return delimiter
     return max(_DELIMITERS, key=first_line.count)
 

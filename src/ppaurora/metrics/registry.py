@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ppaurora.metrics.base import Metric
 
 METRICS: dict[MetricName, type[Metric]] = {}
+"""By name the class of each metric, with its `description`, its `definition` and its `Parameters`."""
 
 M = TypeVar("M", bound="type[Metric]")
 

@@ -102,6 +102,12 @@ class Activity:
         attempt = self.attempt(study)
         return "" if attempt is None else f"attempt {attempt.number}: {attempt.progress or 'starting'}"
 
+    def all_progress(self) -> dict[str, str]:
+        """Of every attempt that runs, by study."""
+        with self._lock:
+            studies = list(self._attempts)
+        return {study: said for study in studies if (said := self.progress(study))}
+
     # Studies that this node leads
 
     def begin_leading(self, study: str, most: int) -> bool:

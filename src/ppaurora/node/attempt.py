@@ -71,6 +71,7 @@ class Attempt:
     def __init__(self, kit: NodeKit, gate: Gate, plan: AttemptPlan, spares: Spares | None = None) -> None:
         self.number = plan.number
         self.progress = ""
+        self.cost: dict[str, object] = {}  # of this node's part, once it is done
         self._about = {"study": plan.manifest.study, "attempt": plan.number}
         self._patience = kit.settings.silence_seconds + _SECONDS_TO_START
         task = _task(kit, plan)
@@ -99,6 +100,7 @@ class Attempt:
                     case Opened() as event:
                         log.info("session opened", extra={**self._about, "session": event.session})
                     case Finished() as event:
+                        self.cost = _cost(event)
                         return event.parts
                     case Failed() as event:
                         raise self._process.failure(event)
@@ -119,6 +121,17 @@ class Attempt:
         """From another thread; `results` then raises."""
         self._aborted = BlamelessError(reason) if blameless else PartyFailedError(reason)
         self._process.kill()
+
+
+def _cost(done: Finished) -> dict[str, object]:
+    """Numbers that this server has of its own part, for people."""
+    return {
+        "seconds": round(done.seconds, 3),
+        "rounds": done.meter.rounds,
+        "messages": done.meter.messages,
+        "bytes": done.meter.bytes,
+        "openings": sum(done.openings.values()),
+    }
 
 
 def _task(kit: NodeKit, plan: AttemptPlan) -> Task:

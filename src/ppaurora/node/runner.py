@@ -100,7 +100,7 @@ class AttemptRunner:
             self.metrics.running.dec()
             self.metrics.attempt_seconds.observe(time.monotonic() - start)
         self.activity.forget_pause(study.hash)
-        log.info("attempt computed", extra={**about(study), "attempt": attempt.number})
+        log.info("attempt computed", extra={**about(study), "attempt": attempt.number, **attempt.cost})
 
     def _reason(self, study: StudyRecord, error: Exception) -> str:
         if isinstance(error, PpauroraError):

@@ -55,7 +55,7 @@ async def _serve(node: Node) -> None:
         loop.add_signal_handler(number, stop.set)
     settings = node.kit.settings
     async with contextlib.AsyncExitStack() as running:
-        administration = admin_app(node.kit, node.activity.health, node.metrics)
+        administration = admin_app(node.kit, node.activity, node.metrics)
         await _listen(running, administration, _listener(node.kit, "listen_admin", settings.listen_admin))
         if settings.listen_owners is not None:
             service = OwnersService(node.kit, node.store, node.activity, node.metrics, node.withdrawals)

@@ -1,6 +1,7 @@
 """The owners' port of a node: HTTPS with client certificates, a few requests, each bound to a study.
 
-`messages.owners` says which. And the administrator's, local and without TLS: /healthz and /metrics.
+`messages.owners` says which. And the administrator's, local and without TLS: /healthz,
+/attempts and /metrics.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from ppaurora.messages.owners import (
 )
 from ppaurora.models import StrictModel, to_json
 from ppaurora.node.activity import Activity
-from ppaurora.node.health import Health
 from ppaurora.node.logs import Rarely, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
@@ -356,8 +356,9 @@ def _response(message: StrictModel, status: int = 200) -> web.Response:
     return web.Response(body=to_json(message), status=status, content_type="application/json")
 
 
-def admin_app(kit: NodeKit, health: Health, metrics: Metrics) -> web.Application:
-    """Health and metrics, from memory: they are asked for when nothing else answers."""
+def admin_app(kit: NodeKit, activity: Activity, metrics: Metrics) -> web.Application:
+    """Health, progress and metrics, from memory: they are asked for when nothing else answers."""
+    health = activity.health
 
     async def healthz(_: web.Request) -> web.Response:
         problems = [*health.obstacles, *filter(None, [health.clock])]
@@ -369,9 +370,18 @@ def admin_app(kit: NodeKit, health: Health, metrics: Metrics) -> web.Application
         }
         return web.json_response(answer, status=503 if health.obstacles else 200)
 
+    async def attempts(_: web.Request) -> web.Response:
+        return web.json_response(activity.all_progress())
+
     async def tell_metrics(_: web.Request) -> web.Response:
         return web.Response(body=metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4"})
 
     app = web.Application(handler_args=HANDLER)
-    app.add_routes([web.get("/healthz", healthz), web.get("/metrics", tell_metrics)])
+    app.add_routes(
+        [
+            web.get("/healthz", healthz),
+            web.get("/attempts", attempts),
+            web.get("/metrics", tell_metrics),
+        ]
+    )
     return app

@@ -253,6 +253,17 @@ class Study:
         submission = self.submitted
         return submission is not None and self._outbox.is_complete(submission)
 
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether every node that takes submissions has acknowledged a withdrawal from this kit."""
+        submission = self.submitted
+        return submission is not None and self._outbox.is_withdrawn(submission)
+
+    @property
+    def is_collected(self) -> bool:
+        """Whether the parts of the result are in the kit, so that `result` answers from there."""
+        return self._inbox.find() is not None
+
     def sent(self, answers: Mapping[str, NodeStatus]) -> str:
         """What was sent from this kit and who has it, in words, as the nodes' answers and the kit say."""
         heard = {title: answer for title, answer in answers.items() if isinstance(answer, StudyStatus)}
@@ -272,7 +283,10 @@ class Study:
             return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
 
     def wait(self, watch: Watch | None = None, timeout: float | None = None) -> StudyReport:
-        """Until the result is there, a person has to look, or the time is over."""
+        """Until the result is there, a person has to look, or the time is over.
+
+        `watch` and `timeout` are as `evaluate` takes them.
+        """
         if self._inbox.find() is not None:
             return self.result()
         deadline = None if timeout is None else time.monotonic() + timeout

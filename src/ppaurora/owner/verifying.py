@@ -40,8 +40,12 @@ def verify_receipt(path: str | Path, *, manifest_hash: str | None = None) -> Ver
     >>> found.signed_by
     ('proxy-0', 'proxy-1', 'helper')
     """
-    path = Path(path)
-    content = _read(path)
+    return read_filed(Path(path), manifest_hash=manifest_hash)[0]
+
+
+def read_filed(path: Path, *, manifest_hash: str | None = None) -> tuple[Verification, StudyReport | None]:
+    """What is filed, verified; a receipt alone has no result."""
+    content = read_json(path)
     try:
         return _verified(content, manifest_hash)
     except NotVerifiedError as error:
@@ -50,7 +54,9 @@ def verify_receipt(path: str | Path, *, manifest_hash: str | None = None) -> Ver
         raise NotVerifiedError(f"{path}: does not verify: it has what no ppaurora writes") from None
 
 
-def _read(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """Strictly: what people are shown must be all that is there."""
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
@@ -75,7 +81,7 @@ def _read(path: Path) -> Any:
         ) from None
 
 
-def _verified(content: Any, manifest_hash: str | None) -> Verification:
+def _verified(content: Any, manifest_hash: str | None) -> tuple[Verification, StudyReport | None]:
     is_result = isinstance(content, dict) and "receipt" in content
     receipt = Receipt.parse(content["receipt"] if is_result else content)
     if manifest_hash is not None and not is_hash_of(manifest_hash, receipt.manifest):
@@ -85,22 +91,27 @@ def _verified(content: Any, manifest_hash: str | None) -> Verification:
     found = verify(receipt)
     if not is_result:
         told = "which values were released: a receipt holds no result"
-        return dataclasses.replace(found, does_not_prove=(told, *found.does_not_prove))
-    owner = _check_result(content, receipt)
+        return dataclasses.replace(found, does_not_prove=(told, *found.does_not_prove)), None
+    report = _check_result(content, receipt)
+    return with_values(found, report.owner), report
+
+
+def with_values(found: Verification, owner: str) -> Verification:
+    """Also of the values, which were put together from the parts."""
     told = f"the values in this file are what the parts give that the servers have committed to for {owner}"
     return dataclasses.replace(found, proves=(*found.proves, told))
 
 
-def _check_result(content: dict[str, Any], receipt: Receipt) -> str:
-    """Put together once more, the parts give exactly this file. Whose it is."""
+def _check_result(content: dict[str, Any], receipt: Receipt) -> StudyReport:
+    """Put together once more, the parts give exactly this file."""
     owner = content.get("owner")
     try:
         parts = [checked(OwnPart, one, "parts") for one in content.get("parts") or ()]
-        again = StudyReport.of(receipt, str(owner), parts).to_dict()
+        again = StudyReport.of(receipt, str(owner), parts)
     except NotVerifiedError:
         raise
     except (PpauroraError, TypeError) as error:
         raise NotVerifiedError(f"its parts give no result: {error}") from None
-    if canonical_json(again) != canonical_json(content):
+    if canonical_json(again.to_dict()) != canonical_json(content):
         raise NotVerifiedError("it is not the result that its parts give")
-    return str(owner)
+    return again

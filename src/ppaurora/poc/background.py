@@ -61,17 +61,16 @@ class Background:
         """By SIGTERM, and after half a minute by SIGKILL. False if it did not run."""
         deadline = time.monotonic() + _SECONDS_TO_END
         number = self.process_id
-        if number is None:
-            return False
-        with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
-            os.kill(number, signal.SIGTERM)
-            while self.process_id == number:
-                if time.monotonic() > deadline:
-                    os.kill(number, signal.SIGKILL)
-                time.sleep(_POLL)
+        if number is not None:
+            with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
+                os.kill(number, signal.SIGTERM)
+                while self.process_id == number:
+                    if time.monotonic() > deadline:
+                        os.kill(number, signal.SIGKILL)
+                    time.sleep(_POLL)
         if self._started is not None:
             self._started.wait()
-        return True
+        return number is not None
 
 
 def _take(file: IO[bytes]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ppaurora.errors import PartyFailedError
+from ppaurora.node.living import ask_locally
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
 
 PROTOCOL = find_protocol(DEFAULT_PROTOCOL)
@@ -20,8 +21,6 @@ NODES = tuple(server.file_name for server in PROTOCOL.servers)
 _FOR_OWNERS = {server.file_name for server in (*PROTOCOL.input_servers, *PROTOCOL.result_servers)}
 # Below those from which systems take ports for outgoing connections, which would come in between.
 _PORTS = range(20_000, 32_000)
-_SECONDS_TO_ANSWER = 10.0
-_WITHOUT_WEB_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Ports(NamedTuple):
@@ -88,6 +87,4 @@ def web_proxy_in_between() -> bool:
 
 def get(admin: int, path: str) -> str:
     """What a node says at its local port. Raises OSError if it does not answer."""
-    url = f"http://127.0.0.1:{admin}{path}"
-    with _WITHOUT_WEB_PROXY.open(url, timeout=_SECONDS_TO_ANSWER) as answer:
-        return str(answer.read().decode())
+    return ask_locally("127.0.0.1", admin, path)

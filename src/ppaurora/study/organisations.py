@@ -35,9 +35,14 @@ class Affiliations:
 
 def check_nodes_apart(study: Manifest | Plan, *, force: bool = False) -> None:
     """Refuses two nodes of one organisation, unless forced."""
-    problems = _shared_nodes(Affiliations.of(study))
+    problems = shared_nodes(study)
     if problems and not force:
         raise InputError(f"{'; '.join(problems)}. If that is what you want all the same, add --force")
+
+
+def shared_nodes(study: Manifest | Plan) -> list[str]:
+    """What it means that one organisation runs two nodes; nothing if none does."""
+    return _shared_nodes(Affiliations.of(study))
 
 
 def organisation_warnings(study: Manifest | Plan) -> list[str]:

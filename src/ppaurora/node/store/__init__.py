@@ -15,6 +15,7 @@ shares themselves are files, written and synced before the row that names them.
     statements    what nodes have signed of a release
 """
 
+from ppaurora.node.store.attempts import AttemptRecord
 from ppaurora.node.store.history import TooOftenError
 from ppaurora.node.store.statements import ReleasedAttempt, Store
 from ppaurora.node.store.studies import StudyRecord
@@ -30,6 +31,7 @@ from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trou
 
 __all__ = [
     "STORAGE_ERRORS",
+    "AttemptRecord",
     "BegunError",
     "ClosedError",
     "ConflictError",

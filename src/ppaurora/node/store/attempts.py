@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState, Submitted
@@ -23,12 +24,33 @@ from ppaurora.sharing.stages import ResultShare
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
 
 
+@dataclass(frozen=True)
+class AttemptRecord:
+    """An attempt as this node had it on record when it looked."""
+
+    number: int
+    state: AttemptState
+    note: str
+    started_at: float
+    ended_at: float | None
+
+
 class AttemptTable(SubmissionTable):
     """Attempts at studies, and what came of them."""
 
     def last_attempt(self, study: str) -> int:
         (row,) = self._rows("SELECT COALESCE(MAX(number), 0) AS last FROM attempts WHERE study = ?", study)
         return int(row["last"])
+
+    def attempts(self, study: str) -> list[AttemptRecord]:
+        """All that were begun here, the first one first."""
+        rows = self._rows("SELECT * FROM attempts WHERE study = ? ORDER BY number", study)
+        return [
+            AttemptRecord(
+                row["number"], AttemptState(row["state"]), row["note"], row["started_at"], row["ended_at"]
+            )
+            for row in rows
+        ]
 
     def spent_attempts(self, study: str) -> int:
         """How many of the attempts that the manifest allows are used up here since the operator last looked.

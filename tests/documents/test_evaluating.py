@@ -1,4 +1,4 @@
-"""The command that README.md shows prints what README.md says."""
+"""The command that docs/evaluating.md shows prints what docs/evaluating.md says."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 from tests.support.deployment import command
-from tests.support.repository import README, ROOT
+from tests.support.repository import ROOT
 
+PAGE = (ROOT / "docs/evaluating.md").read_text()
 COMMAND = re.compile(r"```sh\n\.venv/bin/ppaurora (evaluate .*?)```\n\n```\n(.*?)```", flags=re.DOTALL)
 SECONDS = re.compile(r"\d+\.\d+ s,")
 
@@ -20,10 +21,10 @@ def lines(text: str) -> list[str]:
     return [SECONDS.sub("... s,", line.rstrip()) for line in text.splitlines()]
 
 
-def test_the_files_of_the_demo_give_what_the_readme_says(tmp_path: Path) -> None:
+def test_the_files_of_the_demo_give_what_the_page_says(tmp_path: Path) -> None:
     make = [sys.executable, str(ROOT / "examples/make_hospitals.py"), str(tmp_path / "build/demo")]
     subprocess.run(make, check=True, timeout=60, capture_output=True)
-    ((arguments, printed),) = COMMAND.findall(README)
+    ((arguments, printed),) = COMMAND.findall(PAGE)
     done = command(*shlex.split(arguments.replace("\\\n", " ")), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert lines(done.stdout) == lines(printed)

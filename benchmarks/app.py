@@ -1,0 +1,134 @@
+"""How soon the local web app's first page is there, and how long a large file's check takes in it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from benchmarks.options import out_option
+from benchmarks.saving import Results
+from benchmarks.synthetic import synthetic_owners
+from benchmarks.tables import Table, show
+from ppaurora.errors import InputError
+from ppaurora.testing.consortium import Consortium
+from tools.browser.running import RunningApp
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SEED = 2026
+RUNS = 5
+HEADINGS = ("what", "seconds", "progress shown")
+_LONG = 300_000.0
+_PAINT = "performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0] ?? null"
+# Whatever the page says about its progress, noted as it changes; pages follow each other meanwhile.
+_NOTE = """setInterval(() => {
+    const bar = document.querySelector("progress:not([hidden])");
+    if (bar && bar.hasAttribute("value")) window.noteProgress(Math.floor(100 * bar.value / bar.max));
+}, 20)"""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Of first views: from the command to the first text on the screen, the slowest of several."""
+
+    what: str
+    seconds: float
+    steps: int  # of progress that a person saw
+
+    def cells(self) -> list[str]:
+        return [self.what, f"{self.seconds:.2f}", f"{self.steps} steps" if self.steps else ""]
+
+
+def first_view(browser: Browser, kit: Path | None) -> float:
+    """Seconds from the start of the command, in a browser that is open."""
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        with RunningApp(kit) as app:
+            link = app.link()
+            opened = time.perf_counter()
+            page.goto(link)
+            while (painted := page.evaluate(_PAINT)) is None:
+                page.wait_for_timeout(10)
+            return opened - app.began + float(painted) / 1000
+    finally:
+        context.close()
+
+
+def check_in_page(browser: Browser, kit: Path, table: Path) -> tuple[float, int]:
+    """Seconds from the choice of a file until its check is there, and the steps of progress seen."""
+    context = browser.new_context()
+    try:
+        page: Page = context.new_page()
+        seen: set[int] = set()
+        page.expose_function("noteProgress", lambda step: seen.add(step))
+        page.add_init_script(_NOTE)
+        with RunningApp(kit) as app:
+            page.goto(app.link())
+            page.goto(f"{app.origin}/studies/trial/data")
+            begun = time.perf_counter()
+            page.get_by_label("A table with a score and a label").set_input_files(table)
+            page.get_by_role("heading", name="What is in it").wait_for(timeout=_LONG)
+            return time.perf_counter() - begun, len(seen)
+    finally:
+        context.close()
+
+
+def measure(browser: Browser, rows: int) -> list[Measurement]:
+    with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
+        consortium = Consortium(Path(folder), ("north", "harbour", "valley"))
+        kit = consortium.kit("north")
+        table = write_table(Path(folder) / "large.csv", rows)
+        views = {"first view, of an owner's kit": kit, "first view, of the example": None}
+        found = [
+            Measurement(what, max(first_view(browser, shown) for _ in range(RUNS)), 0)
+            for what, shown in views.items()
+        ]
+        megabytes = table.stat().st_size / 1e6
+        seconds, steps = check_in_page(browser, kit, table)
+    what = f"check of {rows:,} rows, {megabytes:.1f} MB of CSV"
+    return [*found, Measurement(what, seconds, steps)]
+
+
+def write_table(path: Path, rows: int) -> Path:
+    """Scores with six digits and labels 0 and 1."""
+    ((labels, scores),) = synthetic_owners([rows], SEED, ties=False)
+    np.savetxt(path, np.column_stack([scores, labels]), "%.6f,%d", header="score,label", comments="")
+    return path
+
+
+def table(measurements: Iterable[Measurement]) -> Table:
+    return Table(HEADINGS, [one.cells() for one in measurements], ("what", "progress shown"))
+
+
+def saved_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Of the latest run."""
+    latest = {row["what"]: row for row in rows}
+    return table(Measurement(**row) for row in latest.values())
+
+
+@click.command("app")
+@click.option("--rows", type=click.IntRange(min=100, max=2_000_000), default=1_000_000, show_default=True)
+@out_option("app")
+def app_command(rows: int, out: Path) -> None:
+    """The local web app in Chromium: its first view, and the check of a large file."""
+    # What drives the browser is needed for this benchmark alone.
+    from tools.browser.chromium import MISSING, chromium, find_chromium
+
+    path = find_chromium()
+    if path is None:
+        raise InputError(MISSING)
+    results = Results(out / "app.json", SEED)
+    with chromium(path) as browser:
+        measurements = measure(browser, rows)
+    for one in measurements:
+        results.add(asdict(one))
+    show(table(measurements))

@@ -1,0 +1,5 @@
+"""`ppaurora app`: pages on this machine, for an owner, for a node's operator, or to see an example.
+
+`server` listens on 127.0.0.1 alone, `security` lets in whoever has the printed link and nobody else's page,
+and a `Mode` (`modes`) has the pages, by whose kit it was given.
+"""

@@ -1,0 +1,68 @@
+"""What the app shows, by whose kit it was given."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+
+@dataclass(frozen=True)
+class NavigationEntry:
+    """An entry of the navigation."""
+
+    title: str
+    path: str
+
+
+class Mode(ABC):
+    """The pages of one kind of user; the server gives them their frame."""
+
+    title: str  # who it is for, at the top of every page
+
+    @property
+    def places(self) -> Sequence[NavigationEntry]:
+        """The navigation."""
+        return ()
+
+    @abstractmethod
+    def routes(self) -> Sequence[web.RouteDef]:
+        """Its pages; "/" is the first. Reading is GET, whatever changes something is POST."""
+
+    @property
+    def under_way(self) -> str:
+        """In words, what the app should not leave in the middle; nothing if there is none."""
+        return ""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where files of this run may be put, if the kit is the place for that."""
+        return None
+
+    def close(self) -> None:
+        """When the app ends."""
+        return
+
+
+MODE = web.AppKey("mode", Mode)
+
+
+def mode_for(kit: Path | None) -> Mode:
+    """Loaded when it is known which one is needed."""
+    if kit is None:
+        from ppaurora.app.story.mode import StoryMode
+
+        return StoryMode()
+    from ppaurora.study.kit import NodeKit, read_kit
+
+    found = read_kit(kit)
+    if isinstance(found, NodeKit):
+        from ppaurora.app.operator.mode import OperatorMode
+
+        return OperatorMode(found)
+    from ppaurora.app.owner.mode import OwnerMode
+
+    return OwnerMode(found)

@@ -1,0 +1,156 @@
+"""An operator's pages: they read a request, call what the commands call, and print what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+
+from aiohttp import web
+
+from ppaurora.acceptance import accept
+from ppaurora.app.operator.proposals import MOST_BYTES, TOO_LARGE, Proposals, receive_manifest
+from ppaurora.app.operator.views import LogView, NodeView, StudyView
+from ppaurora.app.rendering import page
+from ppaurora.app.told import Told
+from ppaurora.errors import InputError
+from ppaurora.node import operating
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.organisations import shared_nodes
+
+# What a page says after something was done, by a word in its address.
+_DONE = {
+    "accepted": "You have accepted it. The node works on it from now on, as soon as it runs.",
+    "accepted-before": "It was accepted before; nothing was changed.",
+    "retried": "It goes on at this node. Every operator decides for its own node.",
+    "stopped": "It has stopped at this node, until you let it go on.",
+    "aborted": "The attempt was ended, and the study has stopped at this node until you let it go on.",
+    "deleted": "It is deleted at this node, with its shares and its parts of the result. A new study takes "
+    "a new name.",
+}
+_ACTIONS: dict[str, tuple[Callable[[NodeKit, str], object], str]] = {
+    "retry": (operating.retry, "retried"),
+    "stop": (operating.stop, "stopped"),
+    "abort": (operating.abort, "aborted"),
+    "delete": (operating.delete, "deleted"),
+}
+
+
+class OperatorPages:
+    """Of one node's kit."""
+
+    def __init__(self, kit: NodeKit) -> None:
+        self._kit = kit
+        self._proposals = Proposals(kit)
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        study, proposal = "/studies/{study}", "/proposals/{hash}"
+        return [
+            web.get("/", self._node),
+            web.get("/live", self._node_live),
+            web.get(study, self._study),
+            web.get(f"{study}/live", self._study_live),
+            web.get(f"{study}/delete", self._ask_delete),
+            web.post(f"{study}/{{action:{'|'.join(_ACTIONS)}}}", self._act),
+            web.post("/proposals", self._propose),
+            web.get(proposal, self._review),
+            web.post(f"{proposal}/accept", self._accept),
+            web.get("/audit", self._audit),
+        ]
+
+    async def _node(self, request: web.Request) -> web.Response:
+        view = await asyncio.to_thread(NodeView.of, self._kit)
+        return page(
+            request,
+            "operator/node.html",
+            kit=self._kit,
+            view=view,
+            most_bytes=MOST_BYTES,
+            too_large=TOO_LARGE,
+            reload=True,
+        )
+
+    async def _node_live(self, request: web.Request) -> web.Response:
+        view = await asyncio.to_thread(NodeView.of, self._kit)
+        return page(request, "operator/node-live.html", view=view)
+
+    async def _study(self, request: web.Request) -> web.Response:
+        view = await self._view(request)
+        return page(
+            request,
+            "operator/study.html",
+            view=view,
+            manifest=view.manifest,
+            told=Told.of(view.manifest),
+            done=_DONE.get(request.query.get("done", ""), ""),
+            reload=True,
+        )
+
+    async def _study_live(self, request: web.Request) -> web.Response:
+        return page(request, "operator/study-live.html", view=await self._view(request))
+
+    async def _view(self, request: web.Request) -> StudyView:
+        return await asyncio.to_thread(StudyView.of, self._kit, request.match_info["study"])
+
+    async def _ask_delete(self, request: web.Request) -> web.Response:
+        name = request.match_info["study"]
+        state = await asyncio.to_thread(operating.state_to_delete, self._kit, name)
+        return page(request, "operator/delete.html", name=name, state=state, kit=self._kit)
+
+    async def _act(self, request: web.Request) -> web.Response:
+        """By the rules of the command of the same name. What another tab has done is told, not done again."""
+        name = request.match_info["study"]
+        act, done = _ACTIONS[request.match_info["action"]]
+        try:
+            await asyncio.to_thread(act, self._kit, name)
+        except InputError as error:
+            return page(
+                request,
+                "problem.html",
+                status=HTTPStatus.CONFLICT,
+                sentence=str(error),
+                notes=("Nothing was changed now; perhaps it was done in another tab, or by a command.",),
+                back=f"/studies/{name}",
+            )
+        return _go(f"/studies/{name}?done={done}")
+
+    async def _propose(self, request: web.Request) -> web.Response:
+        manifest = await receive_manifest(request)
+        self._proposals.add(manifest)
+        return _go(f"/proposals/{manifest.hash}")
+
+    async def _review(self, request: web.Request) -> web.Response:
+        manifest = self._proposals.find(request.match_info["hash"])
+        return page(
+            request,
+            "operator/review.html",
+            manifest=manifest,
+            told=Told.of(manifest),
+            shared=shared_nodes(manifest),
+            server=self._kit.server(manifest).title,
+        )
+
+    async def _accept(self, request: web.Request) -> web.Response:
+        manifest = self._proposals.find(request.match_info["hash"])
+        form = await request.post()
+        if "agree" not in form:
+            raise InputError(
+                "not accepted: read what you agree to, and tick that you have; nothing was changed"
+            )
+        shared = shared_nodes(manifest)
+        if shared and "force" not in form:
+            raise InputError(f"not accepted: {'; '.join(shared)}; nothing was changed")
+        self._kit.expect(manifest, str(form.get("expect-hash", "")).strip() or None)
+        is_new = await asyncio.to_thread(accept, self._kit, manifest, force="force" in form)
+        return _go(f"/studies/{manifest.study}?done={'accepted' if is_new else 'accepted-before'}")
+
+    async def _audit(self, request: web.Request) -> web.Response:
+        before = request.query.get("before", "")
+        number = int(before) if before.isascii() and before.isdecimal() and len(before) < 16 else None
+        log = await asyncio.to_thread(LogView.of, self._kit, number)
+        return page(request, "operator/audit.html", log=log, kit=self._kit)
+
+
+def _go(path: str) -> web.Response:
+    """On, by a GET: a page that is loaded again sends nothing again."""
+    return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": path})

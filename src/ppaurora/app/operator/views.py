@@ -1,0 +1,279 @@
+"""What an operator's pages show: of the node that runs, of what it has on disk, of one study."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppaurora.certificates import days_left, read_pem
+from ppaurora.errors import InputError
+from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.node.audit import Entry
+from ppaurora.node.clock import as_people_say
+from ppaurora.node.living import RunningNode, find_running
+from ppaurora.node.operating import StudyRecords, look_at_records, look_at_study, read_log
+from ppaurora.node.states import AttemptState
+from ppaurora.node.store import AttemptRecord
+from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.text import printable
+
+_DAYS_OF_WARNING = 30
+_LITTLE_ROOM = 1 << 30
+ENTRIES_AT_ONCE = 200
+
+# How a state is shown, and what it means in words.
+_STATES = {
+    StudyState.COLLECTING: ("accent", "waits until all owners have submitted"),
+    StudyState.RUNNING: ("accent", "all owners have submitted; the servers compute"),
+    StudyState.STOPPED: ("warn", "nothing happens here until you let it go on"),
+    StudyState.RELEASED: ("good", "the owners can fetch the result"),
+    StudyState.EXPIRED: ("plain", "its time is over; nothing of it is kept"),
+    StudyState.DELETED: ("plain", "you have deleted it; nothing of it is kept"),
+}
+_ATTEMPTS = {
+    AttemptState.RUNNING: "accent",
+    AttemptState.COMPUTED: "accent",
+    AttemptState.RELEASED: "good",
+    AttemptState.FAILED: "warn",
+}
+
+
+@dataclass(frozen=True)
+class HealthFinding:
+    """One thing to know of the node's health; `kind` is good, warn or bad."""
+
+    what: str
+    kind: str
+    short: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """A study as a list shows it."""
+
+    name: str
+    hash: str
+    state: str
+    kind: str
+    meaning: str
+    note: str
+    progress: str
+    missing: tuple[str, ...]
+    attempts: int
+
+    @classmethod
+    def of(cls, status: StudyStatus, running: RunningNode | None) -> StudyRow:
+        kind, meaning = _STATES[status.state]
+        return cls(
+            status.name,
+            status.study,
+            status.state.value,
+            kind,
+            meaning,
+            printable(status.note),
+            "" if running is None else printable(running.progress.get(status.study, "")),
+            status.missing if status.state is StudyState.COLLECTING else (),
+            status.attempt,
+        )
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """A node from outside and inside. If nothing on disk can be read, `problem` says why."""
+
+    findings: tuple[HealthFinding, ...]
+    studies: tuple[StudyRow, ...]
+    proposed: tuple[Manifest, ...]  # that came with the kit, and nobody has accepted
+    problem: str = ""
+
+    @classmethod
+    def of(cls, kit: NodeKit) -> NodeView:
+        running = find_running(kit)
+        about_node = [_is_running(kit, running), *_problems(running)]
+        try:
+            records = look_at_records(kit)
+        except InputError as error:
+            database = HealthFinding("Database", "bad", "cannot be read", str(error))
+            return cls((*about_node, database, *_machine(kit)), (), (), str(error))
+        findings = [*about_node, _database(records.trouble), _clock(records.clock), *_machine(kit)]
+        proposed: list[Manifest] = []
+        try:
+            proposed = kit.manifests()
+        except InputError as error:
+            findings.append(HealthFinding("Kit", "warn", "damaged", str(error)))
+        accepted = {study.study for study in records.studies}
+        return cls(
+            tuple(findings),
+            tuple(StudyRow.of(study, running) for study in records.studies),
+            tuple(manifest for manifest in proposed if manifest.hash not in accepted),
+        )
+
+
+def _is_running(kit: NodeKit, running: RunningNode | None) -> HealthFinding:
+    if running is not None:
+        return HealthFinding("Node", "good", "runs", f"ppaurora {running.version}, asked at its local port")
+    return HealthFinding(
+        "Node",
+        "bad",
+        "does not run",
+        f"nobody answers at {kit.settings.listen_admin} as {kit.title}. Owners and the other nodes cannot "
+        f"reach it until it is started: ppaurora serve {kit.folder}. What is below is from its disk",
+    )
+
+
+def _problems(running: RunningNode | None) -> list[HealthFinding]:
+    if running is None or running.status == "ok":
+        return []
+    kind = "warn" if running.status == "attention" else "bad"
+    return [HealthFinding("It says", kind, running.status, printable("; ".join(running.problems)))]
+
+
+def _database(trouble: str) -> HealthFinding:
+    if trouble:
+        return HealthFinding(
+            "Database and disk", "bad", "not ready", f"{trouble}; studies wait until it is mended"
+        )
+    return HealthFinding(
+        "Database and disk", "good", "as they should be", "can be read and written; rows are as written"
+    )
+
+
+def _clock(problem: str) -> HealthFinding:
+    if problem:
+        return HealthFinding("Clock", "warn", "not believed", problem)
+    return HealthFinding("Clock", "good", "believed", "nothing speaks against this machine's clock")
+
+
+def _machine(kit: NodeKit) -> list[HealthFinding]:
+    """What its operator watches beside the node: room on the disk, and the certificate's last day."""
+    found = []
+    try:
+        free = shutil.disk_usage(kit.folder).free
+        enough = free >= _LITTLE_ROOM
+        found.append(HealthFinding("Room", "good" if enough else "warn", f"{free / 1e9:,.0f} GB free"))
+        left = days_left(read_pem(kit.certificate))
+        kind = "bad" if left <= 0 else "warn" if left < _DAYS_OF_WARNING else "good"
+        text = "" if left >= _DAYS_OF_WARNING else "ask the coordinator for a renewed one: ppaurora renew"
+        found.append(HealthFinding("Certificate", kind, f"valid for {max(left, 0):.0f} more days", text))
+    except (OSError, InputError) as error:
+        found.append(HealthFinding("Kit", "bad", "damaged", str(error)))
+    return found
+
+
+@dataclass(frozen=True)
+class AttemptRow:
+    """An attempt as a table shows it."""
+
+    number: int
+    state: str
+    kind: str
+    began: str
+    took: str
+    note: str
+
+    @classmethod
+    def of(cls, attempt: AttemptRecord, progress: str) -> AttemptRow:
+        is_running = attempt.state is AttemptState.RUNNING
+        took = "" if attempt.ended_at is None else f"{attempt.ended_at - attempt.started_at:.1f} s"
+        return cls(
+            attempt.number,
+            attempt.state.value,
+            _ATTEMPTS[attempt.state],
+            as_people_say(attempt.started_at),
+            took,
+            progress if is_running else printable(attempt.note),
+        )
+
+
+@dataclass(frozen=True)
+class OwnerRow:
+    """An owner, and whether this node has its share; a server that takes none hears it from the leader."""
+
+    name: str
+    organisation: str
+    state: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class StudyView:
+    """One study, and what its operator may do with it now."""
+
+    manifest: Manifest
+    row: StudyRow
+    runs: bool
+    accepted: str
+    owners: tuple[OwnerRow, ...]
+    takes_shares: bool
+    attempts: tuple[AttemptRow, ...]
+    can_retry: bool
+    can_stop: bool
+    can_abort: bool
+    can_delete: bool
+
+    @property
+    def path(self) -> str:
+        return f"/studies/{self.manifest.study}"
+
+    @classmethod
+    def of(cls, kit: NodeKit, name: str) -> StudyView:
+        running = find_running(kit)
+        records = look_at_study(kit, name)
+        manifest, state = records.study.manifest, records.status.state
+        row = StudyRow.of(records.status, running)
+        return cls(
+            manifest,
+            row,
+            running is not None,
+            as_people_say(records.study.accepted_at),
+            _owners(records),
+            kit.server(manifest) in manifest.protocol.input_servers,
+            tuple(AttemptRow.of(attempt, row.progress) for attempt in reversed(records.attempts)),
+            can_retry=state is StudyState.STOPPED,
+            can_stop=state in (StudyState.COLLECTING, StudyState.RUNNING),
+            can_abort=any(one.state is AttemptState.RUNNING for one in records.attempts),
+            can_delete=state not in (StudyState.EXPIRED, StudyState.DELETED),
+        )
+
+
+def _owners(records: StudyRecords) -> tuple[OwnerRow, ...]:
+    status = records.status
+    rows = []
+    for owner in records.study.manifest.owners:
+        state, kind = "not yet", "plain"
+        if owner.name in status.submitted:
+            state, kind = "submitted", "good"
+        elif owner.name in status.withdrawn:
+            state, kind = "withdrawn", "warn"
+        rows.append(OwnerRow(owner.name, owner.organisation, state, kind))
+    return tuple(rows)
+
+
+@dataclass(frozen=True)
+class LogView:
+    """A part of the audit log, the latest entry first, and whether all of it verifies."""
+
+    file: str
+    entries: tuple[Entry, ...]
+    total: int
+    problem: str
+    waiting: int
+    earlier: int | None  # before which entry the next part begins, if there is one
+
+    @classmethod
+    def of(cls, kit: NodeKit, before: int | None) -> LogView:
+        log = read_log(kit)
+        entries: Sequence[Entry] = log.checked.entries
+        end = len(entries) if before is None else min(max(before - 1, 0), len(entries))
+        start = max(end - ENTRIES_AT_ONCE, 0)
+        return cls(
+            str(log.file),
+            tuple(reversed(entries[start:end])),
+            len(entries),
+            log.checked.problem,
+            log.checked.waiting,
+            start + 1 if start else None,
+        )

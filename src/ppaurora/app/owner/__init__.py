@@ -1,0 +1,1 @@
+"""The pages of an owner: its studies, its data, what is sent, the result."""

@@ -1,0 +1,118 @@
+"""A file that an owner has chosen, on its way to a submission: taken, read, looked at."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ppaurora.app.jobs import AppJob
+from ppaurora.app.owner.guessing import ChosenColumns, guess_columns, guess_positive
+from ppaurora.app.owner.pictures import pictures_of
+from ppaurora.check import DataCheck
+from ppaurora.data import Dataset, Description, read_columns, read_file
+from ppaurora.errors import DataError, InputError
+from ppaurora.owner.study import Study
+from ppaurora.pages.charts import Chart
+
+_SHARE_OF_READING = 0.9  # of the time that a check takes
+MOST_LABELS = 12  # that a person chooses from; more are values of another column
+
+
+def _new_number() -> str:
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a look at the data has found, or why it cannot be used."""
+
+    check: DataCheck | None = None
+    charts: tuple[Chart, ...] = ()
+    description: Description | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Kept in a private file until it is submitted or put away.
+
+    Each reading has a number of its own: a tab that has shown another one's data cannot agree to this.
+    """
+
+    path: Path
+    name: str  # as the person's machine calls the file
+    size: int
+    names: tuple[str, ...]  # of its columns
+    columns: ChosenColumns
+    looked: Looked = Looked()
+    dataset: Dataset | None = field(default=None, repr=False)
+    number: str = field(default_factory=_new_number)
+
+    @classmethod
+    def of(cls, path: Path, name: str, study: Study) -> Draft:
+        """With a guess at its columns; a file that is no table is refused."""
+        names = read_columns(path, name)
+        return cls(path, name, path.stat().st_size, names, guess_columns(names, study.manifest.evaluation))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels as the file spells them, to choose the positive one from, if these are labels at all."""
+        about = self.looked.description
+        values = () if about is None else tuple(about.label_values)
+        return values if len(values) <= MOST_LABELS else ()
+
+    @property
+    def needs_positive(self) -> bool:
+        """Whether all that is missing is which of two labels is the positive one."""
+        return bool(self.looked.problem) and len(self.labels) == 2 and self.columns.positive is None
+
+    def checked(self, columns: ChosenColumns, study: Study, job: AppJob) -> Draft:
+        """The same file, read with these columns. What is wrong with it is told as the command line does."""
+        job.tell(f"reading {self.name}", 0.0)
+        dataset, number = self.dataset, _new_number()
+        if dataset is None or not _are_same(columns, self.columns):
+            try:
+                dataset = read_file(
+                    self.path,
+                    columns.score,
+                    columns.label,
+                    id=columns.id,
+                    name=self.name,
+                    watch=lambda done: job.tell(
+                        f"reading {self.name}", _SHARE_OF_READING * min(1.0, done / max(1, self.size))
+                    ),
+                )
+            except InputError as error:
+                found = Looked(problem=str(error))
+                return replace(self, columns=columns, dataset=None, looked=found, number=number)
+        job.tell(f"looking at {dataset.description.rows:,} rows", _SHARE_OF_READING)
+        if columns.positive is None:
+            columns = replace(columns, positive=_needed_positive(dataset, study))
+        found = _look(dataset, columns, study)
+        return replace(self, columns=columns, dataset=dataset, looked=found, number=number)
+
+
+def _are_same(columns: ChosenColumns, others: ChosenColumns) -> bool:
+    """But for the positive label, for which nothing is read again."""
+    return replace(columns, positive=None) == replace(others, positive=None)
+
+
+def _needed_positive(dataset: Dataset, study: Study) -> str | None:
+    """None if labels are 0 and 1, or there is no good guess."""
+    try:
+        dataset.samples()
+    except DataError:
+        return guess_positive(tuple(dataset.description.label_values), study.manifest.evaluation)
+    return None
+
+
+def _look(dataset: Dataset, columns: ChosenColumns, study: Study) -> Looked:
+    try:
+        samples = dataset.samples(columns.positive)
+        check = study.check(dataset, pos_label=columns.positive)
+    except InputError as error:
+        return Looked(problem=str(error), description=dataset.description)
+    is_lower = study.manifest.evaluation.score_direction == "lower"
+    charts = pictures_of(check, samples.negate() if is_lower else samples)
+    return Looked(check, charts, dataset.description)

@@ -1,0 +1,66 @@
+"""Which columns of a file are meant, guessed from their names; a person sees the guess and changes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppaurora.check.labels import Spelling
+from ppaurora.evaluated import Evaluated
+
+_SCORES = ("score", "risk", "probability", "prob", "prediction", "predicted", "pred", "output", "logit", "p")
+_LABELS = ("label", "outcome", "target", "truth", "true", "class", "event", "died", "death", "diagnosis", "y")
+_IDS = ("id", "identifier", "key", "uuid", "mrn", "pseudonym")
+
+
+@dataclass(frozen=True)
+class ChosenColumns:
+    """What a person says of a file: which columns hold what, and which label is the positive one."""
+
+    score: str = ""
+    label: str = ""
+    id: str | None = None
+    positive: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self.score and self.label)
+
+
+def guess_columns(names: Sequence[str], evaluation: Evaluated) -> ChosenColumns:
+    """Nothing where there is no good guess."""
+    wanted = _words(evaluation.positive_class) + _words(evaluation.outcome)
+    label = _best(names, _LABELS) or next((name for name in names if set(_words(name)) & set(wanted)), "")
+    rest = [name for name in names if name != label]
+    score = _best(rest, _SCORES)
+    others = [name for name in rest if name != score]
+    if not score and len(others) == 1:
+        score = others[0]
+    return ChosenColumns(score, label, _best([name for name in others if name != score], _IDS) or None)
+
+
+def guess_positive(labels: Sequence[str], evaluation: Evaluated) -> str | None:
+    """Of two labels that are not 0 and 1, the one that the plan names, or that says yes."""
+    spelt = [Spelling(label, 0, positive=True) for label in labels]
+    named = [one for one in spelt if evaluation.positive_class and one.names(evaluation.positive_class)]
+    found = named or [one for one in spelt if one.says_yes]
+    return found[0].label if len(labels) <= 2 and len(found) == 1 else None
+
+
+def _best(names: Sequence[str], known: Sequence[str]) -> str:
+    """The first of the known words that a column has: the whole name before a part of it."""
+    for word in known:
+        for name in names:
+            if _words(name) == [word]:
+                return name
+    for word in known:
+        for name in names:
+            if word in _words(name):
+                return name
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    """Also of names such as y_score and patientId."""
+    return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+", text)]

@@ -1,0 +1,195 @@
+"""An owner's pages: they read a request, call the desk, and print what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from aiohttp import web
+
+from ppaurora.app.owner.desk import Agreement, Desk
+from ppaurora.app.owner.guessing import ChosenColumns
+from ppaurora.app.owner.results import KINDS, ResultView, saved
+from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, too_large
+from ppaurora.app.owner.views import LiveView, WorkView
+from ppaurora.app.rendering import page
+from ppaurora.app.told import Told
+from ppaurora.app.workroom import WORKROOM
+from ppaurora.errors import InputError
+from ppaurora.study.kit import OwnerKit
+
+_PATIENCE = 0.4  # seconds that a page waits for what nodes say
+
+
+class OwnerPages:
+    """Of one owner's kit; a desk for each of its studies."""
+
+    def __init__(self, kit: OwnerKit) -> None:
+        self._kit = kit
+        self._desks: dict[str, Desk] = {}
+
+    @property
+    def desks(self) -> Sequence[Desk]:
+        return tuple(self._desks.values())
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        study = "/studies/{study}"
+        return [
+            web.get("/", self._studies),
+            web.get(study, self._study),
+            web.get(f"{study}/live", self._live),
+            web.get(f"{study}/data", self._data),
+            web.get(f"{study}/data/live", self._data_live),
+            web.post(f"{study}/data/file", self._take),
+            web.post(f"{study}/data/columns", self._columns),
+            web.post(f"{study}/data/away", self._put_away),
+            web.post(f"{study}/submit", self._submit),
+            web.get(f"{study}/withdraw", self._ask_withdraw),
+            web.post(f"{study}/withdraw", self._withdraw),
+            web.post(f"{study}/collect", self._collect),
+            web.get(f"{study}/result", self._result),
+            web.get(f"{study}/result/{{kind}}", self._save),
+        ]
+
+    def _desk(self, request: web.Request) -> Desk:
+        """By the name in the address; a kit may have got the study while the app runs."""
+        name = request.match_info["study"]
+        manifest = next((one for one in self._kit.manifests() if one.study == name), None)
+        if manifest is None:
+            raise web.HTTPNotFound
+        found = self._desks.get(manifest.hash)
+        if found is None:
+            found = self._desks[manifest.hash] = Desk(self._kit, manifest)
+        return found
+
+    async def _studies(self, request: web.Request) -> web.Response:
+        manifests = self._kit.manifests()
+        return page(request, "owner/studies.html", kit=self._kit, manifests=manifests)
+
+    async def _study(self, request: web.Request) -> web.Response:
+        desk = self._desk(request)
+        seen = await asyncio.to_thread(desk.board.look, _PATIENCE)
+        return page(
+            request,
+            "owner/study.html",
+            manifest=desk.manifest,
+            owner=self._kit.name,
+            live=LiveView.of(desk, seen),
+            told=Told.of(desk.manifest),
+            reload=True,
+        )
+
+    async def _live(self, request: web.Request) -> web.Response:
+        desk = self._desk(request)
+        return page(request, "owner/live.html", live=LiveView.of(desk, desk.board.look()))
+
+    async def _data(self, request: web.Request) -> web.Response:
+        desk = self._desk(request)
+        draft = desk.draft
+        check = None if draft is None else draft.looked.check
+        return page(
+            request,
+            "owner/data.html",
+            manifest=desk.manifest,
+            draft=draft,
+            check=check,
+            work=WorkView.of(desk.jobs.last),
+            told=None if check is None or check.refusal else Told.of(desk.manifest, check.samples),
+            before=_sent_before(desk),
+            most_bytes=MOST_BYTES,
+            too_large=too_large(self._kit.folder, desk.manifest.study),
+            reload=desk.jobs.running is not None,
+        )
+
+    async def _data_live(self, request: web.Request) -> web.Response:
+        """Until the file is read; then the whole page is another."""
+        desk = self._desk(request)
+        path = f"/studies/{desk.manifest.study}/data"
+        return page(request, "owner/work.html", work=WorkView.of(desk.jobs.running), path=path)
+
+    async def _take(self, request: web.Request) -> web.StreamResponse:
+        desk = self._desk(request)
+        desk.jobs.check_idle()
+        folder = request.app[WORKROOM].path
+        check_length(request, folder, too_large(self._kit.folder, desk.manifest.study))
+        desk.take(*await receive_file(request, folder))
+        return _go(f"/studies/{desk.manifest.study}/data")
+
+    async def _columns(self, request: web.Request) -> web.StreamResponse:
+        desk, form = self._desk(request), await request.post()
+        columns = ChosenColumns(
+            score=str(form.get("score", "")),
+            label=str(form.get("label", "")),
+            id=str(form.get("id", "")) or None,
+            positive=str(form.get("positive", "")) or None,
+        )
+        if not columns.is_complete:
+            raise InputError("name a column for the scores, and one for the labels; nothing was read")
+        desk.check(str(form.get("draft", "")), columns)
+        return _go(f"/studies/{desk.manifest.study}/data")
+
+    async def _put_away(self, request: web.Request) -> web.StreamResponse:
+        desk, form = self._desk(request), await request.post()
+        desk.put_away(str(form.get("draft", "")))
+        return _go(f"/studies/{desk.manifest.study}/data")
+
+    async def _submit(self, request: web.Request) -> web.StreamResponse:
+        desk, form = self._desk(request), await request.post()
+        agreement = Agreement("agree" in form, "despite-warnings" in form, "replace" in form)
+        desk.submit(str(form.get("draft", "")), agreement)
+        return _go(f"/studies/{desk.manifest.study}")
+
+    async def _ask_withdraw(self, request: web.Request) -> web.Response:
+        desk = self._desk(request)
+        return page(
+            request,
+            "owner/withdraw.html",
+            manifest=desk.manifest,
+            owner=self._kit.name,
+            sent=_sent_before(desk),
+        )
+
+    async def _withdraw(self, request: web.Request) -> web.StreamResponse:
+        desk = self._desk(request)
+        desk.withdraw()
+        return _go(f"/studies/{desk.manifest.study}")
+
+    async def _collect(self, request: web.Request) -> web.StreamResponse:
+        desk = self._desk(request)
+        job = desk.collect()
+        await asyncio.to_thread(job.wait, 2.0)
+        done = job.is_over and job.error is None
+        return _go(f"/studies/{desk.manifest.study}" + ("/result" if done else ""))
+
+    async def _result(self, request: web.Request) -> web.Response:
+        desk = self._desk(request)
+        view = await asyncio.to_thread(ResultView.of, desk)
+        return page(request, "owner/result.html", manifest=desk.manifest, result=view, kinds=KINDS)
+
+    async def _save(self, request: web.Request) -> web.Response:
+        desk = self._desk(request)
+        kind = KINDS.get(request.match_info["kind"])
+        if kind is None:
+            raise web.HTTPNotFound
+        content = await asyncio.to_thread(saved, desk, kind)
+        name = f"{desk.manifest.study}.{kind.suffix}"
+        return web.Response(
+            body=content,
+            content_type=kind.content_type,
+            charset="utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+
+
+def _sent_before(desk: Desk) -> int | None:
+    """How many samples were sent before, unless they were withdrawn."""
+    submission = desk.study.submitted
+    if submission is None or submission.withdrawal or not submission.sent:
+        return None
+    return submission.samples
+
+
+def _go(path: str) -> web.Response:
+    """On, by a GET: a page that is loaded again sends nothing again."""
+    return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": path})

@@ -1,0 +1,35 @@
+"""Charts of an owner's own data, for its own eyes; nothing of them is sent."""
+
+from __future__ import annotations
+
+from ppaurora.check import DataCheck
+from ppaurora.data import Samples
+from ppaurora.pages.charts import (
+    Chart,
+    precision_recall_curve,
+    precision_recall_points,
+    roc_curve,
+    roc_points,
+    scores_by_class,
+)
+from ppaurora.pages.report.own import average_precision
+
+
+def pictures_of(check: DataCheck, samples: Samples) -> tuple[Chart, ...]:
+    """Scores by class; and the curves, of samples whose higher scores are the more positive."""
+    bins = check.histogram
+    edges = [bins[0].low, *(one.high for one in bins)]
+    shown = [scores_by_class(edges, [one.positives for one in bins], [one.negatives for one in bins])]
+    if check.positives and check.negatives:
+        labels, scores = samples.labels, samples.scores
+        area = "" if check.auroc.value is None else f"{check.auroc.value:.4f}"
+        prevalence = check.positives / check.samples
+        shown.append(roc_curve(*roc_points(labels, scores), area=area))
+        shown.append(
+            precision_recall_curve(
+                *precision_recall_points(labels, scores),
+                prevalence=prevalence,
+                area=f"{average_precision(samples):.4f}",
+            )
+        )
+    return tuple(shown)

@@ -1,0 +1,78 @@
+"""A result as the page shows it, and the files that a person saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ppaurora.app.owner.desk import Desk
+from ppaurora.owner.report import receipt_path
+from ppaurora.pages.charts import Chart
+from ppaurora.pages.report import make_report
+from ppaurora.pages.report.facts import Facts
+from ppaurora.pages.report.figures import pooled_charts
+from ppaurora.pages.report.sources import source_of
+from ppaurora.pages.report.writing import facts_of
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """What the report says of it, its charts, and where it is filed."""
+
+    facts: Facts
+    charts: tuple[Chart, ...]
+    file: Path
+
+    @property
+    def owners(self) -> list[tuple[str, str]]:
+        """Who took part, with how many samples."""
+        return [(one.name, one.detail) for one in self.facts.owners]
+
+    @classmethod
+    def of(cls, desk: Desk) -> ResultView:
+        """Verified anew each time; raises if the result is undefined, or not what its receipt says."""
+        desk.result()
+        facts = facts_of(source_of(desk.study.results))
+        return cls(facts, tuple(pooled_charts(facts)), desk.study.results)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A file that a person can save of a result."""
+
+    title: str
+    suffix: str
+    content_type: str
+    make: Callable[[Path], str]
+
+
+def _report(path: Path, *, format: str) -> str:
+    return make_report(source_of(path), format)
+
+
+# By what stands in the address.
+KINDS = {
+    "report.html": Kind(
+        "Report, a page to keep and print", "html", "text/html", partial(_report, format="html")
+    ),
+    "report.md": Kind("Report as Markdown", "md", "text/markdown", partial(_report, format="markdown")),
+    "table.tex": Kind("Table for LaTeX", "tex", "text/plain", partial(_report, format="latex")),
+    "report.json": Kind(
+        "Report for programs", "report.json", "application/json", partial(_report, format="json")
+    ),
+    "result.json": Kind("Result with its receipt", "json", "application/json", Path.read_text),
+    "receipt.json": Kind(
+        "Receipt alone, which holds no values, to hand on",
+        "receipt.json",
+        "application/json",
+        lambda path: receipt_path(path).read_text(),
+    ),
+}
+
+
+def saved(desk: Desk, kind: Kind) -> bytes:
+    """Its content, of what is filed in the kit."""
+    desk.result()
+    return kind.make(desk.study.results).encode()

@@ -1,0 +1,187 @@
+"""What an owner's pages print, as plain values; nothing here knows HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ppaurora.app.jobs import AppJob, sentence_of
+from ppaurora.app.owner.board import Seen
+from ppaurora.app.owner.desk import Desk
+from ppaurora.messages.owners import StudyStatus
+from ppaurora.owner.study import NodeStatus
+from ppaurora.study.manifest import Manifest
+from ppaurora.text import printable
+
+_STATE_KINDS = {
+    "collecting": "accent",
+    "running": "accent",
+    "released": "good",
+    "stopped": "bad",
+    "expired": "bad",
+    "deleted": "bad",
+    "unknown": "warn",
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a study is, and what this owner may do now. Kinds are those of a notice."""
+
+    title: str
+    text: str
+    kind: str = "plain"
+    can_choose: bool = False  # a file
+    can_withdraw: bool = False
+    can_collect: bool = False
+
+
+@dataclass(frozen=True)
+class WorkView:
+    """What is under way, or how the last piece of work failed."""
+
+    title: str
+    said: str
+    percent: int | None
+    is_over: bool
+    problem: str
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, job: AppJob | None) -> WorkView | None:
+        if job is None or (job.is_over and job.error is None):
+            return None
+        percent = None if job.fraction is None else int(100 * job.fraction)
+        return cls(job.title, job.said, percent, job.is_over, job.problem, job.notes)
+
+
+@dataclass(frozen=True)
+class ParticipantRow:
+    """A node or an owner: who, of which organisation, in which state, and what else is said."""
+
+    name: str
+    organisation: str
+    state: str
+    kind: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class LiveView:
+    """What changes while a person looks."""
+
+    path: str
+    standing: Standing
+    work: WorkView | None
+    nodes: tuple[ParticipantRow, ...]
+    owners: tuple[ParticipantRow, ...]
+    sent: str
+    is_collected: bool
+
+    @classmethod
+    def of(cls, desk: Desk, seen: Seen) -> LiveView:
+        manifest, study = desk.manifest, desk.study
+        return cls(
+            path=f"/studies/{manifest.study}",
+            standing=standing(desk, seen),
+            work=WorkView.of(desk.jobs.last),
+            nodes=tuple(_node_rows(manifest, seen.answers)),
+            owners=tuple(_owner_rows(manifest, study.kit.name, seen.answers)),
+            sent=study.sent(seen.answers),
+            is_collected=study.is_collected,
+        )
+
+
+def standing(desk: Desk, seen: Seen) -> Standing:
+    """As the kit and the nodes know it."""
+    study = desk.study
+    if study.is_collected:
+        return Standing("The result is here", "It is filed in your kit, with its receipt.", "good")
+    if desk.jobs.running is not None:
+        return Standing("Work is under way", "Stay, or close this page: it goes on as long as the app runs.")
+    if seen.problem is not None:
+        return Standing("The nodes cannot be asked", sentence_of(seen.problem), "bad")
+    if not seen.answers:
+        return Standing("Asking the nodes", "A moment.")
+    leader = seen.answers.get(desk.manifest.protocol.leader.title)
+    states = {answer.state for answer in seen.answers.values()}
+    if states == {"released"}:
+        text = "All nodes have released it. Each holds a part, which alone tells nothing."
+        return Standing("There is a result", text, "good", can_collect=True)
+    for title, answer in seen.answers.items():
+        if answer.state in ("expired", "deleted") or (answer.state == "stopped" and answer is leader):
+            text = f"{title} says: {printable(answer.note) or 'no more'}. Ask its operator."
+            return Standing(f"The study is {answer.state}", text, "bad", can_withdraw=True)
+    if leader is not None and leader.state in ("running", "released"):
+        said = leader.progress if isinstance(leader, StudyStatus) else ""
+        text = printable(said or leader.note) or "The servers compute on shares."
+        return Standing("The computation is under way", text, "plain", can_withdraw=True)
+    return _before_it_runs(desk, seen)
+
+
+def _before_it_runs(desk: Desk, seen: Seen) -> Standing:
+    study, submission = desk.study, desk.study.submitted
+    heard = [answer for answer in seen.answers.values() if isinstance(answer, StudyStatus)]
+    missing = sorted({name for answer in heard for name in answer.missing})
+    if not desk.manifest.evaluation.takes_submissions(heard[0].time if heard else 0.0):
+        return Standing("Too late to submit", desk.manifest.evaluation.too_late, "warn", can_withdraw=True)
+    if submission is None or not (submission.sent or submission.withdrawal):
+        return Standing("Your data is awaited", "Choose a file, and look at it first.", can_choose=True)
+    if submission.withdrawal and not study.is_withdrawn:
+        text = "Not all nodes have acknowledged it. Withdraw once more to go on."
+        return Standing("Your withdrawal is not complete", text, "warn", can_withdraw=True)
+    if submission.withdrawal:
+        text = "You can submit this or other data again."
+        return Standing("You have withdrawn your data", text, can_choose=True)
+    if not study.is_submitted or (heard and study.kit.name in missing):
+        text = "Choose the same file again: the same shares go to whoever lacks them, and nothing is doubled."
+        return Standing("Your submission is not complete", text, "warn", can_choose=True, can_withdraw=True)
+    others = [name for name in missing if name != study.kit.name]
+    text = (
+        f"Waiting for {', '.join(others)}." if others else "All have submitted; the computation begins soon."
+    )
+    if not heard:
+        text = "No node answers just now, and they are asked again. What you sent is with them."
+    return Standing("Your data is submitted", text, "good", can_choose=True, can_withdraw=True)
+
+
+def _node_rows(manifest: Manifest, answers: Mapping[str, NodeStatus]) -> Sequence[ParticipantRow]:
+    rows = []
+    for server in manifest.protocol.servers:
+        organisation = manifest.node(server).organisation or "not named"
+        answer = answers.get(server.title)
+        if answer is None:
+            talks = manifest.node(server).owners_address is not None
+            rows.append(
+                ParticipantRow(
+                    server.title, organisation, "asking" if talks else "not asked", "plain", _HELPER[talks]
+                )
+            )
+            continue
+        said = answer.progress if isinstance(answer, StudyStatus) else ""
+        state = "not reached" if answer.state == "unknown" else str(answer.state)
+        note = printable(said or answer.note)
+        rows.append(
+            ParticipantRow(server.title, organisation, state, _STATE_KINDS.get(answer.state, "plain"), note)
+        )
+    return rows
+
+
+_HELPER = {True: "", False: "holds no data; owners do not talk to it"}
+
+
+def _owner_rows(manifest: Manifest, own: str, answers: Mapping[str, NodeStatus]) -> Sequence[ParticipantRow]:
+    heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
+    missing = {name for answer in heard for name in answer.missing}
+    withdrawn = {name for answer in heard for name in answer.withdrawn}
+    rows = []
+    for owner in manifest.owners:
+        state, kind = ("submitted", "good") if heard else ("not known", "plain")
+        if owner.name in missing:
+            state, kind = ("withdrawn", "warn") if owner.name in withdrawn else ("awaited", "plain")
+        rows.append(
+            ParticipantRow(
+                owner.name, owner.organisation, state, kind, "this is you" if owner.name == own else ""
+            )
+        )
+    return rows

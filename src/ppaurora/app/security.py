@@ -1,0 +1,213 @@
+"""Who may talk to the app: the browser that was given the printed link, from the app's own pages.
+
+A web page of somebody else's, open in the same browser, can send requests to 127.0.0.1 too. So every request
+must name this address (against DNS rebinding), must not come from another site's page, and must carry the
+cookie of a session; whatever changes something must also have this origin and the session's own word, which
+only this app's pages contain.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import BodyPartReader, MultipartReader, hdrs, web
+
+from ppaurora.app.accounts import account_of
+
+ENTRANCE = "/enter"
+STATIC = "/static/"
+CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
+_MOST_LINKS = _MOST_SESSIONS = 16
+_LONGEST_WORD = 100
+_READING = ("GET", "HEAD")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+# Nothing is loaded from elsewhere, nothing is written into a page, and nobody shows it in a frame.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    # With "no-referrer" browsers would hide the origin of the app's own forms as well.
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class TurnedAwayError(Exception):
+    """A request that is not served, and what its sender reads; it is never told more than this."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        self.status = status
+        super().__init__(sentence)
+
+
+@dataclass(frozen=True, repr=False)
+class Session:
+    """One browser's: `key` is in its cookie, `word` in the forms that it is shown. It runs as `account`."""
+
+    key: str
+    word: str
+    account: int | None
+
+
+class FrontDoor:
+    """Links that are good for one use, and the sessions that they have opened."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        # Cookies belong to a host, whatever the port: another app on this machine has its own name.
+        self.cookie = f"ppaurora-{port}"
+        self._tokens: deque[str] = deque(maxlen=_MOST_LINKS)
+        self._sessions: deque[Session] = deque(maxlen=_MOST_SESSIONS)
+
+    def new_link(self) -> str:
+        """An address that lets in the first browser that opens it."""
+        token = secrets.token_urlsafe(32)
+        self._tokens.append(token)
+        return f"http://127.0.0.1:{self.port}{ENTRANCE}?token={token}"
+
+    def enter(self, token: str, account: int | None) -> Session | None:
+        """A new session for a token that was never used."""
+        known = [one for one in self._tokens if _same(one, token)]
+        if not known:
+            return None
+        self._tokens.remove(known[0])
+        session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), account)
+        self._sessions.append(session)
+        return session
+
+    def session(self, request: web.Request) -> Session | None:
+        """Of the browser that sent this."""
+        key = request.cookies.get(self.cookie, "")
+        found = [session for session in self._sessions if _same(session.key, key)]
+        return found[0] if found and found[0].account == account_of(request) else None
+
+    def admit(self, response: web.StreamResponse, session: Session) -> None:
+        """Until the browser is closed, for its own requests to this app, out of reach of scripts."""
+        response.set_cookie(self.cookie, session.key, path="/", httponly=True, samesite="Strict")
+
+
+DOOR = web.AppKey("door", FrontDoor)
+# Of a form with a file: what is left of it to read. Newer versions of aiohttp want a key with a type.
+_PARTS: Any = web.RequestKey("parts", MultipartReader) if hasattr(web, "RequestKey") else "parts"
+
+
+def csrf_word(request: web.Request) -> str:
+    """For the forms of a page; empty on pages for those who are not let in."""
+    session = request.app[DOOR].session(request)
+    return "" if session is None else session.word
+
+
+async def form_parts(request: web.Request) -> MultipartReader:
+    """What a form with a file has behind the session's word."""
+    parts: MultipartReader | None = request.get(_PARTS)
+    return await request.multipart() if parts is None else parts
+
+
+@web.middleware
+async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turns away whatever is not from this app's own pages, in this order, before anything is read."""
+    door = request.app[DOOR]
+    _check_host(request, door)
+    is_entrance = request.path == ENTRANCE and request.method == "GET"
+    if not is_entrance:
+        _check_site(request)
+    if not (is_entrance or _is_static(request)):
+        session = door.session(request)
+        if session is None:
+            raise TurnedAwayError(
+                HTTPStatus.FORBIDDEN,
+                "This browser has not opened the app's link. Open the link that 'ppaurora app' has printed; "
+                "each is good for one use, and Enter in that terminal prints another.",
+            )
+        if request.method not in _READING:
+            _check_origin(request)
+            await _check_word(request, session)
+    return await handler(request)
+
+
+def _check_host(request: web.Request, door: FrontDoor) -> None:
+    """A name that somebody else's server resolves to 127.0.0.1 is not this app's."""
+    named = request.headers.getall(hdrs.HOST, [])
+    if len(named) != 1 or named[0].lower() not in door.hosts:
+        raise TurnedAwayError(
+            HTTPStatus.MISDIRECTED_REQUEST, "This app answers at the address that it has printed, only."
+        )
+
+
+def _check_site(request: web.Request) -> None:
+    """Browsers say whose page a request is from: this app's, or nobody's (a person typed the address)."""
+    site = request.headers.get("Sec-Fetch-Site", "none")
+    if site == "same-origin" or (site == "none" and request.method in _READING):
+        return
+    if site == "none" and "Sec-Fetch-Site" not in request.headers:
+        return  # an old browser: cookie, origin and the session's word must do
+    raise TurnedAwayError(HTTPStatus.FORBIDDEN, "This app does not answer other sites' pages.")
+
+
+def _check_origin(request: web.Request) -> None:
+    own = f"http://{request.headers[hdrs.HOST].lower()}"
+    if request.headers.getall(hdrs.ORIGIN, []) != [own]:
+        raise TurnedAwayError(HTTPStatus.FORBIDDEN, "This app does not take what other sites' pages send.")
+
+
+async def _check_word(request: web.Request, session: Session) -> None:
+    """In a header, or in the form; of a form with a file it must be the first field."""
+    said: Any = request.headers.get(CSRF_HEADER)
+    if said is None and request.content_type == "application/x-www-form-urlencoded":
+        said = (await request.post()).get(CSRF_FIELD)
+    elif said is None and request.content_type == "multipart/form-data":
+        said = await _first_field(request)
+    if not isinstance(said, str) or not _same(session.word, said):
+        raise TurnedAwayError(
+            HTTPStatus.FORBIDDEN,
+            "This form is not from a page of this app, or from one that was open before it was started. "
+            "Nothing was done. Open the page again, and send it from there.",
+        )
+
+
+async def _first_field(request: web.Request) -> str | None:
+    try:
+        parts = await request.multipart()
+        first = await parts.next()
+    except (ValueError, AssertionError):  # as aiohttp says that it is no form
+        return None
+    if not isinstance(first, BodyPartReader) or first.name != CSRF_FIELD:
+        return None
+    request[_PARTS] = parts
+    content = await first.read_chunk(_LONGEST_WORD)
+    if not first.at_eof() and await first.read_chunk(1):
+        return None
+    return content.decode("ascii", "replace")
+
+
+def _is_static(request: web.Request) -> bool:
+    return request.path.startswith(STATIC) and request.method in _READING
+
+
+def _same(known: str, given: str) -> bool:
+    """Compared in a time that tells nothing."""
+    return hmac.compare_digest(known.encode(), given.encode("utf-8", "surrogatepass"))
+
+
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """To every response, refusals included."""
+    response.headers.update(HEADERS)
+    response.headers.popall(hdrs.SERVER, None)
+    if request.path == ENTRANCE:
+        response.headers["Referrer-Policy"] = "no-referrer"

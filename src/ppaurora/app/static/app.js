@@ -1,0 +1,120 @@
+// The little that pages cannot do by themselves: parts that stay up to date, an upload with progress.
+"use strict";
+
+const SECONDS_BETWEEN_LOOKS = 1.5;
+
+// A part of a page that the app renders anew: data-live is its address, data-every how often, in seconds. What it shows may send the page on:
+// data-goto, for instance when the work is over that it tells of.
+async function keepUpToDate(part) {
+  const lost = document.getElementById("lost");
+  for (;;) {
+    const seconds = Number(part.dataset.every) || SECONDS_BETWEEN_LOOKS;
+    await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+    if (document.hidden) continue;
+    let answer;
+    try {
+      answer = await fetch(part.dataset.live, { credentials: "same-origin", redirect: "error" });
+    } catch {
+      lost.hidden = false;
+      continue;
+    }
+    lost.hidden = true;
+    if (!answer.ok) {
+      replaceMain(await answer.text());
+      return;
+    }
+    const text = await answer.text();
+    if (text === part.dataset.shown) continue;
+    part.dataset.shown = text;
+    const opened = [...part.querySelectorAll("details[open]")].map((one) => one.id);
+    const at = document.activeElement;
+    const same = (one) => one.textContent === at.textContent;
+    const isInside = part.contains(at);
+    part.innerHTML = text;
+    // Whoever is at a link or a button with the keyboard stays there.
+    if (isInside) [...part.querySelectorAll(at.tagName)].find(same)?.focus({ preventScroll: true });
+    for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+    const next = part.querySelector("[data-goto]");
+    if (next) {
+      location.replace(next.dataset.goto);
+      return;
+    }
+  }
+}
+
+// What went wrong is a page like any other: its content takes this one's place.
+function replaceMain(text) {
+  const found = new DOMParser().parseFromString(text, "text/html").querySelector("main");
+  const main = document.querySelector("main");
+  main.replaceChildren(...(found ? found.children : []));
+  main.focus();
+}
+
+function send(form, file) {
+  const bar = form.querySelector("progress");
+  const said = form.querySelector("[data-said]");
+  const fields = new FormData(form);
+  fields.delete("file");
+  fields.append("file", file, file.name);
+  const request = new XMLHttpRequest();
+  request.open("POST", form.action);
+  request.upload.addEventListener("progress", (event) => {
+    bar.max = event.total;
+    bar.value = event.loaded;
+    said.textContent = `Taking ${file.name}: ${Math.floor((100 * event.loaded) / event.total)} %`;
+  });
+  request.addEventListener("load", () => {
+    if (request.status < 400) location.assign(request.responseURL);
+    else replaceMain(request.responseText);
+  });
+  request.addEventListener("error", () => {
+    said.textContent = "The app does not answer. Is it still running in its terminal? Nothing was kept of this file.";
+    bar.hidden = true;
+  });
+  bar.hidden = false;
+  request.send(fields);
+}
+
+function chooseByDropping(form) {
+  const input = form.querySelector("input[type=file]");
+  const said = form.querySelector("[data-said]");
+  const take = (file) => {
+    if (file.size > Number(form.dataset.mostBytes)) said.textContent = form.dataset.tooLarge;
+    else if (file.size === 0) said.textContent = `${file.name} is empty, or is a folder.`;
+    else send(form, file);
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (input.files.length === 1) take(input.files[0]);
+  });
+  input.addEventListener("change", () => {
+    if (input.files.length === 1) take(input.files[0]);
+  });
+  const over = (event) => {
+    event.preventDefault();
+    form.classList.toggle("drop--over", event.type === "dragover");
+  };
+  form.addEventListener("dragover", over);
+  form.addEventListener("dragleave", over);
+  form.addEventListener("drop", (event) => {
+    over(event);
+    const files = event.dataTransfer.files;
+    if (files.length === 1) take(files[0]);
+    else said.textContent = "One file, please: a table with a score and a label for each person.";
+  });
+  // A file that misses the form must not take the page's place.
+  for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
+}
+
+for (const part of document.querySelectorAll("[data-live]")) keepUpToDate(part);
+for (const form of document.querySelectorAll("form[data-upload]")) chooseByDropping(form);
+for (const form of document.querySelectorAll("form:not([data-upload])")) {
+  form.addEventListener("submit", () => {
+    // Behind the event, so that the button's own value is sent.
+    setTimeout(() => form.querySelectorAll("button").forEach((button) => (button.disabled = true)));
+  });
+}
+// A page that comes back from the browser's memory has its buttons again.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) document.querySelectorAll("button").forEach((button) => (button.disabled = false));
+});

@@ -1,0 +1,1 @@
+"""Without a kit: an example consortium, from the hospitals' files to the result."""

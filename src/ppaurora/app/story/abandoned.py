@@ -1,0 +1,54 @@
+"""The example's folder: gone when the app ends; if that was cut off, at the next start, nodes included."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from ppaurora.app.workroom import LOCK, held
+from ppaurora.errors import InputError, PpauroraError
+from ppaurora.poc import find_poc
+
+_PREFIX = "ppaurora-example-"
+CONSORTIUM = "consortium"
+
+
+class ExampleFolder:
+    """A private one of this run, among temporary files."""
+
+    def __init__(self) -> None:
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self._lock: IO[bytes] = (self.path / LOCK).open("wb")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(
+                f"the folder for temporary files cannot be written to: {error.strerror or error}; name "
+                "another one: TMPDIR=FOLDER ppaurora app"
+            ) from None
+
+    def remove(self) -> None:
+        """Ends nodes that run there, and removes everything."""
+        _remove(self.path)
+        self._lock.close()
+
+
+def remove_abandoned() -> int:
+    """Folders of examples whose app was killed, with the nodes that it has left running. How many."""
+    removed = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError, PpauroraError), held(folder) as is_free:
+            if is_free:
+                _remove(folder)
+                removed += 1
+    return removed
+
+
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(InputError):  # it was cut off before there was a consortium
+        find_poc(folder / CONSORTIUM).stop()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,123 @@
+"""The example's three servers, as somebody sees them who may look into all of them at once.
+
+Only in an example: in a study each belongs to another organisation, and each looks into its own only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ppaurora.node.living import find_running
+from ppaurora.node.operating import look_at_study, opened
+from ppaurora.poc import ProofOfConcept
+from ppaurora.poc.machine import NODES, PROTOCOL
+from ppaurora.sharing.commitment import SALT_BYTES
+from ppaurora.study.kit import NodeKit
+
+_BYTES_SHOWN = 24
+DONE = "is done"
+_STATES = {
+    "collecting": "waits for shares",
+    "running": "computes",
+    "released": DONE,
+    "stopped": "has stopped",
+    "deleted": "has deleted the study",
+    "expired": "has deleted the study",
+}
+
+
+@dataclass(frozen=True)
+class ServerCost:
+    """Of one server's part of the computation, as it has logged it."""
+
+    seconds: float
+    rounds: int
+    bytes: int
+    openings: int
+
+
+@dataclass(frozen=True)
+class ServerSeen:
+    """One of them as it is now; before it has started, only its name is known."""
+
+    name: str
+    state: str = "starts"
+    progress: str = ""
+    owners: tuple[str, ...] = ()  # whose shares it has, or has computed with
+    cost: ServerCost | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("-", " ")
+
+    @property
+    def is_done(self) -> bool:
+        return self.state == DONE
+
+    @property
+    def has_given_up(self) -> bool:
+        """Its operator has to look, or has ended it: kits of the example can be opened by other apps."""
+        return self.state in (_STATES["stopped"], _STATES["deleted"])
+
+    @property
+    def takes_shares(self) -> bool:
+        return self.name in {server.file_name for server in PROTOCOL.input_servers}
+
+
+@dataclass(frozen=True)
+class StoredShare:
+    """Some bytes out of a hospital's share as it is on a server's disk, and how long it is."""
+
+    server: str
+    owner: str
+    size: int
+    excerpt: str
+
+
+def not_started() -> tuple[ServerSeen, ...]:
+    return tuple(ServerSeen(name) for name in NODES)
+
+
+def look_at_servers(consortium: ProofOfConcept) -> tuple[ServerSeen, ...]:
+    return tuple(_look(consortium, name) for name in NODES)
+
+
+def _look(consortium: ProofOfConcept, name: str) -> ServerSeen:
+    kit = NodeKit.read(consortium.kit(name))
+    records = look_at_study(kit, consortium.manifest.study)
+    running = find_running(kit)
+    state = _STATES[records.status.state]
+    return ServerSeen(
+        name,
+        "does not answer" if running is None else state,
+        "" if running is None else running.progress.get(records.study.hash, ""),
+        records.status.submitted,
+        _cost(consortium.log(name)),
+    )
+
+
+def _cost(log: Path) -> ServerCost | None:
+    """From the last line that tells of it."""
+    for line in reversed(log.read_text().splitlines()):
+        if '"attempt computed"' in line:
+            said = json.loads(line)
+            return ServerCost(said["seconds"], said["rounds"], said["bytes"], said["openings"])
+    return None
+
+
+def stored_shares(consortium: ProofOfConcept, owner: str) -> tuple[StoredShare, ...]:
+    """Of one hospital, at every server that takes shares; they are there until the release."""
+    found = []
+    for server in PROTOCOL.input_servers:
+        kit = NodeKit.read(consortium.kit(server.file_name))
+        study = look_at_study(kit, consortium.manifest.study).study
+        with opened(kit) as store:
+            for kept in store.submissions(study):
+                if kept.owner == owner and kept.file is not None:
+                    content = (store.shares / kept.file).read_bytes()[SALT_BYTES:]
+                    middle = len(content) // 2
+                    excerpt = content[middle : middle + _BYTES_SHOWN].hex(" ")
+                    found.append(StoredShare(server.title, owner, len(content), excerpt))
+    return tuple(found)

@@ -1,0 +1,23 @@
+"""What a study's result will tell, for whoever is asked to agree to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ppaurora.acceptance import review
+from ppaurora.study.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the result will tell the owners, and what to think about before agreeing."""
+
+    each: int  # samples of every owner for which this was computed
+    is_least: bool  # nobody said how many, so these are the fewest that the policy lets out
+    sentences: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, manifest: Manifest, samples: int | None = None) -> Told:
+        found = review(manifest, None if samples is None else [samples] * len(manifest.owners))
+        return cls(found.sizes[0], samples is None, found.disclosure.told, found.warnings)

@@ -1,0 +1,30 @@
+"""`ppaurora app`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ppaurora.cli.examples import example
+from ppaurora.cli.options import FOLDER
+from ppaurora.errors import InputError
+
+
+@click.command("app", epilog=example("ppaurora app kit", "ppaurora app"))
+@click.argument("kit", type=FOLDER, required=False)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default a free one.")
+@click.option("--no-browser", is_flag=True, help="Print the link, and open nothing.")
+def app_command(kit: Path | None, port: int, no_browser: bool) -> None:
+    """Work with KIT in a browser on this machine; without KIT, see an example. Ctrl-C ends it."""
+    try:
+        import jinja2  # noqa: F401 (pages need it at their first view, which is late to find out)
+
+        from ppaurora.app.server import run
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in ("aiohttp", "jinja2", "markupsafe"):
+            raise
+        raise InputError(
+            'the app needs more packages: sh install.sh app, or pip install "ppaurora[app]"'
+        ) from None
+    run(kit, port=port, browser=not no_browser, say=lambda line: click.echo(line, err=True))

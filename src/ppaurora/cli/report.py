@@ -1,0 +1,69 @@
+"""`ppaurora report`: a result as a page to keep, verified first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ppaurora.cli.examples import example
+from ppaurora.cli.options import FILE, column_options, id_option
+from ppaurora.errors import SUPPRESSED_EXIT_CODE
+from ppaurora.pages.report.sources import source_of
+from ppaurora.pages.report.texts import OWN_TITLE, OWN_WORDS
+from ppaurora.pages.report.writing import FORMATS, format_of, make_report, own_samples, save
+
+
+@click.command(
+    "report",
+    epilog=example(
+        "ppaurora report kit --out report.html",
+        "ppaurora report kit/results/sepsis-2026.json --out table.tex",
+        "ppaurora report kit --data scores.csv --score risk --label died --out mine.html",
+    ),
+)
+@click.argument("result", type=click.Path(path_type=Path))
+@click.option("--study", help="Which of the kit's results, if RESULT is a kit that holds several.")
+@click.option("--out", type=FILE, help="The file to write; by default standard output.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(list(FORMATS)),
+    help="By default what the ending of --out says, or html.",
+)
+@click.option("--manifest-hash", help="Refuse any manifest but that of this hash; at least 12 digits.")
+@click.option(
+    "--data", type=FILE, help="Your own data: its values beside the pooled ones. Nothing of it is sent."
+)
+@column_options
+@id_option
+def report_command(
+    result: Path,
+    study: str | None,
+    out: Path | None,
+    output: str | None,
+    manifest_hash: str | None,
+    data: Path | None,
+    score: str,
+    label: str,
+    pos_label: str | None,
+    id_column: str | None,
+) -> None:
+    """Write a report of RESULT, a filed result or a kit that holds one, once it verifies.
+
+    One file, which loads nothing: numbers with intervals, charts, sentences for a paper, policy and receipt.
+    Exit code 7 if the result does not verify; then nothing is written.
+    """
+    chosen = output or format_of(out)
+    source = source_of(result, study=study, manifest_hash=manifest_hash)
+    samples = None if data is None else own_samples(source, data, score, label, id_column, pos_label)
+    text = make_report(source, chosen, samples)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        save(out, text)
+        click.echo(f"report: {out}", err=True)
+    if samples is not None:
+        click.echo(f"{OWN_TITLE} {OWN_WORDS}", err=True)
+    if source.result is not None and source.result.suppressed:
+        click.get_current_context().exit(SUPPRESSED_EXIT_CODE)

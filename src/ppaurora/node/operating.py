@@ -1,0 +1,128 @@
+"""What an operator does to a node and sees of it, beside the node, which may be running.
+
+The commands and the pages of the local app are both written on this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ppaurora.errors import InputError
+from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.node.audit import CheckedLog, check_log
+from ppaurora.node.clock import clock_problem
+from ppaurora.node.status import study_status
+from ppaurora.node.store import STORAGE_ERRORS, AttemptRecord, Store, StudyRecord, trouble_of
+from ppaurora.study.kit import NodeKit
+
+_OVER = (StudyState.EXPIRED, StudyState.DELETED)
+
+
+@contextlib.contextmanager
+def opened(kit: NodeKit) -> Iterator[Store]:
+    """What the node keeps; what cannot be read or written is the operator's to mend."""
+    try:
+        with Store(kit.data) as store:
+            yield store
+    except STORAGE_ERRORS as error:
+        raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was changed") from None
+
+
+def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:
+    """The one of this name that was accepted here."""
+    accepted = {known.manifest.study: known for known in store.studies()}
+    if name not in accepted:
+        names = ", ".join(accepted) or "none"
+        raise InputError(f"{kit.folder}: has not accepted a study '{name}'; there are: {names}")
+    return accepted[name]
+
+
+@dataclass(frozen=True)
+class NodeRecords:
+    """What a node has on disk: what keeps it from writing, what is wrong with the clock, its studies."""
+
+    trouble: str
+    clock: str
+    studies: list[StudyStatus]
+
+
+def look_at_records(kit: NodeKit) -> NodeRecords:
+    """Also while the node does not run."""
+    with opened(kit) as store:
+        trouble = store.writing_problem()
+        seen = store.seen_time()
+        clock = clock_problem(0.0 if seen is None else seen.ahead)
+        return NodeRecords(
+            trouble, clock, [study_status(kit, store, study, trouble=trouble) for study in store.studies()]
+        )
+
+
+@dataclass(frozen=True)
+class StudyRecords:
+    """All that a node has on record of one study, but for what it holds in shares."""
+
+    study: StudyRecord
+    status: StudyStatus
+    attempts: list[AttemptRecord]
+
+
+def look_at_study(kit: NodeKit, name: str) -> StudyRecords:
+    with opened(kit) as store:
+        study = find_study(store, kit, name)
+        return StudyRecords(study, study_status(kit, store, study), store.attempts(study.hash))
+
+
+def retry(kit: NodeKit, name: str) -> StudyRecord:
+    """Let a study that has stopped go on here; as it was before, with the reason."""
+    with opened(kit) as store:
+        study = find_study(store, kit, name)
+        store.retry(study.hash)
+    return study
+
+
+def abort(kit: NodeKit, name: str) -> int:
+    """End the attempt that is under way here. Its number."""
+    with opened(kit) as store:
+        return store.abort(find_study(store, kit, name).hash, "this node's operator aborted the attempt")
+
+
+def stop(kit: NodeKit, name: str) -> None:
+    """With the attempt that is under way, if one is."""
+    with opened(kit) as store:
+        store.stop(find_study(store, kit, name).hash, "this node's operator stopped the study")
+
+
+def state_to_delete(kit: NodeKit, name: str) -> StudyState:
+    """Of a study of which there is something to delete."""
+    with opened(kit) as store:
+        return _find_to_delete(store, kit, name).state
+
+
+def _find_to_delete(store: Store, kit: NodeKit, name: str) -> StudyRecord:
+    study = find_study(store, kit, name)
+    if study.state in _OVER:
+        raise InputError(f"the study '{name}' is {study.state} here; there is nothing to delete")
+    return study
+
+
+def delete(kit: NodeKit, name: str) -> int:
+    """Shares and parts of the result, at once and for good. The number of shares."""
+    with opened(kit) as store:
+        study = _find_to_delete(store, kit, name)
+        return store.delete(study.hash, "this node's operator deleted the study")
+
+
+@dataclass(frozen=True)
+class NodeLog:
+    """A node's audit log, and the file that it is in."""
+
+    checked: CheckedLog
+    file: Path
+
+
+def read_log(kit: NodeKit) -> NodeLog:
+    with opened(kit) as store:
+        return NodeLog(check_log(*store.audit_log()), store.audit_file)

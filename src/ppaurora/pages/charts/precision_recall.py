@@ -1,0 +1,51 @@
+"""The precision-recall curve of an owner's own data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.pages.charts.axes import Plane
+from ppaurora.pages.charts.drawing import Chart, Place
+from ppaurora.pages.curves import thinned
+
+_LISTED = (0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+def precision_recall_curve(
+    recall: Sequence[float] | NDArray[np.float64],
+    precision: Sequence[float] | NDArray[np.float64],
+    *,
+    prevalence: float,
+    title: str = "Precision-recall curve of your own data",
+    area: str = "",
+) -> Chart:
+    """Of points along growing recall; `area` is the average precision as a text."""
+    caption = (
+        "Precision against recall at every threshold"
+        + (f"; average precision, the area under these steps, is {area}" if area else "")
+        + f". The dashed line is a model that guesses: the prevalence, {prevalence:.3f}."
+    )
+    plane = Plane(title, caption, x_title="recall (sensitivity)", y_title="precision (PPV)")
+    plane.path("guide", [plane.at(0, prevalence), plane.at(1, prevalence)])
+    plane.path("own solid", _steps(plane, recall, precision))
+    rows = []
+    for least in _LISTED:
+        best = np.asarray(precision)[np.asarray(recall) >= least - 1e-12].max()
+        rows.append((f"{least:.2f}", f"{best:.3f}"))
+    return Chart(title, caption, plane.svg(), ("recall of at least", "highest precision"), tuple(rows))
+
+
+def _steps(
+    plane: Plane,
+    recall: Sequence[float] | NDArray[np.float64],
+    precision: Sequence[float] | NDArray[np.float64],
+) -> list[Place]:
+    """Up or down where the recall before ends: precision between two thresholds is the later one's."""
+    places, before = [], 0.0
+    for x, y in zip(*thinned(recall, precision), strict=True):
+        places += [plane.at(before, y), plane.at(x, y)]
+        before = x
+    return places

@@ -1,0 +1,244 @@
+"""Everything that a report says, once: pages, tables and texts are made of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ppaurora.disclosure import disclosure
+from ppaurora.messages.owners import SignedStatement
+from ppaurora.metrics import Metric
+from ppaurora.owner.report import StudyReport
+from ppaurora.pages.report.numbers import Number, NumberTable, numbers_of, tables_of
+from ppaurora.pages.report.own import OwnFacts
+from ppaurora.pages.report.protection import ON_ONE_MACHINE, Protection, protections
+from ppaurora.pages.report.sentences import caption_of, counted, listed, methods_sentences, results_sentence
+from ppaurora.pages.report.tripod import ReportingItem, tripod_items
+from ppaurora.policy import Policy
+from ppaurora.receipt import Verification
+from ppaurora.report import Report
+from ppaurora.study.organisations import organisation_warnings
+from ppaurora.version import __version__
+
+FORMAT = "ppaurora report 1"
+
+Pairs = tuple[tuple[str, str], ...]
+State = Literal["released", "suppressed", "not here"]
+
+NO_CURVE = (
+    "There is no ROC curve of the pooled samples, and no precision-recall curve: their steps would tell the "
+    "order of the labels, and so give samples away. The areas under them tell far less; what they do tell is "
+    "said below, with the policy."
+)
+
+
+@dataclass(frozen=True)
+class Participant:
+    """An institution with its number of samples, or one that runs a server, with its version."""
+
+    name: str
+    organisation: str
+    detail: str
+    key: str
+
+
+@dataclass(frozen=True)
+class ReceiptFacts:
+    """What the nodes have signed."""
+
+    manifest_hash: str
+    attempt: int
+    released_at: str
+    signed_by: tuple[str, ...]
+    missing: tuple[str, ...]
+    commitments: tuple[tuple[str, tuple[str, ...]], ...]
+    proves: tuple[str, ...]
+    does_not_prove: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of one result. `own` is there only if the owner gave its data; then the report is not for others."""
+
+    study: str
+    owner: str
+    state: State
+    about: Pairs
+    institutions: int
+    samples: int
+    positives: int | None
+    numbers: tuple[Number, ...]
+    caption: str
+    results: str
+    methods: str
+    owners: tuple[Participant, ...]
+    servers: tuple[Participant, ...]
+    policy: Pairs
+    tells: tuple[str, ...]
+    warnings: tuple[str, ...]
+    reporting: tuple[ReportingItem, ...]
+    protection: tuple[Protection, ...]
+    receipt: ReceiptFacts | None
+    own: OwnFacts | None
+    ppaurora: str = __version__
+
+    @property
+    def single(self) -> tuple[Number, ...]:
+        """Numbers that are no part of a table."""
+        return tuple(number for number in self.numbers if not number.at)
+
+    @property
+    def tables(self) -> tuple[NumberTable, ...]:
+        return tables_of(self.numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `ppaurora report --format json` prints it; docs/report.md explains the fields."""
+        return {"format": FORMAT, **asdict(self), "no_curve": NO_CURVE}
+
+
+def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts | None = None) -> Facts:
+    """Of a study's result, or of its receipt alone."""
+    receipt, manifest = found.receipt, found.receipt.manifest
+    statements = receipt.statements
+    job = manifest.job(statements[0].statement.submissions)
+    told = disclosure(job.terms, job.sizes)
+    samples = dict(receipt.samples)
+    numbers = () if result is None else numbers_of(result.metrics, _settings(manifest.metrics))
+    positives = None if result is None else result.positives
+    suppressed = result is not None and result.suppressed
+    state: State = "not here" if result is None else "suppressed" if suppressed else "released"
+    versions = listed(sorted({one.statement.ppaurora for one in statements}))
+    where = f"{len(samples)} institutions ({counted(sum(samples.values()), positives, receipt.policy)})"
+    servers = tuple(_server(one, found) for one in statements)
+    return Facts(
+        study=manifest.study,
+        owner="" if result is None else result.owner,
+        state=state,
+        about=tuple(pair for pair in manifest.evaluation.describe() if pair[0] != "submissions"),
+        institutions=len(samples),
+        samples=sum(samples.values()),
+        positives=positives,
+        numbers=numbers,
+        caption=caption_of(where, manifest.evaluation),
+        results=_results_of_a_receipt(where)
+        if result is None
+        else results_sentence(numbers, where, manifest.evaluation, suppressed=suppressed),
+        methods=methods_sentences(
+            numbers,
+            metrics=[metric.name for metric in manifest.metrics],
+            institutions=len(samples),
+            how=_how(found, versions),
+            policy=receipt.policy,
+            agreed="All participants had agreed on this beforehand, in a manifest with the SHA-256 "
+            f"{manifest.hash}; the servers signed a receipt of the release.",
+            released=state == "released",
+        ),
+        owners=tuple(
+            Participant(one.name, one.organisation, f"{samples[one.name]:,} samples", one.pin)
+            for one in manifest.owners
+        ),
+        servers=servers,
+        policy=tuple(receipt.policy.described()),
+        tells=told.told,
+        warnings=(*told.warnings, *organisation_warnings(manifest)),
+        reporting=tripod_items(
+            manifest, samples, numbers, positives, receipt.policy, suppressed=suppressed, ppaurora=versions
+        ),
+        protection=protections(manifest),
+        receipt=_receipt(found),
+        own=own,
+    )
+
+
+def evaluation_facts(report: Report) -> Facts:
+    """Of `ppaurora evaluate`: one person held all data, and there is no receipt."""
+    numbers = numbers_of(report.metrics, {})
+    where = f"{report.owners} owners ({counted(report.samples, report.positives, report.policy)})"
+    policy: Policy = report.policy
+    return Facts(
+        study="",
+        owner="",
+        state="suppressed" if report.suppressed else "released",
+        about=(),
+        institutions=report.owners,
+        samples=report.samples,
+        positives=report.positives,
+        numbers=numbers,
+        caption=caption_of(where, None),
+        results=results_sentence(numbers, where, None, suppressed=report.suppressed),
+        methods=methods_sentences(
+            numbers,
+            metrics=list(report.metrics),
+            institutions=report.owners,
+            how=f"servers on one machine computed on these (ppaurora {__version__}, protocol "
+            f"{report.protocol}); whoever controlled that machine could see all data",
+            policy=policy,
+            agreed="",
+            released=not report.suppressed,
+        ),
+        owners=(),
+        servers=(),
+        policy=tuple(policy.described()),
+        tells=(),
+        warnings=(),
+        reporting=(),
+        protection=ON_ONE_MACHINE,
+        receipt=None,
+        own=None,
+    )
+
+
+def _settings(metrics: Sequence[Metric]) -> dict[str, str]:
+    """Of metrics that are one number, their parameters in words."""
+    return {
+        metric.name: ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
+        for metric in metrics
+        if (settings := metric.settings())
+    }
+
+
+def _results_of_a_receipt(where: str) -> str:
+    return (
+        f"The pooled test samples of {where.split(';')[0].rstrip(')')}) were evaluated. This report was made "
+        "of the receipt alone, which holds no values; if the result is undefined, because all samples are of "
+        "one class, there are none."
+    )
+
+
+def _how(found: Verification, versions: str) -> str:
+    manifest = found.receipt.manifest
+    titles = []
+    for server in manifest.protocol.servers:
+        organisation = manifest.node(server).organisation
+        titles.append(f"{server.title}, run by {organisation}" if organisation else server.title)
+    learnt = [what for party, what in manifest.protocol.discloses().items() if party != "the owners"]
+    hidden = "; none of them learns scores, labels, ranking, class counts or the result, as long as each "
+    hidden += "follows the protocol and no two collude"
+    return (
+        f"{len(titles)} servers ({'; '.join(titles)}) computed on these shares together (ppaurora "
+        f"{versions}, protocol {manifest.protocol.name})"
+        + (hidden if all(what == "nothing" for what in learnt) else "")
+    )
+
+
+def _server(signed: SignedStatement, found: Verification) -> Participant:
+    said, manifest = signed.statement, found.receipt.manifest
+    node = manifest.nodes[said.server]
+    return Participant(
+        said.server.replace("-", " "), node.organisation, f"ppaurora {said.ppaurora}", node.pin
+    )
+
+
+def _receipt(found: Verification) -> ReceiptFacts:
+    receipt = found.receipt
+    return ReceiptFacts(
+        manifest_hash=receipt.manifest_hash,
+        attempt=receipt.attempt,
+        released_at=str(receipt.statements[0].statement.released_at),
+        signed_by=tuple(name.replace("-", " ") for name in found.signed_by),
+        missing=tuple(name.replace("-", " ") for name in found.missing),
+        commitments=tuple((owner, tuple(digests)) for owner, digests in receipt.commitments.items()),
+        proves=found.proves,
+        does_not_prove=found.does_not_prove,
+    )

@@ -1,0 +1,113 @@
+"""Which charts a report has, and what they are made of."""
+
+from __future__ import annotations
+
+from ppaurora.data import Samples
+from ppaurora.pages.charts import (
+    BenefitPoint,
+    Chart,
+    IntervalRow,
+    ReliabilityBin,
+    Shown,
+    decision_curve,
+    intervals,
+    precision_recall_curve,
+    precision_recall_points,
+    reliability_diagram,
+    roc_curve,
+    roc_points,
+    scores_by_class,
+)
+from ppaurora.pages.report.facts import Facts
+from ppaurora.pages.report.numbers import Number, capitalised, place_of
+
+
+def pooled_charts(facts: Facts) -> list[Chart]:
+    """Of what is released; beside it the owner's own, where the report has that."""
+    charts = [_intervals(facts), _decision_curve(facts), _reliability(facts)]
+    return [chart for chart in charts if chart is not None]
+
+
+def own_charts(facts: Facts, samples: Samples) -> list[Chart]:
+    """Of the owner's own data alone."""
+    own = facts.own
+    assert own is not None  # noqa: S101 (whoever has samples has facts of them)
+    edges = [own.bins[0][0], *(high for _, high, _, _ in own.bins)]
+    charts = [scores_by_class(edges, [bin_[2] for bin_ in own.bins], [bin_[3] for bin_ in own.bins])]
+    if not own.positives or not own.negatives:
+        return charts
+    shown = {one.metric: one.text for one in own.numbers if not one.at}
+    labels, scores = samples.labels, samples.scores
+    roc = roc_curve(*roc_points(labels, scores), area=shown.get("auroc", ""))
+    curve = precision_recall_curve(
+        *precision_recall_points(labels, scores),
+        prevalence=own.positives / own.samples,
+        area=shown.get("ap", ""),
+    )
+    return [roc, curve, *charts]
+
+
+def _intervals(facts: Facts) -> Chart | None:
+    """Numbers from 0 to 1 that have an interval, pooled or of the own data."""
+    own = {one.key: one for one in facts.own.numbers} if facts.own else {}
+    rows = []
+    for number in facts.single:
+        pair = (_row(number, own=False), _row(own.get(number.key), own=True))
+        if any(row is not None and row.interval for row in pair):
+            rows += [row for row in pair if row is not None]
+    if not rows:
+        return None
+    levels = sorted({_level(one) for one in (*facts.single, *own.values()) if one.interval})
+    caption = f"Values with their intervals ({', '.join(levels)})."
+    if own:
+        caption += " Diamonds: all institutions together. Circles, dashed: your own data alone."
+    return intervals(rows, title="Values and how sure they are", caption=caption)
+
+
+def _row(number: Number | None, *, own: bool) -> IntervalRow | None:
+    """As it is shown, so that nobody reads more digits from the chart than there are."""
+    if number is None or number.value is None or not 0 <= number.value <= 1:
+        return None
+    label = f"{capitalised(number.title)}, {'own data' if own else 'pooled'}"
+    if number.bounds is None:
+        return IntervalRow(label, number.value, None, number.shown, own=own)
+    low, high = number.bounds
+    text = f"{number.shown} ({low} to {high})"
+    return IntervalRow(label, number.value, (float(low), float(high)), text, own=own)
+
+
+def _level(number: Number) -> str:
+    return f"{number.shown_interval.split(' CI')[0]} CI"
+
+
+def _shown(number: Number | None) -> Shown:
+    return Shown(None, "not there") if number is None else Shown(number.value, number.shown)
+
+
+def _reliability(facts: Facts) -> Chart | None:
+    bins = []
+    for own, numbers in ((False, facts.numbers), (True, facts.own.numbers if facts.own else ())):
+        by_place: dict[str, dict[str, Number]] = {}
+        for one in numbers:
+            if one.metric == "reliability":
+                by_place.setdefault(place_of(one.at), {})[one.name] = one
+        bins += [
+            ReliabilityBin(place, _shown(found.get("mean_predicted")), _shown(found.get("observed")), own)
+            for place, found in by_place.items()
+        ]
+    if all(one.point is None for one in bins if not one.own):
+        return None
+    return reliability_diagram(bins)
+
+
+def _decision_curve(facts: Facts) -> Chart | None:
+    points = [
+        BenefitPoint(one.at["threshold"], _shown(one), own)
+        for own, numbers in ((False, facts.numbers), (True, facts.own.numbers if facts.own else ()))
+        for one in numbers
+        if one.metric == "net_benefit"
+    ]
+    if all(one.benefit.value is None for one in points if not one.own):
+        return None
+    prevalence = None if facts.positives is None else min(facts.positives / facts.samples, 1.0)
+    return decision_curve(points, prevalence=prevalence)

@@ -1,0 +1,162 @@
+"""Released numbers as a report has them: with a title, and as texts with the digits that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ppaurora.estimates import Estimate, Table
+
+WITHHELD = "withheld"
+
+# As they stand in a sentence; what is not here is called by its name.
+_TITLES = {
+    "auroc": "AUROC",
+    "auroc_no_ties": "AUROC as if no scores were equal",
+    "youden_j": "Youden's J",
+    "aupr": "AUPR",
+    "ap": "average precision",
+    "partial_auroc": "partial AUROC",
+    "sensitivity_at_specificity": "highest sensitivity",
+    "specificity_at_sensitivity": "highest specificity",
+    "ppv": "positive predictive value",
+    "npv": "negative predictive value",
+    "f1": "F1 score",
+    "brier": "Brier score",
+    "observed_expected": "ratio of observed to expected events",
+    "reliability": "observed and predicted probabilities in bins",
+    "histogram": "scores by class",
+}
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of the release, or of the owner's own data."""
+
+    metric: str
+    name: str  # of the number: the metric's, or that of a column of its table
+    title: str
+    at: dict[str, float]
+    value: float | None
+    shown: str
+    standard_error: float | None
+    interval: tuple[float, float] | None
+    bounds: tuple[str, str] | None  # of the interval, as they are shown
+    shown_interval: str  # "95% CI 0.84 to 0.90", or nothing
+    method: str
+    digits: int | None
+    suppressed: bool
+    note: str
+
+    @property
+    def text(self) -> str:
+        """Value and interval."""
+        return f"{self.shown} ({self.shown_interval})" if self.shown_interval else self.shown
+
+    @property
+    def width(self) -> float | None:
+        """Of the interval, as it is shown."""
+        return None if self.bounds is None else float(self.bounds[1]) - float(self.bounds[0])
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What it is the number of."""
+        return self.metric, self.name, tuple(self.at.items())
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """Numbers at several thresholds, or in several bins."""
+
+    place: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Number | None, ...]], ...]
+
+
+def title_of(metric: str) -> str:
+    return _TITLES.get(metric, metric.replace("_", " "))
+
+
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def numbers_of(metrics: Mapping[str, Estimate | Table], settings: Mapping[str, str]) -> tuple[Number, ...]:
+    """All of them; `settings` has the parameters of metrics that are one number, in words."""
+    found = []
+    for metric, values in metrics.items():
+        if isinstance(values, Estimate):
+            detail = f" ({settings[metric]})" if settings.get(metric) else ""
+            found.append(number_of(values, metric, metric, title_of(metric) + detail, {}))
+        else:
+            found += [
+                number_of(estimate, metric, name, title_of(name), row.at)
+                for row in values
+                for name, estimate in row.values.items()
+            ]
+    return tuple(found)
+
+
+def number_of(
+    estimate: Estimate,
+    metric: str,
+    name: str,
+    title: str,
+    at: Mapping[str, float],
+    decimals: int | None = None,
+) -> Number:
+    """With the digits that it has; or, of what nobody rounds, with so many decimals."""
+    shown, bounds = estimate.shown_shortly(), estimate.shown_bounds()
+    if decimals is not None and estimate.value is not None:
+        shown = f"{estimate.value:z.{decimals}f}"
+        low, high = estimate.interval or (0.0, 0.0)
+        bounds = bounds and (f"{low:z.{decimals}f}", f"{high:z.{decimals}f}")
+    return Number(
+        metric=metric,
+        name=name,
+        title=title,
+        at=dict(at),
+        value=estimate.value,
+        shown=WITHHELD if estimate.suppressed else shown,
+        standard_error=estimate.standard_error,
+        interval=estimate.interval,
+        bounds=bounds,
+        shown_interval="" if bounds is None else f"{estimate.shown_level()} {bounds[0]} to {bounds[1]}",
+        method=estimate.method,
+        digits=estimate.digits,
+        suppressed=estimate.suppressed,
+        note=estimate.note,
+    )
+
+
+def place_of(at: Mapping[str, float]) -> str:
+    """Where in a table, for people."""
+    if set(at) == {"low", "high"}:
+        return f"{at['low']:g} to {at['high']:g}"
+    return ", ".join(f"{value:g}" for value in at.values())
+
+
+def tables_of(numbers: Iterable[Number]) -> tuple[NumberTable, ...]:
+    """A table of everything at thresholds, and one of every metric in bins: bins may differ."""
+    groups: dict[tuple[str, ...], list[Number]] = {}
+    for number in numbers:
+        if number.at:
+            in_bins = "low" in number.at
+            kind = ("bin", number.metric) if in_bins else (", ".join(number.at),)
+            groups.setdefault(kind, []).append(number)
+    return tuple(_table(kind[0], group) for kind, group in groups.items())
+
+
+def _table(place: str, numbers: list[Number]) -> NumberTable:
+    columns = list(dict.fromkeys((one.metric, one.name, one.title) for one in numbers))
+    places = sorted({tuple(one.at.items()) for one in numbers})
+    by_key = {one.key: one for one in numbers}
+    return NumberTable(
+        place,
+        tuple(title for _, _, title in columns),
+        tuple(
+            (place_of(dict(at)), tuple(by_key.get((metric, name, at)) for metric, name, _ in columns))
+            for at in places
+        ),
+    )

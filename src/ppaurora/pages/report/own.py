@@ -1,0 +1,180 @@
+"""The same numbers on the owner's own samples alone, computed here and sent nowhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ppaurora.check.data_check import LEVEL, local_auroc
+from ppaurora.check.histogram import histogram
+from ppaurora.data import Samples
+from ppaurora.estimates import Estimate, ap_logit_interval, wilson_interval
+from ppaurora.metrics import Metric
+from ppaurora.pages.curves import precision_recall_points, roc_points
+from ppaurora.pages.report.numbers import Number, number_of, title_of
+
+_DECIMALS = 3
+_RATES = {"sensitivity": 1, "specificity": 0}  # of which class
+
+
+@dataclass(frozen=True)
+class OwnFacts:
+    """Of the owner's own data: counts, numbers, and in words how sure they are."""
+
+    source: str
+    samples: int
+    submitted: int  # as the receipt has it
+    positives: int
+    numbers: tuple[Number, ...]
+    words: str
+    bins: tuple[tuple[float, float, int, int], ...]  # scores: from, to, positives, negatives
+
+    @property
+    def negatives(self) -> int:
+        return self.samples - self.positives
+
+    @property
+    def fits(self) -> bool:
+        """Whether as many were submitted."""
+        return self.samples == self.submitted
+
+
+def own_facts(
+    samples: Samples, metrics: Sequence[Metric], level: float | None, submitted: int, pooled: Iterable[Number]
+) -> OwnFacts:
+    """Of samples as the study reads them: a higher score is the more positive one."""
+    confidence = LEVEL if level is None else level
+    numbers = tuple(one for metric in metrics for one in _numbers(metric, samples, confidence))
+    return OwnFacts(
+        source=samples.source.replace("\\", "/").rsplit("/", 1)[-1],
+        samples=len(samples),
+        submitted=submitted,
+        positives=int(samples.labels.sum()),
+        numbers=numbers,
+        words=_in_words(samples, numbers, {one.key: one for one in pooled}),
+        bins=tuple((bin_.low, bin_.high, bin_.positives, bin_.negatives) for bin_ in histogram(samples)),
+    )
+
+
+def _numbers(metric: Metric, samples: Samples, level: float) -> list[Number]:
+    """Nothing of a metric that is not computed here."""
+    labels = samples.labels
+    if 0 < labels.sum() < len(labels) or metric.of_probabilities:
+        if metric.thresholds():
+            return _at_thresholds(metric, samples, level)
+        if metric.name == "reliability":
+            return _in_bins(metric, samples)
+    compute = _ONE_NUMBER.get(metric.name)
+    if compute is None or not 0 < labels.sum() < len(labels):
+        return []
+    return [_number(compute(samples, level), metric.name, metric.name, {})]
+
+
+def _at_thresholds(metric: Metric, samples: Samples, level: float) -> list[Number]:
+    """With Wilson's interval of what is a proportion of a class."""
+    found = []
+    for threshold, row in zip(
+        metric.thresholds(), metric.reference(samples.labels, samples.scores), strict=True
+    ):
+        value = float(row[metric.name])
+        estimate = Estimate(None, note="no sample is behind it")
+        if math.isfinite(value):
+            estimate = Estimate(value)
+            if metric.name in _RATES:
+                trials = int(np.count_nonzero(samples.labels == _RATES[metric.name]))
+                interval = wilson_interval(round(value * trials), trials, level)
+                estimate = Estimate(value, interval=interval, method="Wilson", confidence_level=level)
+        found.append(_number(estimate, metric.name, metric.name, {"threshold": threshold}))
+    return found
+
+
+def _in_bins(metric: Metric, samples: Samples) -> list[Number]:
+    edges = metric.settings()["bins"]
+    rows = metric.reference(samples.labels, samples.scores)
+    return [
+        _number(
+            Estimate(None, note="no sample is in this bin") if math.isnan(value) else Estimate(value),
+            metric.name,
+            name,
+            {"low": low, "high": high},
+        )
+        for low, high, row in zip(edges, edges[1:], rows, strict=False)
+        for name, value in row.items()
+    ]
+
+
+def _number(estimate: Estimate, metric: str, name: str, at: dict[str, float]) -> Number:
+    return number_of(estimate, metric, name, title_of(name), at, decimals=_DECIMALS)
+
+
+def average_precision(samples: Samples) -> float:
+    """The sum of precisions, each weighted with the recall that it adds."""
+    recall, precision = precision_recall_points(samples.labels, samples.scores)
+    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+
+
+def _ap(samples: Samples, level: float) -> Estimate:
+    value = min(average_precision(samples), 1.0)
+    interval = ap_logit_interval(value, int(samples.labels.sum()), level)
+    return Estimate(value, interval=interval, method="logit (Boyd, Eng, Page 2013)", confidence_level=level)
+
+
+def _aupr(samples: Samples, level: float) -> Estimate:
+    """By trapezoids, from a precision of 1 at a recall of 0."""
+    recall, precision = precision_recall_points(samples.labels, samples.scores)
+    return Estimate(float(np.trapezoid(np.append(1.0, precision), np.append(0.0, recall))))
+
+
+def _plain(compute: Callable[[Any, Any], Any]) -> Callable[[Samples, float], Estimate]:
+    return lambda samples, level: Estimate(float(compute(samples.labels, samples.scores)))
+
+
+def _youden(labels: Any, scores: Any) -> float:
+    fpr, tpr = roc_points(labels, scores)
+    return float((tpr - fpr).max())
+
+
+def _observed_expected(samples: Samples, level: float) -> Estimate:
+    expected = float(samples.scores.sum())
+    if expected == 0:
+        return Estimate(None, note="undefined: no events are expected")
+    return Estimate(float(samples.labels.sum()) / expected)
+
+
+_ONE_NUMBER: dict[str, Callable[[Samples, float], Estimate]] = {
+    "auroc": local_auroc,
+    "ap": _ap,
+    "aupr": _aupr,
+    "youden_j": _plain(_youden),
+    "brier": _plain(lambda labels, scores: np.mean((scores - labels) ** 2)),
+    "observed_expected": _observed_expected,
+    "calibration_in_the_large": _plain(lambda labels, scores: labels.mean() - scores.mean()),
+}
+
+
+def _in_words(samples: Samples, numbers: Iterable[Number], pooled: dict[Any, Number]) -> str:
+    """How uncertain a small test set is: the width of its interval beside that of all together."""
+    positives = int(samples.labels.sum())
+    said = f"{len(samples):,} samples, {positives:,} positive and {len(samples) - positives:,} negative"
+    own = next((one for one in numbers if one.metric == "auroc"), None)
+    if own is None or own.width is None:
+        return f"Your own data alone: {said}. They give no interval of AUROC."
+    width, alone = own.width, f"Your own data alone ({said}) give an AUROC of {own.text}"
+    if not width:
+        return (
+            f"{alone}: an interval without width, as DeLong's method has it, says nothing of how sure it is."
+        )
+    sentence = (
+        f"{alone}: an interval {width:.3f} wide. By chance alone, the value may be off by half of that."
+    )
+    together = pooled.get(own.key)
+    if together is None or together.width is None or not 0 < together.width < width:
+        return sentence
+    return (
+        f"{sentence} All institutions together give {together.text}: an interval {together.width:.2g} wide, "
+        f"{width / together.width:.1f} times narrower."
+    )

@@ -1,0 +1,132 @@
+"""A sentence for the results section of a paper, and some for its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ppaurora.evaluated import Evaluated
+from ppaurora.pages.report.numbers import Number, capitalised, title_of
+from ppaurora.policy import COUNT_STEP, EXACT, Policy
+
+
+def listed(words: Sequence[str], last: str = " and ") -> str:
+    return last.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def counted(samples: int, positives: int | None, policy: Policy) -> str:
+    """Samples and events, as far as the policy tells."""
+    if positives is None:
+        return f"n = {samples:,}; the number of positives was not disclosed"
+    if policy.counts == EXACT:
+        return f"n = {samples:,}, of which {positives:,} positive"
+    return f"n = {samples:,}, of which about {positives:,} positive, to the nearest {COUNT_STEP}"
+
+
+def results_sentence(
+    numbers: Sequence[Number], where: str, evaluated: Evaluated | None, *, suppressed: bool
+) -> str:
+    """`where` is of which samples."""
+    subject = _subject(evaluated)
+    if suppressed:
+        return (
+            f"In the pooled test samples of {where}, no performance estimate{subject} was released: a rule "
+            "of the agreed release policy on the numbers of positives and negatives was not met."
+        )
+    single = [number for number in numbers if not number.at]
+    released = [number for number in single if number.value is not None]
+    parts = []
+    for place, number in enumerate(released):
+        of = subject if place == 0 else ""
+        parts.append(f"{'the ' if of else ''}{number.title}{of} was {number.text}")
+    places = len({tuple(number.at.items()) for number in numbers if number.at})
+    if not parts:
+        parts = [f"the performance{subject} is given at {places} thresholds or bins in the table"]
+    sentence = f"In the pooled test samples of {where}, {'; '.join(parts)}."
+    for number in single:
+        if number.value is None:
+            why = "was withheld under the release policy" if number.suppressed else "is not defined"
+            sentence += f" {capitalised(number.title)} {why}."
+    return sentence
+
+
+def caption_of(where: str, evaluated: Evaluated | None) -> str:
+    """Of a table of the results."""
+    return f"Performance{_subject(evaluated)} in the pooled test samples of {where}."
+
+
+def _subject(evaluated: Evaluated | None) -> str:
+    if evaluated is None:
+        return ""
+    version = f" (version {evaluated.version})" if evaluated.version else ""
+    model = f" of {evaluated.model}{version}" if evaluated.model else ""
+    return model + (f" for the outcome {evaluated.outcome}" if evaluated.outcome else "")
+
+
+def methods_sentences(
+    numbers: Sequence[Number],
+    *,
+    metrics: Sequence[str],
+    institutions: int,
+    how: str,
+    policy: Policy,
+    agreed: str,
+    released: bool,
+) -> str:
+    """`how` says who computed with what; `agreed` where it was written down before."""
+    titles = list(dict.fromkeys(title_of(metric) for metric in metrics))
+    verb = "was" if len(titles) == 1 else "were"
+    sentences = [
+        f"{capitalised(listed(titles))} {verb} computed over the test samples of {institutions} institutions "
+        "as if these had been pooled, without pooling them: each institution split its scores and labels "
+        f"into secret shares, and {how}.",
+        *([_rounding(numbers)] if released else []),
+        *_intervals(numbers),
+        *_floors(policy),
+        *([agreed] if agreed else []),
+    ]
+    return " ".join(sentences)
+
+
+def _rounding(numbers: Sequence[Number]) -> str:
+    digits = sorted({one.digits for one in numbers if one.digits})
+    if not digits:
+        return "The values are those of the pooled samples."
+    unit = "decimal" if digits == [1] else "decimals"
+    few = listed([str(number) for number in digits], " or ")
+    return (
+        f"The values are those of the pooled samples, rounded to {few} {unit} inside the computation, before "
+        "anybody saw them, as the release policy demands."
+    )
+
+
+_METHODS = {
+    "DeLong": "DeLong's method",
+    "Wilson": "Wilson's score method",
+    "Wilson, of rounded counts": "Wilson's score method with rounded counts",
+    "logit (Boyd, Eng, Page 2013)": "the logit method of Boyd, Eng and Page (2013)",
+}
+
+
+def _intervals(numbers: Sequence[Number]) -> list[str]:
+    """By which method; of what is rounded, bounds are."""
+    with_one = [one for one in numbers if one.method and one.shown_interval]
+    if not with_one:
+        return []
+    methods: dict[str, list[str]] = {}
+    for one in with_one:
+        titles = methods.setdefault(_METHODS.get(one.method, one.method), [])
+        titles += [] if one.title in titles else [one.title]
+    said = listed([f"by {method} for {listed(titles)}" for method, titles in methods.items()], ", and ")
+    level = with_one[0].shown_interval.split(" CI")[0]
+    rounded = any(one.digits is not None for one in with_one)
+    how = "; they were computed from the rounded values, and their bounds rounded outwards" if rounded else ""
+    return [f"Confidence intervals ({level}) are {said}{how}."]
+
+
+def _floors(policy: Policy) -> list[str]:
+    if not policy.has_floors:
+        return []
+    return [
+        f"Nothing would have been released with fewer than {policy.minimum_positives:,} positives or "
+        f"{policy.minimum_negatives:,} negatives, in all or without any one institution."
+    ]

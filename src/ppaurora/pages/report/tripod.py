@@ -1,0 +1,170 @@
+"""Items of TRIPOD+AI that a study of ppaurora has something to say on, and what it says.
+
+G. S. Collins and others, TRIPOD+AI statement: updated guidance for reporting clinical prediction models that
+use regression or machine learning methods, BMJ 2024;385:e078378. Numbers and topics are the checklist's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppaurora.evaluated import Evaluated
+from ppaurora.pages.report.numbers import Number, title_of
+from ppaurora.pages.report.sentences import listed
+from ppaurora.policy import COUNT_STEP, EXACT, HIDDEN, Policy
+from ppaurora.study.manifest import Manifest
+
+ANSWERED, PARTLY, WITHHELD, NOT_EXAMINED = "answered", "in part", "withheld", "not examined"
+REFERENCE = "Collins GS and others, BMJ 2024;385:e078378"
+REFERENCE_URL = "https://doi.org/10.1136/bmj-2023-078378"
+
+
+@dataclass(frozen=True)
+class ReportingItem:
+    """One item of the checklist."""
+
+    item: str
+    topic: str
+    status: str
+    words: str
+
+
+def tripod_items(
+    manifest: Manifest,
+    samples: dict[str, int],
+    numbers: Sequence[Number],
+    positives: int | None,
+    policy: Policy,
+    *,
+    suppressed: bool,
+    ppaurora: str,
+) -> tuple[ReportingItem, ...]:
+    """What is not here is for the authors alone."""
+    return (
+        *_setting(manifest),
+        *_methods(manifest, [title_of(metric.name) for metric in manifest.metrics]),
+        ReportingItem(
+            "18c",
+            "Protocol",
+            PARTLY,
+            "What is computed, and what may be released, was agreed on before any data was sent, in the "
+            f"manifest with the SHA-256 {manifest.hash}. To add: where the study's protocol can be accessed.",
+        ),
+        ReportingItem(
+            "18e",
+            "Data sharing",
+            PARTLY,
+            "No sample left its institution but as secret shares. To add: whether data is available.",
+        ),
+        ReportingItem(
+            "18f", "Code sharing", PARTLY, f"The evaluation: ppaurora {ppaurora}. To add: the model's code."
+        ),
+        *_participants(samples, positives, policy),
+        _performance(numbers, suppressed),
+        ReportingItem(
+            "23b",
+            "Model performance: heterogeneity",
+            NOT_EXAMINED,
+            "Only values of all institutions together are released, none of a single one.",
+        ),
+    )
+
+
+def _setting(manifest: Manifest) -> list[ReportingItem]:
+    evaluated: Evaluated = manifest.evaluation
+    names = [owner.organisation or owner.name for owner in manifest.owners]
+    outcome = f"The outcome: {evaluated.outcome}." if evaluated.outcome else "The manifest names no outcome."
+    positive = f" Positive: {evaluated.positive_class}." if evaluated.positive_class else ""
+    return [
+        ReportingItem(
+            "6a",
+            "Participants: setting",
+            PARTLY,
+            f"{len(names)} centres: {listed(names)}. To add: their setting and location.",
+        ),
+        ReportingItem(
+            "8a",
+            "Outcome",
+            PARTLY,
+            f"{outcome}{positive} To add: its definition, time horizon, and how and when it was assessed.",
+        ),
+    ]
+
+
+def _methods(manifest: Manifest, titles: list[str]) -> list[ReportingItem]:
+    evaluated = manifest.evaluation
+    version = f", version {evaluated.version}" if evaluated.version else ""
+    model = f"{evaluated.model}{version}" if evaluated.model else "The manifest names no model"
+    return [
+        ReportingItem(
+            "12d",
+            "Analytical methods: heterogeneity",
+            NOT_EXAMINED,
+            "Samples of all institutions were evaluated as one set.",
+        ),
+        ReportingItem(
+            "12e",
+            "Analytical methods: measures",
+            ANSWERED,
+            f"{listed(list(dict.fromkeys(titles)))}; see the methods sentences. To add: why these.",
+        ),
+        ReportingItem(
+            "12g",
+            "Analytical methods: predictions",
+            PARTLY,
+            f"{model}. Every institution calculated its predictions itself. To add: how.",
+        ),
+    ]
+
+
+def _participants(
+    samples: dict[str, int], positives: int | None, policy: Policy
+) -> tuple[ReportingItem, ...]:
+    total = sum(samples.values())
+    if policy.counts == HIDDEN:
+        events = "The numbers with and without the outcome are withheld by the policy."
+    elif positives is None:
+        events = "The numbers with and without the outcome are not in this report."
+    else:
+        about = "" if policy.counts == EXACT else f", to the nearest {COUNT_STEP}"
+        events = f"{positives:,} with the outcome{about}."
+    sizes = listed([f"{owner} {count:,}" for owner, count in samples.items()])
+    told = positives is not None
+    return (
+        ReportingItem(
+            "20a", "Participants: flow", PARTLY if told else WITHHELD, f"{events} To add: the flow before."
+        ),
+        ReportingItem(
+            "20b",
+            "Participants: characteristics",
+            PARTLY,
+            f"Samples by institution: {sizes}. Events by institution are withheld: they are never released. "
+            "To add: characteristics, which each institution has of its own.",
+        ),
+        ReportingItem(
+            "21",
+            "Model development: participants and events",
+            ANSWERED if told else PARTLY,
+            f"{total:,} samples in one analysis. {events}",
+        ),
+    )
+
+
+def _performance(numbers: Sequence[Number], suppressed: bool) -> ReportingItem:
+    topic = "Model performance"
+    if suppressed:
+        return ReportingItem(
+            "23a", topic, WITHHELD, "A rule of the policy was not met; no value is released."
+        )
+    if not numbers:
+        return ReportingItem("23a", topic, NOT_EXAMINED, "This report was made without the result.")
+    withheld = sum(number.suppressed for number in numbers)
+    bare = [one.title for one in numbers if one.value is not None and not one.at and not one.shown_interval]
+    words = "See the table of results."
+    if bare:
+        words += f" Without an interval: {listed(bare)}."
+    if withheld:
+        words += f" Withheld by the policy: {withheld} of {len(numbers)} numbers."
+    status = PARTLY if bare or withheld else ANSWERED
+    return ReportingItem("23a", topic, status, f"{words} Subgroups were not examined.")

@@ -1,0 +1,146 @@
+"""From a result to a report in one of its formats."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ppaurora.data import Samples, read_data
+from ppaurora.errors import InputError
+from ppaurora.files import replace_file
+from ppaurora.owner.report import StudyReport
+from ppaurora.pages.environment import environment
+from ppaurora.pages.report.facts import Facts, evaluation_facts, study_facts
+from ppaurora.pages.report.numbers import numbers_of
+from ppaurora.pages.report.own import OwnFacts, own_facts
+from ppaurora.pages.report.sources import ReportSource, source_of
+from ppaurora.pages.report.texts import as_json, as_latex, as_markdown
+from ppaurora.report import Report
+
+FORMATS = {
+    "html": (".html", ".htm"),
+    "markdown": (".md", ".markdown"),
+    "json": (".json",),
+    "latex": (".tex",),
+}
+
+
+def write_report(
+    result: StudyReport | Report | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    data: Any = None,
+    score: str = "score",
+    label: str = "label",
+    id: str | None = None,
+    pos_label: object | None = None,
+    study: str | None = None,
+) -> None:
+    """Write a report of a result: released numbers, sentences for a paper, receipt, policy, charts.
+
+    Parameters
+    ----------
+    result
+        A filed result or receipt, an owner's kit that holds one, or what `Study.result()` or
+        `ppaurora.evaluate` returned. What has a receipt is verified first, or `NotVerifiedError` is raised.
+    path
+        The file to write, or to replace.
+    format
+        "html" (one page that loads nothing), "markdown", "json" or "latex" (a table). By default what the
+        ending of `path` says.
+    data
+        The owner's own data, as `Study.submit` takes it: its values then stand beside the pooled ones. They
+        are computed here and sent nowhere; the report says that it is not for others.
+    score, label, id, pos_label
+        Columns of the data, and its positive label.
+    study
+        Which of a kit's results.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, ppaurora
+    >>> owners = [([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2]), ([0, 1, 0], [0.3, 0.6, 0.6])]
+    >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.md"
+    >>> ppaurora.write_report(ppaurora.evaluate(owners, metrics=["auroc"]), page)
+    >>> "AUROC was 0.9583" in page.read_text()
+    True
+    """
+    path = Path(path)
+    chosen = format or format_of(path)
+    source = source_of(result if isinstance(result, StudyReport | Report) else Path(result), study=study)
+    samples = None if data is None else own_samples(source, data, score, label, id, pos_label)
+    save(path, make_report(source, chosen, samples))
+
+
+def format_of(path: Path | None) -> str:
+    """By the ending; HTML if there is no file."""
+    if path is None:
+        return "html"
+    for name, endings in FORMATS.items():
+        if path.suffix.lower() in endings:
+            return name
+    known = ", ".join(endings[0] for endings in FORMATS.values())
+    raise InputError(
+        f"{path}: its ending does not say which format; name one with --format, or end it in {known}"
+    )
+
+
+def make_report(source: ReportSource, format: str, samples: Samples | None = None) -> str:
+    """The text of the report. Samples are the owner's own, as `own_samples` reads them."""
+    facts = facts_of(source, samples)
+    if format == "html":
+        environment()  # needs Jinja2, which other formats do not; it says so
+        from ppaurora.pages.report.html import as_html
+
+        return as_html(facts, samples)
+    formats = {"markdown": as_markdown, "json": as_json, "latex": as_latex}
+    if format not in formats:
+        raise InputError(f"unknown format {format!r}; there are: {', '.join(FORMATS)}")
+    return formats[format](facts)
+
+
+def facts_of(source: ReportSource, samples: Samples | None = None) -> Facts:
+    """Everything that the report says."""
+    found, result = source.verification, source.result
+    if found is None:
+        if not isinstance(result, Report):
+            raise InputError("a result without a receipt is one of 'ppaurora evaluate'")
+        return evaluation_facts(result)
+    study = result if isinstance(result, StudyReport) else None
+    return study_facts(found, study, _own(source, study, samples))
+
+
+def own_samples(
+    source: ReportSource, data: Any, score: str, label: str, id: str | None, pos_label: object | None
+) -> Samples:
+    """The owner's own data, read as the study reads it."""
+    if source.verification is None or not isinstance(source.result, StudyReport):
+        raise InputError("own data is compared with the result of a study: name the result that it has filed")
+    is_file = isinstance(data, str | os.PathLike)
+    if not isinstance(data, Samples):
+        read = read_data(data, score, label, id=id, name=None if is_file else source.result.owner)
+        data = read.samples(pos_label)
+    return source.result.evaluation.read(data)
+
+
+def _own(source: ReportSource, study: StudyReport | None, samples: Samples | None) -> OwnFacts | None:
+    if study is None or samples is None:
+        return None
+    manifest = study.receipt.manifest
+    return own_facts(
+        samples,
+        manifest.metrics,
+        manifest.confidence_level,
+        study.receipt.samples[study.owner],
+        numbers_of(study.metrics, {}),
+    )
+
+
+def save(path: Path, text: str) -> None:
+    """Whole or not at all; readable by its owner only, as results are."""
+    try:
+        replace_file(path, text.encode(), mode=0o600)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,121 @@
+"""An operator's pages: a study is agreed to, runs, is stopped and goes on; the audit log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from ppaurora.acceptance import accept
+from ppaurora.owner.study import Study
+from ppaurora.study.kit import read_kit
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.provision import provision
+from tests.support.browsing import Visitor
+from tests.support.owner_at_work import LONG, write_table
+from tests.support.trials import HEAD, PAIR, Trials
+from tools.browser.running import RunningApp
+
+
+@pytest.fixture(scope="module")
+def operator(browser: Browser, running: Trials) -> Iterator[RunningApp]:
+    """The app of the leading node's operator."""
+    with RunningApp(running.kit("proxy-0")) as app:
+        yield app
+        assert app.stop() == 0, app.said
+
+
+def proposed(nodes: Trials, name: str, owners: tuple[str, ...] = PAIR) -> Manifest:
+    """A study that everybody has agreed to but the operator of the leading node."""
+    text = nodes.planned(name)
+    assert HEAD in text
+    for owner in set(nodes.owners) - set(owners):
+        text = text.replace(f"[owners.{owner}]\n", "")
+    plan = nodes.folder / f"{name}.toml"
+    plan.write_text(text)
+    manifest = provision(plan, nodes.folder / name, nodes.folder / "kits")
+    for node in ("proxy-1", "helper"):
+        accept(read_kit(nodes.kit(node)), manifest)
+    for owner in owners:
+        nodes.owner(owner).add(manifest)
+    return manifest
+
+
+def stands(page: Page, state: str) -> None:
+    place = page.get_by_role("region", name="Where the study stands").get_by_role("status")
+    expect(place).to_have_text(re.compile(f"^{state}"), timeout=LONG)
+
+
+def test_a_study_is_accepted_stopped_and_goes_on(
+    nodes: Trials, operator: RunningApp, visitor: Visitor, tmp_path: Path
+) -> None:
+    proposed(nodes, "operated")
+    page = visitor.enter(operator.link())
+    expect(page.get_by_role("heading", level=1)).to_have_text("Proxy 0")
+    expect(page.get_by_role("row", name=re.compile("^Node"))).to_contain_text("runs")
+    visitor.look("node")
+
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text('{"study": 7}')
+    page.get_by_label("Manifest of a study").set_input_files(wrong)
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert visitor.take_refusals() == [422]
+    visitor.look("node, wrong manifest")
+
+    page.goto(f"{operator.origin}/")
+    page.get_by_label("Manifest of a study").set_input_files(nodes.folder / "operated" / "operated.json")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Agree to operated?")
+    visitor.look("a study to agree to")
+    page.get_by_label("The hash that was agreed on").fill("0" * 64)
+    page.get_by_label("I have read what this study does").check()
+    page.get_by_role("button", name="Accept operated").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert visitor.take_refusals() == [422]
+    page.go_back()
+    page.get_by_label("The hash that was agreed on").fill("")
+    page.get_by_label("I have read what this study does").check()
+    page.get_by_role("button", name="Accept operated").click()
+    stands(page, "Collecting")
+    expect(page.get_by_text("You have accepted it")).to_be_visible()
+
+    page.get_by_role("button", name="Stop the study here").click()
+    stands(page, "Stopped")
+    visitor.look("study, stopped")
+    page.get_by_role("button", name="Let it go on").click()
+    stands(page, "Collecting")
+    for number, owner in enumerate(PAIR):
+        path = write_table(tmp_path / f"{owner}.csv", 500 + number)
+        Study(nodes.kit(owner), "operated").submit(
+            path, score="risk", label="outcome", pos_label="sepsis", review=lambda _: None
+        )
+    stands(page, "Released")
+    expect(page.get_by_role("table", name=re.compile("Attempts"))).to_contain_text("released")
+    visitor.look("study, released")
+
+    page.get_by_role("link", name="Delete").click()
+    visitor.look("delete?")
+    page.get_by_role("link", name="Keep it").click()
+    page.get_by_role("link", name="Audit log").click()
+    expect(page.get_by_role("region", name="Verified")).to_be_visible()
+    expect(page.get_by_role("table", name=re.compile("Entries"))).to_contain_text("operated")
+    visitor.look("audit log")
+
+
+def test_two_tabs_stop_a_study_once(nodes: Trials, operator: RunningApp, visitor: Visitor) -> None:
+    nodes.study("stopped-twice")
+    page = visitor.enter(operator.link())
+    other = visitor.context.new_page()
+    for tab in (page, other):
+        tab.goto(f"{operator.origin}/studies/stopped-twice")
+    page.bring_to_front()
+    other.evaluate("window.stop()")
+    button = other.get_by_role("button", name="Stop the study here")
+    page.get_by_role("button", name="Stop the study here").click()
+    stands(page, "Stopped")
+    if button.count():  # unless that tab has heard of it already
+        button.click()
+        expect(other.get_by_text("Nothing was changed now")).to_be_visible()
+        assert visitor.take_refusals() == [409]

@@ -1,0 +1,85 @@
+"""`ppaurora app` as a process with a terminal, in which Enter prints another link."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import subprocess
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+
+from ppaurora.errors import PartyFailedError
+from ppaurora.poc.machine import program
+
+_LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/\S+")
+
+
+class RunningApp:
+    """Ended by leaving the `with` block."""
+
+    def __init__(self, kit: Path | None = None, *, seconds: float = 30.0) -> None:
+        self.began = time.perf_counter()
+        self._seconds = seconds
+        self._terminal, inside = os.openpty()
+        self.process = subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
+            program("app", *([] if kit is None else [str(kit)]), "--no-browser"),
+            stdin=inside,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.close(inside)
+        self.said: list[str] = []
+        self._links: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._first: str | None = self._next_link()
+        self.origin = self._first[: self._first.index("/", len("http://"))]
+
+    def link(self) -> str:
+        """One that nobody has used: the first one that was printed, then one more for each Enter."""
+        first, self._first = self._first, None
+        if first is not None:
+            return first
+        os.write(self._terminal, b"\n")
+        return self._next_link()
+
+    def stop(self) -> int:
+        """The exit code after SIGTERM."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        code = self.process.wait(timeout=60)
+        self._reader.join()
+        if self.process.stderr is not None and not self.process.stderr.closed:
+            self.process.stderr.close()
+            os.close(self._terminal)
+        return code
+
+    def __enter__(self) -> RunningApp:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _read(self) -> None:
+        for line in self.process.stderr or ():
+            self.said.append(line.rstrip("\n"))
+            found = _LINK.search(line)
+            if found:
+                self._links.put(found[0])
+        self._links.put(None)
+
+    def _next_link(self) -> str:
+        try:
+            link = self._links.get(timeout=self._seconds)
+        except queue.Empty:
+            link = None
+        if link is None:
+            self.stop()
+            raise PartyFailedError("the app printed no link: " + " / ".join(self.said))
+        return link

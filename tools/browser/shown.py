@@ -1,0 +1,70 @@
+"""A consortium to look at: made-up hospitals, the same every time, and three nodes on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ppaurora.owner.study import Study
+from ppaurora.poc.machine import participants
+from ppaurora.testing.consortium import Consortium
+
+SEED = 2026
+STUDY = "sepsis-2026"
+HOSPITALS = {"north": 640, "harbour": 1480, "valley": 1240}
+_ORGANISATIONS = {"proxy-0": "First University", "proxy-1": "Second University", "helper": "An Institute"}
+_HEAD = """\
+metrics = [
+    "auroc", "ap", "brier",
+    { name = "reliability", bins = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] },
+    { name = "net_benefit", thresholds = [0.1, 0.2, 0.3, 0.4, 0.5] },
+]
+confidence_level = 0.95
+[evaluation]
+description = "Does the sepsis alert of the wards, trained at North Hospital, hold elsewhere?"
+model = "sepsis-alert"
+version = "2.1.0"
+outcome = "sepsis (Sepsis-3) within 48 hours of the score"
+positive_class = "sepsis"
+score_scale = "probability"
+"""
+
+
+class ShownConsortium(Consortium):
+    """One study, under the policy that studies have by default, and a table of predictions per hospital."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, tuple(HOSPITALS), silence=60.0)
+        self.accept()
+        self.data = {owner: self._write(owner, size) for owner, size in HOSPITALS.items()}
+
+    def plan(self, name: str, attempts: int) -> str:
+        return f'name = "{STUDY}"\n{_HEAD}' + participants(self._ports, self.owners, _ORGANISATIONS)
+
+    def submit(self, owner: str) -> None:
+        """As its own machine would."""
+        Study(self.kit(owner)).submit(
+            self.data[owner], score="risk", label="outcome", pos_label="sepsis", review=lambda _: None
+        )
+
+    def wrong_file(self) -> Path:
+        """The first hospital's, with a score that is none."""
+        lines = self.data["north"].read_text().splitlines()
+        lines[17] = lines[17].replace("0.", "0,", 1)
+        path = self.folder / "predictions-draft.csv"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def _write(self, owner: str, size: int) -> Path:
+        random = np.random.default_rng([SEED, *owner.encode()])
+        logits = random.normal(-1.0, 1.2, size)
+        ill = random.random(size) < 1 / (1 + np.exp(-1.1 * logits))
+        risks = 1 / (1 + np.exp(-logits))
+        rows = [
+            f"{owner[0].upper()}{number:04d},{risk:.3f},{'sepsis' if is_ill else 'no sepsis'}"
+            for number, (risk, is_ill) in enumerate(zip(risks, ill, strict=True), 1)
+        ]
+        path = self.folder / f"{owner}-predictions.csv"
+        path.write_text("\n".join(["id,risk,outcome", *rows]) + "\n")
+        return path
