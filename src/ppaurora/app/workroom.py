@@ -19,7 +19,7 @@ from ppaurora.errors import InputError
 
 FOLDER = "app"  # in a kit
 _PREFIX = "ppaurora-app-"  # among temporary files
-LOCK, _BEING_MADE = "in-use", "being-made"
+_LOCK, _BEING_MADE = "in-use", "being-made"
 
 
 class Workroom:
@@ -35,9 +35,7 @@ class Workroom:
                 parent.mkdir(mode=0o700, exist_ok=True)
                 remove_abandoned(parent)
                 self.path = Path(tempfile.mkdtemp(dir=parent))
-            self._lock: IO[bytes] = (self.path / _BEING_MADE).open("wb")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            (self.path / _BEING_MADE).rename(self.path / LOCK)  # under this name it is held
+            self._lock = hold(self.path)
         except OSError as error:
             where = kit or "the folder for temporary files"
             raise InputError(f"{where}: cannot be written to: {error.strerror or error}") from None
@@ -66,6 +64,14 @@ def remove_abandoned(parent: Path, names: str = "*") -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+def hold(folder: Path) -> IO[bytes]:
+    """Keep a new folder until this is closed. The lock gets its name once it is held."""
+    lock = (folder / _BEING_MADE).open("wb")
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    (folder / _BEING_MADE).rename(folder / _LOCK)
+    return lock
+
+
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[bool]:
     """Whether it is this user's, and nobody's app uses it."""
@@ -73,7 +79,7 @@ def held(folder: Path) -> Iterator[bool]:
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
         yield False
         return
-    with (folder / LOCK).open("r+b") as lock:
+    with (folder / _LOCK).open("r+b") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

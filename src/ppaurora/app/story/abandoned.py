@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import shutil
 import tempfile
 from pathlib import Path
-from typing import IO
 
-from ppaurora.app.workroom import LOCK, held
+from ppaurora.app.workroom import held, hold
 from ppaurora.errors import InputError, PpauroraError
 from ppaurora.poc import find_poc
 
@@ -23,8 +21,7 @@ class ExampleFolder:
     def __init__(self) -> None:
         try:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-            self._lock: IO[bytes] = (self.path / LOCK).open("wb")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = hold(self.path)
         except OSError as error:
             raise InputError(
                 f"the folder for temporary files cannot be written to: {error.strerror or error}; name "
