@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, WebError
 
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 DESKTOP, PHONE, NARROWEST = (1280, 900), (390, 844), 320
-_STATUS = re.compile(r"Failed to load resource: the server responded with a status of (\d+)")
+_REFUSED = "Failed to load resource: the server responded with a status of"
 
 
 class Visitor:
@@ -33,6 +32,7 @@ class Visitor:
         self.context.on("console", self._heard)
         self.context.on("weberror", self._failed)
         self.context.on("request", self._asked)
+        self.context.on("response", self._answered)
         self.context.on("requestfailed", self._lost)
         self.page: Page = self.context.new_page()
 
@@ -46,7 +46,6 @@ class Visitor:
 
     def take_refusals(self) -> list[int]:
         """Statuses seen since the last call; a test that expects them takes them."""
-        self.page.wait_for_timeout(50)  # the console's messages come a moment behind
         taken, self.refusals = self.refusals, []
         return taken
 
@@ -78,12 +77,7 @@ class Visitor:
         assert (self.complaints, self.refusals) == ([], [])
 
     def _heard(self, message: ConsoleMessage) -> None:
-        if message.type not in ("error", "warning"):
-            return
-        refused = _STATUS.search(message.text)
-        if refused:
-            self.refusals.append(int(refused[1]))
-        else:
+        if message.type in ("error", "warning") and not message.text.startswith(_REFUSED):
             self.complaints.append(f"console: {message.text}")
 
     def _failed(self, error: WebError) -> None:
@@ -94,6 +88,10 @@ class Visitor:
         found = urlsplit(request.url)
         if found.scheme in ("http", "https", "ws", "wss") and found.hostname not in self._hosts:
             self.complaints.append(f"a request to another machine: {request.url}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.refusals.append(response.status)
 
     def _lost(self, request: Request) -> None:
         # A page that is left gives up what it was asking for; a download is not a page.

@@ -238,6 +238,7 @@ class AppProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()  # nothing is done to one that has ended
+        assert self.process.stderr is not None
+        if not self.process.stderr.closed:
             self.process.communicate()
