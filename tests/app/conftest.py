@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ppaurora.app.security import FrontDoor
+from ppaurora.app.door import FrontDoor
 from ppaurora.app.workroom import Workroom
 from tests.support.deployment import NODES
 from tests.support.local_app import Browser, entered, served

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.app import accounts, security
-from ppaurora.app.security import FrontDoor
+from ppaurora.app import accounts
+from ppaurora.app import door as front_door
+from ppaurora.app.door import FrontDoor
 from tests.app.test_security import SECRET, Notes
 from tests.support.local_app import Browser, entered, served
 
@@ -62,7 +63,9 @@ def test_a_cookie_is_of_no_use_to_another_account(
     assert SECRET not in said
     assert SECRET in browser.get("/").text
 
-    monkeypatch.setattr(security, "account_of", lambda _: 0)  # the positive control: nobody asks whose it is
+    monkeypatch.setattr(
+        front_door, "account_of", lambda _: 0
+    )  # the positive control: nobody asks
     assert SECRET in stolen(browser, family)
 
 

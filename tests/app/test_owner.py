@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.app.door import FrontDoor
 from ppaurora.app.owner.pictures import pictures_of
-from ppaurora.app.security import FrontDoor
 from ppaurora.app.workroom import Workroom
 from ppaurora.check import check_data
 from ppaurora.data import check_samples

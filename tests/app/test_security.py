@@ -9,9 +9,10 @@ import pytest
 from aiohttp import web
 
 from ppaurora.app import security
+from ppaurora.app.door import FrontDoor
 from ppaurora.app.modes import Mode
 from ppaurora.app.rendering import page
-from ppaurora.app.security import FrontDoor, guard
+from ppaurora.app.security import guard
 from tests.support.local_app import Answer, Browser, entered, served
 
 SECRET = "what only the browser with the link may read"  # noqa: S105 (no password)

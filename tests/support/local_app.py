@@ -22,9 +22,9 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
+from ppaurora.app.application import make_app
+from ppaurora.app.door import FrontDoor
 from ppaurora.app.modes import Mode, mode_for
-from ppaurora.app.security import FrontDoor
-from ppaurora.app.server import make_app
 from ppaurora.app.workroom import Workroom
 
 _WORD = re.compile(r'name="csrf" value="([^"]+)"')

@@ -10,8 +10,10 @@ import contextlib
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from aiohttp import web
+if TYPE_CHECKING:
+    from aiohttp import web
 
 # All connections of this machine, as Linux tells them; a socket of IPv6 can speak IPv4, too.
 _TABLES = {Path("/proc/net/tcp"): "", Path("/proc/net/tcp6"): "0000000000000000FFFF0000"}

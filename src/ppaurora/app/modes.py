@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from aiohttp import web
+if TYPE_CHECKING:
+    from aiohttp import web
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,6 @@ class Mode(ABC):
     def close(self) -> None:
         """When the app ends."""
         return
-
-
-MODE = web.AppKey("mode", Mode)
 
 
 def mode_for(kit: Path | None) -> Mode:

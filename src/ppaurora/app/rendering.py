@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import os
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
+from ppaurora.app import TEMPLATES
 from ppaurora.app.jobs import BusyError, TooLargeError, sentence_of
-from ppaurora.app.modes import MODE
-from ppaurora.app.security import DOOR, Handler, TurnedAwayError, csrf_word
+from ppaurora.app.keys import DOOR, MODE
+from ppaurora.app.security import Handler, TurnedAwayError, csrf_word
 from ppaurora.errors import (
     InputError,
     NotReleasedError,
@@ -24,7 +24,6 @@ from ppaurora.errors import (
 from ppaurora.pages.environment import environment
 from ppaurora.version import __version__
 
-TEMPLATES = Path(__file__).parent / "templates"
 log = logging.getLogger(__name__)
 
 _STATUS = (

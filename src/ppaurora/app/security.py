@@ -8,22 +8,17 @@ only this app's pages contain.
 
 from __future__ import annotations
 
-import hmac
-import secrets
-from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import BodyPartReader, MultipartReader, hdrs, web
 
-from ppaurora.app.accounts import account_of
+from ppaurora.app.door import ENTRANCE, FrontDoor, Session, same_secret
+from ppaurora.app.keys import DOOR
 
-ENTRANCE = "/enter"
 STATIC = "/static/"
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
-_MOST_LINKS = _MOST_SESSIONS = 16
 _LONGEST_WORD = 100
 _READING = ("GET", "HEAD")
 
@@ -55,54 +50,6 @@ class TurnedAwayError(Exception):
         super().__init__(sentence)
 
 
-@dataclass(frozen=True, repr=False)
-class Session:
-    """One browser's: `key` is in its cookie, `word` in the forms that it is shown. It runs as `account`."""
-
-    key: str
-    word: str
-    account: int | None
-
-
-class FrontDoor:
-    """Links that are good for one use, and the sessions that they have opened."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
-        # Cookies belong to a host, whatever the port: another app on this machine has its own name.
-        self.cookie = f"ppaurora-{port}"
-        self._tokens: deque[str] = deque(maxlen=_MOST_LINKS)
-        self._sessions: deque[Session] = deque(maxlen=_MOST_SESSIONS)
-
-    def new_link(self) -> str:
-        """An address that lets in the first browser that opens it."""
-        token = secrets.token_urlsafe(32)
-        self._tokens.append(token)
-        return f"http://127.0.0.1:{self.port}{ENTRANCE}?token={token}"
-
-    def enter(self, token: str, account: int | None) -> Session | None:
-        """A new session for a token that was never used."""
-        known = [one for one in self._tokens if _same(one, token)]
-        if not known:
-            return None
-        self._tokens.remove(known[0])
-        session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), account)
-        self._sessions.append(session)
-        return session
-
-    def session(self, request: web.Request) -> Session | None:
-        """Of the browser that sent this."""
-        key = request.cookies.get(self.cookie, "")
-        found = [session for session in self._sessions if _same(session.key, key)]
-        return found[0] if found and found[0].account == account_of(request) else None
-
-    def admit(self, response: web.StreamResponse, session: Session) -> None:
-        """Until the browser is closed, for its own requests to this app, out of reach of scripts."""
-        response.set_cookie(self.cookie, session.key, path="/", httponly=True, samesite="Strict")
-
-
-DOOR = web.AppKey("door", FrontDoor)
 # Of a form with a file: what is left of it to read. Newer versions of aiohttp want a key with a type.
 _PARTS: Any = web.RequestKey("parts", MultipartReader) if hasattr(web, "RequestKey") else "parts"
 
@@ -173,7 +120,7 @@ async def _check_word(request: web.Request, session: Session) -> None:
         said = (await request.post()).get(CSRF_FIELD)
     elif said is None and request.content_type == "multipart/form-data":
         said = await _first_field(request)
-    if not isinstance(said, str) or not _same(session.word, said):
+    if not isinstance(said, str) or not same_secret(session.word, said):
         raise TurnedAwayError(
             HTTPStatus.FORBIDDEN,
             "This form is not from a page of this app, or from one that was open before it was started. "
@@ -198,11 +145,6 @@ async def _first_field(request: web.Request) -> str | None:
 
 def _is_static(request: web.Request) -> bool:
     return request.path.startswith(STATIC) and request.method in _READING
-
-
-def _same(known: str, given: str) -> bool:
-    """Compared in a time that tells nothing."""
-    return hmac.compare_digest(known.encode(), given.encode("utf-8", "surrogatepass"))
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:

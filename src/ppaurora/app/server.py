@@ -4,41 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import signal
 import socket
 import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
-from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from aiohttp import web
-
-from ppaurora.app.accounts import account_of
-from ppaurora.app.modes import MODE, Mode, mode_for
-from ppaurora.app.rendering import TEMPLATES, answer_errors
-from ppaurora.app.security import DOOR, ENTRANCE, STATIC, FrontDoor, TurnedAwayError, add_headers, guard
-from ppaurora.app.workroom import WORKROOM, Workroom
+from ppaurora.app import TEMPLATES
+from ppaurora.app.door import FrontDoor
+from ppaurora.app.modes import Mode, mode_for
+from ppaurora.app.workroom import Workroom
 from ppaurora.errors import InputError
 from ppaurora.files import write_secret
-from ppaurora.pages.environment import environment, style_sheet
+from ppaurora.pages.environment import environment
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 ADDRESS = "127.0.0.1"
-_OWN = Path(__file__).parent / "static"
-_FILES = {"app.js": "text/javascript", "app.css": "text/css"}  # of this folder
-_MOST_BYTES = 1 << 16  # of a form; files are read as they come
 _SECONDS_TO_FINISH = 10.0
-# What the library says of a request that is no HTTP quotes it, and so the session's cookie.
-_UNHEARD = logging.getLogger(f"{__name__}.requests")
-_UNHEARD.disabled = True
-_HANDLER: dict[str, object] = {
-    "access_log": None,
-    "auto_decompress": False,
-    "keepalive_timeout": 30.0,
-    "logger": _UNHEARD,
-}
 
 Say = Callable[[str], None]
 
@@ -53,42 +40,36 @@ def run(kit: Path | None, *, port: int, browser: bool, say: Say) -> None:
         mode.close()
 
 
-def make_app(mode: Mode, door: FrontDoor, workroom: Workroom) -> web.Application:
-    """All pages, behind the guard."""
-    app = web.Application(
-        middlewares=[answer_errors, guard], client_max_size=_MOST_BYTES, handler_args=_HANDLER
-    )
-    app[MODE], app[DOOR], app[WORKROOM] = mode, door, workroom
-    app.on_response_prepare.append(add_headers)
-    app.add_routes(
-        [
-            web.get(ENTRANCE, _enter, allow_head=False),
-            web.get(STATIC + "{name}", _static),
-            *mode.routes(),
-        ]
-    )
-    return app
-
-
 async def _serve(mode: Mode, workroom: Workroom, listener: socket.socket, *, browser: bool, say: Say) -> None:
+    """The link is printed at once; a browser that is faster than the rest of the start waits for that."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
     door = FrontDoor(listener.getsockname()[1])
+    say(f"open this link in a browser on this machine: {door.new_link()}")
+    say("it is good for one use, by one browser. Enter prints another one; Ctrl-C ends the app")
+    with _new_link_at_enter(door, say):
+        if browser:
+            _open_browser(door, workroom)
+        runner = await _start(mode, door, workroom, listener)
+        try:
+            await stop.wait()
+        finally:
+            await runner.cleanup()
+    await _let_finish(mode, say)
+
+
+async def _start(mode: Mode, door: FrontDoor, workroom: Workroom, listener: socket.socket) -> web.AppRunner:
+    """What answers requests takes longest to load, and a browser takes a while to come."""
+    from aiohttp import web
+
+    from ppaurora.app.application import make_app
+
     runner = web.AppRunner(make_app(mode, door, workroom), shutdown_timeout=1.0)
     await runner.setup()
-    try:
-        await web.SockSite(runner, listener).start()
-        say(f"open this link in a browser on this machine: {door.new_link()}")
-        say("it is good for one use, by one browser. Enter prints another one; Ctrl-C ends the app")
-        with _new_link_at_enter(door, say):
-            if browser:
-                _open_browser(door, workroom)
-            await stop.wait()
-    finally:
-        await runner.cleanup()
-    await _let_finish(mode, say)
+    await web.SockSite(runner, listener).start()
+    return runner
 
 
 async def _let_finish(mode: Mode, say: Say) -> None:
@@ -145,33 +126,3 @@ def _open_browser(door: FrontDoor, workroom: Workroom) -> None:
     text = environment(TEMPLATES).get_template("open.html").render(link=door.new_link())
     write_secret(path, text.encode())
     threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
-
-
-async def _enter(request: web.Request) -> web.StreamResponse:
-    """The link's token for a cookie; and on, to an address without it."""
-    session = request.app[DOOR].enter(request.query.get("token", ""), account_of(request))
-    if session is None:
-        raise TurnedAwayError(
-            HTTPStatus.FORBIDDEN,
-            "This link was used before, or is not one of this app's. Each lets in one browser, once. If the "
-            "app is open in another tab, go on there; else press Enter in the terminal where 'ppaurora app' "
-            "runs, and open the link that it prints.",
-        )
-    response: web.Response
-    if request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
-        response = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "/"})
-    else:
-        text = environment(TEMPLATES).get_template("welcome.html").render()
-        response = web.Response(text=text, content_type="text/html")
-    request.app[DOOR].admit(response, session)
-    return response
-
-
-async def _static(request: web.Request) -> web.Response:
-    """A few files, by name: no path is ever made of a request."""
-    name = request.match_info["name"]
-    if name == "style.css":
-        return web.Response(text=style_sheet(), content_type="text/css")
-    if name not in _FILES:
-        raise web.HTTPNotFound
-    return web.Response(text=(_OWN / name).read_text("utf-8"), content_type=_FILES[name])

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from aiohttp import web
-
 from ppaurora.errors import InputError
 
 FOLDER = "app"  # in a kit
@@ -51,9 +49,6 @@ class Workroom:
         with contextlib.suppress(OSError):  # another app may have its folder beside it
             if self.path.parent.name == FOLDER:
                 self.path.parent.rmdir()
-
-
-WORKROOM = web.AppKey("workroom", Workroom)
 
 
 def remove_abandoned(parent: Path, names: str = "*") -> None:

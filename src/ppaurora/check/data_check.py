@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ from ppaurora.check.labels import Spelling, spellings
 from ppaurora.data import Description, Samples
 from ppaurora.estimates import Estimate, delong_estimate
 from ppaurora.models import to_builtins
-from ppaurora.study.manifest import Manifest
+
+if TYPE_CHECKING:
+    from ppaurora.study.manifest import Manifest
 
 LEVEL = 0.95  # of the local interval
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import click
 
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import FOLDER
+from ppaurora.cli.paths import FOLDER
 from ppaurora.errors import InputError
 
 
@@ -17,14 +18,9 @@ from ppaurora.errors import InputError
 @click.option("--no-browser", is_flag=True, help="Print the link, and open nothing.")
 def app_command(kit: Path | None, port: int, no_browser: bool) -> None:
     """Work with KIT in a browser on this machine; without KIT, see an example. Ctrl-C ends it."""
-    try:
-        import jinja2  # noqa: F401 (pages need it at their first view, which is late to find out)
+    # Looked for only: they are loaded once the link is printed, which is late to find out.
+    if any(importlib.util.find_spec(package) is None for package in ("aiohttp", "jinja2", "markupsafe")):
+        raise InputError('the app needs more packages: sh install.sh app, or pip install "ppaurora[app]"')
+    from ppaurora.app.server import run
 
-        from ppaurora.app.server import run
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] not in ("aiohttp", "jinja2", "markupsafe"):
-            raise
-        raise InputError(
-            'the app needs more packages: sh install.sh app, or pip install "ppaurora[app]"'
-        ) from None
     run(kit, port=port, browser=not no_browser, say=lambda line: click.echo(line, err=True))

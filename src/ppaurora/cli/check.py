@@ -10,7 +10,8 @@ import click
 from ppaurora.check import DataCheck, check_data
 from ppaurora.cli.asking import ask, is_person_there
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import FILE, FOLDER, column_options, format_option, id_option, study_option
+from ppaurora.cli.options import column_options, format_option, id_option, study_option
+from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.cli.preview import show_check, show_description
 from ppaurora.data import read_data
 from ppaurora.errors import WARNED_EXIT_CODE, DataError, InputError, WarnedError

@@ -10,7 +10,8 @@ import click
 
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import FOLDER, format_option, yes_option
+from ppaurora.cli.options import format_option, yes_option
+from ppaurora.cli.paths import FOLDER
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.models import to_builtins

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import click
@@ -15,9 +14,6 @@ from ppaurora.policy import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-FOLDER = click.Path(path_type=Path, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
 
 format_option = click.option(
     "--format",

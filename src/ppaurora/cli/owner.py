@@ -16,8 +16,6 @@ from ppaurora.cli.asking import ask
 from ppaurora.cli.check import ask_despite, leave_with
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
-    FILE,
-    FOLDER,
     column_options,
     expect_hash_option,
     format_option,
@@ -25,6 +23,7 @@ from ppaurora.cli.options import (
     study_option,
     yes_option,
 )
+from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.cli.preview import show_check
 from ppaurora.cli.study import as_told, show
 from ppaurora.cli.tables import print_metrics

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import FILE, FOLDER, format_option
+from ppaurora.cli.options import format_option
+from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import NotVerifiedError
 from ppaurora.models import to_builtins
 from ppaurora.node.audit import CheckedLog, problem_with_head

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import FILE, column_options, id_option
+from ppaurora.cli.options import column_options, id_option
+from ppaurora.cli.paths import FILE
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
 from ppaurora.pages.report.sources import source_of
 from ppaurora.pages.report.texts import OWN_TITLE, OWN_WORDS

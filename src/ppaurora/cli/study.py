@@ -11,7 +11,8 @@ from rich.text import Text
 from ppaurora.acceptance import accept, review, said_of_sizes
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import FILE, FOLDER, expect_hash_option, force_option, yes_option
+from ppaurora.cli.options import expect_hash_option, force_option, yes_option
+from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.disclosure import Disclosure, disclosure, smallest_sizes
 from ppaurora.errors import InputError
 from ppaurora.study.kit import read_kit

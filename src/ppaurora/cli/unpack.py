@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import FILE, FOLDER, expect_hash_option
+from ppaurora.cli.options import expect_hash_option
+from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.files import read_text
 from ppaurora.study.kit import STUDIES, NodeKit

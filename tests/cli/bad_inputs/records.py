@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ppaurora.poc import Columns, make_poc
+from ppaurora.poc.consortium import Columns, make_poc
 from ppaurora.policy import Policy
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import PASSPHRASES, provision

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from aiohttp import web
+from typing import TYPE_CHECKING
 
 from ppaurora.app.modes import Mode, NavigationEntry
-from ppaurora.app.operator.pages import OperatorPages
 from ppaurora.study.kit import NodeKit
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 
 class OperatorMode(Mode):
     """Of one node's kit. The node itself runs elsewhere, or does not run: this app does not start it."""
 
     def __init__(self, kit: NodeKit) -> None:
-        self._pages = OperatorPages(kit)
+        self._kit = kit
         self.title = f"operator of {kit.title}"
 
     @property
@@ -23,4 +24,6 @@ class OperatorMode(Mode):
         return (NavigationEntry("Studies", "/"), NavigationEntry("Audit log", "/audit"))
 
     def routes(self) -> Sequence[web.RouteDef]:
-        return self._pages.routes()
+        from ppaurora.app.operator.pages import OperatorPages
+
+        return OperatorPages(self._kit).routes()

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from aiohttp import web
-
+from ppaurora.app.late import LatePages, behind_this_page
 from ppaurora.app.modes import Mode, NavigationEntry
-from ppaurora.app.owner.pages import OwnerPages
 from ppaurora.study.kit import OwnerKit
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from ppaurora.app.owner.pages import OwnerPages
 
 
 class OwnerMode(Mode):
-    """Of one owner's kit."""
+    """Of one owner's kit. The list of its studies is there at once; their pages are loaded behind it."""
 
     def __init__(self, kit: OwnerKit) -> None:
         kit.check_key()
         self._kit = kit
-        self._pages = OwnerPages(kit)
+        self._pages = LatePages(self._load)
         self.title = kit.name
 
     @property
@@ -31,8 +35,39 @@ class OwnerMode(Mode):
 
     @property
     def under_way(self) -> str:
-        running = [desk.jobs.running for desk in self._pages.desks]
+        desks = [] if self._pages.made is None else self._pages.made.desks
+        running = [desk.jobs.running for desk in desks]
         return " and ".join(job.title for job in running if job is not None)
 
     def routes(self) -> Sequence[web.RouteDef]:
-        return self._pages.routes()
+        from aiohttp import web
+
+        study, of = "/studies/{study}", self._pages.handler
+        return [
+            web.get("/", self._studies),
+            web.get(study, of("study")),
+            web.get(f"{study}/live", of("live")),
+            web.get(f"{study}/data", of("data")),
+            web.get(f"{study}/data/live", of("data_live")),
+            web.post(f"{study}/data/file", of("take")),
+            web.post(f"{study}/data/columns", of("columns")),
+            web.post(f"{study}/data/away", of("put_away")),
+            web.post(f"{study}/submit", of("submit")),
+            web.get(f"{study}/withdraw", of("ask_withdraw")),
+            web.post(f"{study}/withdraw", of("withdraw")),
+            web.post(f"{study}/collect", of("collect")),
+            web.get(f"{study}/result", of("result")),
+            web.get(f"{study}/result/{{kind}}", of("save")),
+        ]
+
+    async def _studies(self, request: web.Request) -> web.Response:
+        from ppaurora.app.rendering import page
+
+        response = page(request, "owner/studies.html", kit=self._kit, manifests=self._kit.manifests())
+        behind_this_page(self._pages.begin)
+        return response
+
+    def _load(self) -> OwnerPages:
+        from ppaurora.app.owner.pages import OwnerPages
+
+        return OwnerPages(self._kit)

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from aiohttp import web
 
+from ppaurora.app.keys import WORKROOM
 from ppaurora.app.owner.desk import Agreement, Desk
 from ppaurora.app.owner.guessing import ChosenColumns
 from ppaurora.app.owner.results import KINDS, ResultView, saved
@@ -15,7 +16,6 @@ from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, t
 from ppaurora.app.owner.views import LiveView, WorkView
 from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
-from ppaurora.app.workroom import WORKROOM
 from ppaurora.errors import InputError
 from ppaurora.study.kit import OwnerKit
 
@@ -23,7 +23,7 @@ _PATIENCE = 0.4  # seconds that a page waits for what nodes say
 
 
 class OwnerPages:
-    """Of one owner's kit; a desk for each of its studies."""
+    """Of the studies of one owner's kit; a desk for each."""
 
     def __init__(self, kit: OwnerKit) -> None:
         self._kit = kit
@@ -32,25 +32,6 @@ class OwnerPages:
     @property
     def desks(self) -> Sequence[Desk]:
         return tuple(self._desks.values())
-
-    def routes(self) -> Sequence[web.RouteDef]:
-        study = "/studies/{study}"
-        return [
-            web.get("/", self._studies),
-            web.get(study, self._study),
-            web.get(f"{study}/live", self._live),
-            web.get(f"{study}/data", self._data),
-            web.get(f"{study}/data/live", self._data_live),
-            web.post(f"{study}/data/file", self._take),
-            web.post(f"{study}/data/columns", self._columns),
-            web.post(f"{study}/data/away", self._put_away),
-            web.post(f"{study}/submit", self._submit),
-            web.get(f"{study}/withdraw", self._ask_withdraw),
-            web.post(f"{study}/withdraw", self._withdraw),
-            web.post(f"{study}/collect", self._collect),
-            web.get(f"{study}/result", self._result),
-            web.get(f"{study}/result/{{kind}}", self._save),
-        ]
 
     def _desk(self, request: web.Request) -> Desk:
         """By the name in the address; a kit may have got the study while the app runs."""
@@ -63,11 +44,7 @@ class OwnerPages:
             found = self._desks[manifest.hash] = Desk(self._kit, manifest)
         return found
 
-    async def _studies(self, request: web.Request) -> web.Response:
-        manifests = self._kit.manifests()
-        return page(request, "owner/studies.html", kit=self._kit, manifests=manifests)
-
-    async def _study(self, request: web.Request) -> web.Response:
+    async def study(self, request: web.Request) -> web.Response:
         desk = self._desk(request)
         seen = await asyncio.to_thread(desk.board.look, _PATIENCE)
         return page(
@@ -80,11 +57,11 @@ class OwnerPages:
             reload=True,
         )
 
-    async def _live(self, request: web.Request) -> web.Response:
+    async def live(self, request: web.Request) -> web.Response:
         desk = self._desk(request)
         return page(request, "owner/live.html", live=LiveView.of(desk, desk.board.look()))
 
-    async def _data(self, request: web.Request) -> web.Response:
+    async def data(self, request: web.Request) -> web.Response:
         desk = self._desk(request)
         draft = desk.draft
         check = None if draft is None else draft.looked.check
@@ -102,13 +79,13 @@ class OwnerPages:
             reload=desk.jobs.running is not None,
         )
 
-    async def _data_live(self, request: web.Request) -> web.Response:
+    async def data_live(self, request: web.Request) -> web.Response:
         """Until the file is read; then the whole page is another."""
         desk = self._desk(request)
         path = f"/studies/{desk.manifest.study}/data"
         return page(request, "owner/work.html", work=WorkView.of(desk.jobs.running), path=path)
 
-    async def _take(self, request: web.Request) -> web.StreamResponse:
+    async def take(self, request: web.Request) -> web.StreamResponse:
         desk = self._desk(request)
         desk.jobs.check_idle()
         folder = request.app[WORKROOM].path
@@ -116,7 +93,7 @@ class OwnerPages:
         desk.take(*await receive_file(request, folder))
         return _go(f"/studies/{desk.manifest.study}/data")
 
-    async def _columns(self, request: web.Request) -> web.StreamResponse:
+    async def columns(self, request: web.Request) -> web.StreamResponse:
         desk, form = self._desk(request), await request.post()
         columns = ChosenColumns(
             score=str(form.get("score", "")),
@@ -129,18 +106,18 @@ class OwnerPages:
         desk.check(str(form.get("draft", "")), columns)
         return _go(f"/studies/{desk.manifest.study}/data")
 
-    async def _put_away(self, request: web.Request) -> web.StreamResponse:
+    async def put_away(self, request: web.Request) -> web.StreamResponse:
         desk, form = self._desk(request), await request.post()
         desk.put_away(str(form.get("draft", "")))
         return _go(f"/studies/{desk.manifest.study}/data")
 
-    async def _submit(self, request: web.Request) -> web.StreamResponse:
+    async def submit(self, request: web.Request) -> web.StreamResponse:
         desk, form = self._desk(request), await request.post()
         agreement = Agreement("agree" in form, "despite-warnings" in form, "replace" in form)
         desk.submit(str(form.get("draft", "")), agreement)
         return _go(f"/studies/{desk.manifest.study}")
 
-    async def _ask_withdraw(self, request: web.Request) -> web.Response:
+    async def ask_withdraw(self, request: web.Request) -> web.Response:
         desk = self._desk(request)
         return page(
             request,
@@ -150,24 +127,24 @@ class OwnerPages:
             sent=_sent_before(desk),
         )
 
-    async def _withdraw(self, request: web.Request) -> web.StreamResponse:
+    async def withdraw(self, request: web.Request) -> web.StreamResponse:
         desk = self._desk(request)
         desk.withdraw()
         return _go(f"/studies/{desk.manifest.study}")
 
-    async def _collect(self, request: web.Request) -> web.StreamResponse:
+    async def collect(self, request: web.Request) -> web.StreamResponse:
         desk = self._desk(request)
         job = desk.collect()
         await asyncio.to_thread(job.wait, 2.0)
         done = job.is_over and job.error is None
         return _go(f"/studies/{desk.manifest.study}" + ("/result" if done else ""))
 
-    async def _result(self, request: web.Request) -> web.Response:
+    async def result(self, request: web.Request) -> web.Response:
         desk = self._desk(request)
         view = await asyncio.to_thread(ResultView.of, desk)
         return page(request, "owner/result.html", manifest=desk.manifest, result=view, kinds=KINDS)
 
-    async def _save(self, request: web.Request) -> web.Response:
+    async def save(self, request: web.Request) -> web.Response:
         desk = self._desk(request)
         kind = KINDS.get(request.match_info["kind"])
         if kind is None:

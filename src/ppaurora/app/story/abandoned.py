@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ppaurora.app.workroom import held, hold
 from ppaurora.errors import InputError, PpauroraError
-from ppaurora.poc import find_poc
 
 _PREFIX = "ppaurora-example-"
 CONSORTIUM = "consortium"
@@ -46,6 +45,8 @@ def remove_abandoned() -> int:
 
 
 def _remove(folder: Path) -> None:
+    from ppaurora.poc.consortium import find_poc
+
     with contextlib.suppress(InputError):  # it was cut off before there was a consortium
         find_poc(folder / CONSORTIUM).stop()
     shutil.rmtree(folder, ignore_errors=True)

@@ -9,18 +9,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ppaurora.app.jobs import AppJob, BusyError, Jobs
 from ppaurora.app.story.abandoned import CONSORTIUM, ExampleFolder, remove_abandoned
 from ppaurora.app.story.hospitals import Hospital, PlainResult, make_hospitals, plain_result
-from ppaurora.app.story.servers import ServerSeen, StoredShare, look_at_servers, not_started, stored_shares
-from ppaurora.app.story.splitting import ShownRecord, SplitRecord, show_record, split_record
+from ppaurora.app.story.seen import ServerSeen, StoredShare, not_started
 from ppaurora.errors import NotReleasedError, PartyFailedError
-from ppaurora.owner.report import StudyReport
-from ppaurora.owner.study import Study
-from ppaurora.poc import Columns, ProofOfConcept, make_poc, owners_of
-from ppaurora.poc.background import interruptions
-from ppaurora.policy import Policy
+
+# Kits, nodes and protocols are loaded by the methods that first need them: the first page shows none of them.
+if TYPE_CHECKING:
+    from ppaurora.app.story.splitting import ShownRecord, SplitRecord
+    from ppaurora.owner.report import StudyReport
+    from ppaurora.poc.consortium import ProofOfConcept
 
 METRICS = ("auroc", "aupr")
 DIGITS = 3  # more than so few samples would get by default: the example has nothing to hide
@@ -50,8 +51,7 @@ class Example:
     def __init__(self) -> None:
         self._folder = ExampleFolder()
         self.hospitals: Sequence[Hospital] = make_hospitals(self._folder.path / "data")
-        first = self.hospitals[0]
-        self.record: ShownRecord = show_record(first.title, first.samples, _RECORD)
+        self.record: ShownRecord | None = None  # until it is split
         self.splits: tuple[SplitRecord, ...] = ()
         self.servers: tuple[ServerSeen, ...] = not_started()
         self.submitted: tuple[str, ...] = ()
@@ -68,6 +68,8 @@ class Example:
         self.preparation.start("starting the three servers", self._prepare)
 
     def _prepare(self, job: AppJob) -> None:
+        from ppaurora.app.story.servers import look_at_servers
+
         remove_abandoned()
         # The nodes are on this machine, whatever web proxy is in between to others.
         os.environ["no_proxy"] = f"127.0.0.1,{os.environ.get('no_proxy', '')}"
@@ -79,6 +81,9 @@ class Example:
         self.servers = look_at_servers(self._consortium)
 
     def _make_consortium(self) -> ProofOfConcept:
+        from ppaurora.poc.consortium import Columns, make_poc, owners_of
+        from ppaurora.policy import Policy
+
         columns = Columns()
         owners = owners_of([hospital.file for hospital in self.hospitals], columns)
         return make_poc(self._folder.path / CONSORTIUM, owners, columns, METRICS, Policy(digits=DIGITS))
@@ -91,7 +96,10 @@ class Example:
 
     def split(self) -> None:
         """The record once more; another one every time."""
+        from ppaurora.app.story.splitting import show_record, split_record
+
         first = self.hospitals[0]
+        self.record = show_record(first.title, first.samples, _RECORD)
         self.splits = (*self.splits, split_record(first.samples, _RECORD))[-_MOST_SPLITS:]
 
     def compute(self) -> None:
@@ -105,6 +113,9 @@ class Example:
                 self.tries += 1
 
     def _compute(self, job: AppJob) -> None:
+        from ppaurora.app.story.servers import stored_shares
+        from ppaurora.owner.study import Study
+
         consortium = self._prepared(job)
         began = time.monotonic()
         for hospital in self.hospitals:
@@ -133,6 +144,8 @@ class Example:
         return self._consortium
 
     def _wait_for_release(self, consortium: ProofOfConcept) -> None:
+        from ppaurora.app.story.servers import look_at_servers
+
         deadline = time.monotonic() + _SECONDS_TO_COMPUTE
         while True:
             self._check_not_ending()
@@ -152,6 +165,8 @@ class Example:
 
     def close(self) -> None:
         """Nodes are ended, and nothing is left of it. Ctrl-C does not come in between."""
+        from ppaurora.poc.background import interruptions
+
         with interruptions():
             self._ending.set()
             for jobs in (self.preparation, self.computation):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from aiohttp import web
-
+from ppaurora.app.late import LatePages
 from ppaurora.app.modes import Mode
-from ppaurora.app.security import Handler
 
 if TYPE_CHECKING:
+    from aiohttp import web
+
     from ppaurora.app.story.pages import StoryPages
 
 
@@ -25,30 +23,25 @@ class StoryMode(Mode):
     title = "an example with made-up patients"
 
     def __init__(self) -> None:
-        loader = ThreadPoolExecutor(1, thread_name_prefix="example")
-        self._pages: Future[StoryPages] = loader.submit(_load)
-        loader.shutdown(wait=False)
+        self._pages = LatePages(_load)
 
     def routes(self) -> Sequence[web.RouteDef]:
+        from aiohttp import web
+
+        of = self._pages.handler
+        self._pages.begin()
         return [
-            web.get("/", self._of("story")),
-            web.get("/story/computation", self._of("computation")),
-            web.post("/story/split", self._of("split")),
-            web.post("/story/compute", self._of("compute")),
-            web.post("/story/run", self._of("run")),
+            web.get("/", of("story")),
+            web.get("/story/computation", of("computation")),
+            web.post("/story/split", of("split")),
+            web.post("/story/compute", of("compute")),
+            web.post("/story/run", of("run")),
         ]
 
-    def _of(self, name: str) -> Handler:
-        async def handle(request: web.Request) -> web.StreamResponse:
-            pages = await asyncio.wrap_future(self._pages)
-            response: web.StreamResponse = await getattr(pages, name)(request)
-            return response
-
-        return handle
-
     def close(self) -> None:
-        if self._pages.exception() is None:  # else the page has told it, and there is nothing to end
-            self._pages.result().example.close()
+        pages = self._pages.made
+        if pages is not None:  # else the page has told why, and there is nothing to end
+            pages.example.close()
 
 
 def _load() -> StoryPages:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from aiohttp import web
 
+from ppaurora.app.late import behind_this_page
 from ppaurora.app.rendering import page
 from ppaurora.app.story.example import Example
 from ppaurora.app.story.pictures import alone_chart, compared_chart, in_words
@@ -33,9 +34,12 @@ class StoryPages:
             in_words=in_words,
             reload=example.computation.running is not None,
         )
-        if example.preparation.last is None:  # not before the first view, which it would hold up
-            example.prepare()
+        behind_this_page(self._prepare)
         return response
+
+    def _prepare(self) -> None:
+        if self.example.preparation.last is None:
+            self.example.prepare()
 
     async def computation(self, request: web.Request) -> web.Response:
         """How far it is, for the page that shows it."""

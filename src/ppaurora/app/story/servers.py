@@ -6,78 +6,17 @@ Only in an example: in a study each belongs to another organisation, and each lo
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
+from ppaurora.app.story.seen import STATES, ServerCost, ServerSeen, StoredShare
 from ppaurora.node.living import find_running
 from ppaurora.node.operating import look_at_study, opened
-from ppaurora.poc import ProofOfConcept
+from ppaurora.poc.consortium import ProofOfConcept
 from ppaurora.poc.machine import NODES, PROTOCOL
 from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.study.kit import NodeKit
 
 _BYTES_SHOWN = 24
-DONE = "is done"
-_STATES = {
-    "collecting": "waits for shares",
-    "running": "computes",
-    "released": DONE,
-    "stopped": "has stopped",
-    "deleted": "has deleted the study",
-    "expired": "has deleted the study",
-}
-
-
-@dataclass(frozen=True)
-class ServerCost:
-    """Of one server's part of the computation, as it has logged it."""
-
-    seconds: float
-    rounds: int
-    bytes: int
-    openings: int
-
-
-@dataclass(frozen=True)
-class ServerSeen:
-    """One of them as it is now; before it has started, only its name is known."""
-
-    name: str
-    state: str = "starts"
-    progress: str = ""
-    owners: tuple[str, ...] = ()  # whose shares it has, or has computed with
-    cost: ServerCost | None = None
-
-    @property
-    def title(self) -> str:
-        return self.name.replace("-", " ")
-
-    @property
-    def is_done(self) -> bool:
-        return self.state == DONE
-
-    @property
-    def has_given_up(self) -> bool:
-        """Its operator has to look, or has ended it: kits of the example can be opened by other apps."""
-        return self.state in (_STATES["stopped"], _STATES["deleted"])
-
-    @property
-    def takes_shares(self) -> bool:
-        return self.name in {server.file_name for server in PROTOCOL.input_servers}
-
-
-@dataclass(frozen=True)
-class StoredShare:
-    """Some bytes out of a hospital's share as it is on a server's disk, and how long it is."""
-
-    server: str
-    owner: str
-    size: int
-    excerpt: str
-
-
-def not_started() -> tuple[ServerSeen, ...]:
-    return tuple(ServerSeen(name) for name in NODES)
 
 
 def look_at_servers(consortium: ProofOfConcept) -> tuple[ServerSeen, ...]:
@@ -88,7 +27,7 @@ def _look(consortium: ProofOfConcept, name: str) -> ServerSeen:
     kit = NodeKit.read(consortium.kit(name))
     records = look_at_study(kit, consortium.manifest.study)
     running = find_running(kit)
-    state = _STATES[records.status.state]
+    state = STATES[records.status.state]
     return ServerSeen(
         name,
         "does not answer" if running is None else state,
