@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -27,6 +28,7 @@ SEED = 2026
 RUNS = 5
 HEADINGS = ("what", "seconds", "progress shown")
 _LONG = 300_000.0
+_SECONDS_TO_SETTLE = 1.0  # after a new tab, in which a browser still starts programs of its own
 _PAINT = "performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0] ?? null"
 # Whatever the page says about its progress, noted as it changes; pages follow each other meanwhile.
 _NOTE = """setInterval(() => {
@@ -47,12 +49,13 @@ class Measurement:
         return [self.what, f"{self.seconds:.2f}", f"{self.steps} steps" if self.steps else ""]
 
 
-def first_view(browser: Browser, kit: Path | None) -> float:
-    """Seconds from the start of the command, in a browser that is open."""
+def first_view(browser: Browser, kit: Path | None, bytecode: Path) -> float:
+    """Seconds from the start of the command, in a browser that is open and idle."""
     context = browser.new_context()
     try:
         page = context.new_page()
-        with RunningApp(kit) as app:
+        page.wait_for_timeout(_SECONDS_TO_SETTLE * 1000)
+        with RunningApp(kit, environment=_installed(bytecode)) as app:
             link = app.link()
             opened = time.perf_counter()
             page.goto(link)
@@ -61,6 +64,18 @@ def first_view(browser: Browser, kit: Path | None) -> float:
             return opened - app.began + float(painted) / 1000
     finally:
         context.close()
+
+
+def slowest_view(browser: Browser, kit: Path | None) -> float:
+    """Of several; one more comes first, which compiles modules as installing a package does."""
+    with tempfile.TemporaryDirectory(prefix="ppaurora-") as bytecode:
+        return max([first_view(browser, kit, Path(bytecode)) for _ in range(RUNS + 1)][1:])
+
+
+def _installed(bytecode: Path) -> dict[str, str]:
+    """An environment in which Python finds modules compiled, wherever this package is and whoever says no."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(bytecode)}
 
 
 def check_in_page(browser: Browser, kit: Path, table: Path) -> tuple[float, int]:
@@ -88,10 +103,7 @@ def measure(browser: Browser, rows: int) -> list[Measurement]:
         kit = consortium.kit("north")
         table = write_table(Path(folder) / "large.csv", rows)
         views = {"first view, of an owner's kit": kit, "first view, of the example": None}
-        found = [
-            Measurement(what, max(first_view(browser, shown) for _ in range(RUNS)), 0)
-            for what, shown in views.items()
-        ]
+        found = [Measurement(what, slowest_view(browser, shown), 0) for what, shown in views.items()]
         megabytes = table.stat().st_size / 1e6
         seconds, steps = check_in_page(browser, kit, table)
     what = f"check of {rows:,} rows, {megabytes:.1f} MB of CSV"

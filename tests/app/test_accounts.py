@@ -63,9 +63,7 @@ def test_a_cookie_is_of_no_use_to_another_account(
     assert SECRET not in said
     assert SECRET in browser.get("/").text
 
-    monkeypatch.setattr(
-        front_door, "account_of", lambda _: 0
-    )  # the positive control: nobody asks
+    monkeypatch.setattr(front_door, "account_of", lambda _: 0)  # the positive control: nobody asks
     assert SECRET in stolen(browser, family)
 
 

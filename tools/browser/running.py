@@ -8,6 +8,7 @@ import re
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -20,7 +21,9 @@ _LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/\S+")
 class RunningApp:
     """Ended by leaving the `with` block."""
 
-    def __init__(self, kit: Path | None = None, *, seconds: float = 30.0) -> None:
+    def __init__(
+        self, kit: Path | None = None, *, seconds: float = 30.0, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.began = time.perf_counter()
         self._seconds = seconds
         self._terminal, inside = os.openpty()
@@ -30,6 +33,7 @@ class RunningApp:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            env=environment,
         )
         os.close(inside)
         self.said: list[str] = []

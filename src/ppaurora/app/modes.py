@@ -34,6 +34,10 @@ class Mode(ABC):
     def routes(self) -> Sequence[web.RouteDef]:
         """Its pages; "/" is the first. Reading is GET, whatever changes something is POST."""
 
+    def begin(self) -> None:
+        """When the link is printed: load in a thread what the first page needs, beside the web server."""
+        return
+
     @property
     def under_way(self) -> str:
         """In words, what the app should not leave in the middle; nothing if there is none."""

@@ -62,6 +62,7 @@ async def _serve(mode: Mode, workroom: Workroom, listener: socket.socket, *, bro
 
 async def _start(mode: Mode, door: FrontDoor, workroom: Workroom, listener: socket.socket) -> web.AppRunner:
     """What answers requests takes longest to load, and a browser takes a while to come."""
+    mode.begin()
     from aiohttp import web
 
     from ppaurora.app.application import make_app

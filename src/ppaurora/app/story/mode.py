@@ -25,11 +25,13 @@ class StoryMode(Mode):
     def __init__(self) -> None:
         self._pages = LatePages(_load)
 
+    def begin(self) -> None:
+        self._pages.begin()
+
     def routes(self) -> Sequence[web.RouteDef]:
         from aiohttp import web
 
         of = self._pages.handler
-        self._pages.begin()
         return [
             web.get("/", of("story")),
             web.get("/story/computation", of("computation")),
