@@ -21,12 +21,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
-from ppaurora.app.story import abandoned
+from ppaurora.app.story import abandoned, seen
 from ppaurora.app.story.example import DIGITS, Example
 from ppaurora.app.story.hospitals import make_hospitals, plain_result
 from ppaurora.app.story.splitting import SplitRecord, show_record, split_record
 from ppaurora.estimates import delong_variance
 from ppaurora.node import operating
+from ppaurora.poc.machine import NODES, PROTOCOL
 from ppaurora.randomness.streams import Stream
 from ppaurora.study.kit import NodeKit
 from tests.support.local_app import AppProcess, entered, served
@@ -264,6 +265,11 @@ def test_one_share_of_the_shown_record_is_random(tmp_path: Path, monkeypatch: py
     splits = [split_record(samples, 1) for _ in range(400)]
     assert {split.together for split in splits} == {whole}
     assert [is_even(splits, place) for place in range(2)] == [False, False]
+
+
+def test_servers_are_shown_as_the_protocol_has_them_before_it_is_loaded() -> None:
+    assert seen.PROXIES == PROTOCOL.input_servers
+    assert tuple(server.name for server in seen.not_started()) == NODES
 
 
 def test_the_app_listens_before_it_loads_what_computes() -> None:
