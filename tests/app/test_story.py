@@ -268,7 +268,7 @@ def test_one_share_of_the_shown_record_is_random(tmp_path: Path, monkeypatch: py
 
 
 def test_servers_are_shown_as_the_protocol_has_them_before_it_is_loaded() -> None:
-    assert seen.PROXIES == PROTOCOL.input_servers
+    assert PROTOCOL.input_servers == seen.PROXIES
     assert tuple(server.name for server in seen.not_started()) == NODES
 
 
