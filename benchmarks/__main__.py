@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from benchmarks.against import against_command
+from benchmarks.alone import alone_command
 from benchmarks.app import app_command
 from benchmarks.attacks.command import attacks_command
 from benchmarks.correctness import correctness_command
@@ -31,6 +32,7 @@ def cli() -> None:
 
 for command in (
     against_command,
+    alone_command,
     app_command,
     attacks_command,
     correctness_command,

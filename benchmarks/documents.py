@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks import against, app, correctness, growth, releases, scale, study
+from benchmarks import against, alone, app, correctness, growth, releases, scale, study, workers
 from benchmarks.attacks import command as attacks
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
@@ -105,6 +105,8 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     **{f"attack-{name}": partial(_attack_block, name) for name in attacks.ALL},
     "app": lambda saved: app.saved_table(saved.rows("app")).markdown(),
     "study": lambda saved: study.saved_table(saved.rows("study")).markdown(),
+    "alone": lambda saved: alone.saved_table(saved.rows("alone")).markdown(),
+    "workers": lambda saved: workers.saved_tables(saved.rows("workers")),
 }
 
 

@@ -6,14 +6,16 @@ says more than seconds on somebody's machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+import resource
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from benchmarks.by_name import evaluate_by_name
 from benchmarks.options import network_options, numbers, out_option
 from benchmarks.plain import checked_difference, pooled
 from benchmarks.progress import progress_of
@@ -21,14 +23,22 @@ from benchmarks.saving import Results
 from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.channel.shaped import Network
+from ppaurora.data import samples_of
 from ppaurora.errors import InputError
-from ppaurora.evaluation import TRANSPORTS
+from ppaurora.evaluation import TRANSPORTS, evaluate_samples
+from ppaurora.messages.workers import RayPlace
+from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
+from ppaurora.servers import Server
 from ppaurora.session import Progress
+from ppaurora.testing.ray_clusters import clusters as start_clusters
+from ppaurora.workers.cluster import installed_ray
 
 METRICS = ("auroc", "aupr")
 SEED = 2023
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LARGE = 10_000_000
+LOCAL, RAY = "local", "ray"
+_STORE_BYTES = 1_000_000_000
 OWNERS = (2, 8, 32)
 HEADINGS = ("samples", "owners", "via", "network", "seconds", "x plain", "MB sent", "rounds", "peak MB")
 
@@ -41,9 +51,11 @@ class Setting:
     owners: int
     transport: str
     key_bits: int = 64
+    workers: int = 1
+    engine: str = LOCAL
 
     def __str__(self) -> str:
-        return f"{self.owners} x {self.samples // self.owners:,}, {self.transport}"
+        return f"{self.owners} x {self.samples // self.owners:,}, {_via(self)}"
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,10 @@ class Measurement:
     rounds_by_step: dict[str, int]
     peak_bytes: dict[str, int]
     difference: float
+    workers: int = 1
+    engine: str = LOCAL
+    inside_bytes: int = 0  # between the workers of one party
+    cpu_seconds: float = 0.0  # of all servers' processes; not known of Ray's, nor of threads
 
     @property
     def ratio(self) -> float:
@@ -75,7 +91,7 @@ class Measurement:
         return [
             f"{self.samples:,}",
             str(self.owners),
-            self.transport,
+            _via(self),
             self.network,
             f"{self.seconds:.2f}",
             f"{self.ratio:.0f}",
@@ -85,14 +101,26 @@ class Measurement:
         ]
 
 
+def _via(run: Setting | Measurement) -> str:
+    return run.transport if run.workers == 1 else f"{run.transport}, {run.workers} workers ({run.engine})"
+
+
 def settings(
-    sizes: Iterable[int], owners: Iterable[int], transports: Sequence[str], key_bits: int
+    sizes: Iterable[int],
+    owners: Iterable[int],
+    transports: Sequence[str],
+    key_bits: int,
+    workers: Iterable[int] = (1,),
+    engines: Sequence[str] = (LOCAL,),
 ) -> list[Setting]:
+    """One worker is the same with every engine, and Ray's workers speak TLS."""
     return [
-        Setting(size // count * count, count, transport, key_bits)
+        Setting(size // count * count, count, transport, key_bits, number, engine)
         for size in sizes
         for count in owners
         for transport in transports
+        for number in workers
+        for engine in (engines if number > 1 and transport == "tls" else (LOCAL,))
         if size >= count
     ]
 
@@ -103,17 +131,27 @@ def make_owners(setting: Setting) -> list[Owner]:
     return synthetic_owners(sizes, SEED, ties=True, single_precision=setting.key_bits == 32)
 
 
-def measure(setting: Setting, network: Network | None, progress: Progress) -> Measurement:
+def measure(
+    setting: Setting,
+    network: Network | None,
+    progress: Progress,
+    clusters: Mapping[Server, RayPlace] | None = None,
+) -> Measurement:
+    """With Ray, `clusters` has a place for every server's workers."""
     owners = make_owners(setting)
     expected, plain_seconds = pooled(owners, METRICS)
-    report = evaluate_by_name(
-        owners,
+    before = _cpu_seconds_of_processes()
+    report = evaluate_samples(
+        samples_of(owners, (), "score", "label", None),
         metrics=METRICS,
-        key_bits=setting.key_bits,
+        protocol=DEFAULT_PROTOCOL,
+        parameters={"key_bits": setting.key_bits},
         transport=setting.transport,
         network=network,
         progress=progress,
         timeout=600.0,
+        workers=setting.workers,
+        clusters=clusters if setting.engine == RAY else None,
     )
     difference = checked_difference(str(setting), report, expected)
     return Measurement(
@@ -128,7 +166,15 @@ def measure(setting: Setting, network: Network | None, progress: Progress) -> Me
         rounds_by_step=report.cost.rounds_by_step,
         peak_bytes=report.cost.peak_bytes_by_party,
         difference=difference,
+        inside_bytes=report.cost.inside_bytes,
+        cpu_seconds=0.0 if setting.engine == RAY else _cpu_seconds_of_processes() - before,
     )
+
+
+def _cpu_seconds_of_processes() -> float:
+    """Of all that have ended and that this one had started."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def table(measurements: Iterable[Measurement]) -> Table:
@@ -201,14 +247,24 @@ def steps_table(rows: Sequence[dict[str, Any]], samples: int, owners: int) -> Ta
 @click.option(
     "--key-bits", type=click.Choice(["32", "64"]), default="64", show_default=True, help="Width of the keys."
 )
+@click.option("--workers", default="1", show_default=True, help="Numbers of workers of each party.")
+@click.option(
+    "--engine",
+    "engines",
+    default=LOCAL,
+    show_default=True,
+    help="Where several workers run: local, ray, or both. Ray is started for it, a cluster per party.",
+)
 @click.option("--large", is_flag=True, help=f"Also {LARGE:,} samples; takes minutes and some gigabytes.")
 @network_options
-@out_option("scale")
+@out_option("scale", "scale.json, or workers.json if there are several, which the measurements are added to")
 def scale_command(
     sizes: str,
     owners: str,
     transports: str,
     key_bits: str,
+    workers: str,
+    engines: str,
     large: bool,
     network: Network | None,
     out: Path,
@@ -217,21 +273,40 @@ def scale_command(
     chosen = settings(
         numbers(sizes, "sizes", 2) + ([LARGE] if large else []),
         numbers(owners, "owners", 2),
-        _transports(transports),
+        _words(transports, "transport", TRANSPORTS),
         int(key_bits),
+        numbers(workers, "workers", 1),
+        _words(engines, "engine", (LOCAL, RAY)),
     )
-    results = Results(out / "scale.json", SEED)
+    several = any(setting.workers > 1 for setting in chosen)
+    results = Results(out / ("workers.json" if several else "scale.json"), SEED)
     done: list[Measurement] = []
-    for setting in chosen:
-        with progress_of(setting) as progress:
-            done.append(measure(setting, network, progress))
-        results.add(asdict(done[-1]))
+    with _clusters(chosen) as clusters:
+        for setting in chosen:
+            with progress_of(setting) as progress:
+                done.append(measure(setting, network, progress, clusters))
+            results.add(asdict(done[-1]))
     show(table(done))
 
 
-def _transports(text: str) -> list[str]:
+@contextlib.contextmanager
+def _clusters(chosen: Sequence[Setting]) -> Iterator[dict[Server, RayPlace] | None]:
+    """One per party on this machine, for as long as they are needed, if they are."""
+    if all(setting.engine != RAY for setting in chosen):
+        yield None
+        return
+    installed_ray()
+    most = max(setting.workers for setting in chosen)
+    servers = find_protocol(DEFAULT_PROTOCOL).servers
+    with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
+        folders = {server.file_name: Path(folder) / server.file_name for server in servers}
+        with start_clusters(folders, cpus=most, store=_STORE_BYTES) as started:
+            yield {server: started[server.file_name].place() for server in servers}
+
+
+def _words(text: str, what: str, known: Sequence[str]) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in TRANSPORTS:
-            raise InputError(f"unknown transport '{name}'; there are: {', '.join(TRANSPORTS)}")
+        if name not in known:
+            raise InputError(f"unknown {what} '{name}'; there are: {', '.join(known)}")
     return names

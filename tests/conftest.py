@@ -15,6 +15,7 @@ pytest.register_assert_rewrite("tests.support", "tests.node.crash_campaign")
 LONGEST = (
     "node/test_studies.py",
     "node/test_recovery.py",
+    "workers/test_on_ray.py",
     "poc/test_poc.py",
     "campaign/test_campaign.py",
     "supply/test_extras.py",

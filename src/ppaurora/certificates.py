@@ -95,6 +95,13 @@ def pin_of_pem(certificate: bytes) -> str:
     return pin_of(x509.load_pem_x509_certificate(certificate).public_bytes(serialization.Encoding.DER))
 
 
+def first_certificate(text: str) -> str:
+    """As PEM, without what is around it. Raises ValueError if there is none."""
+    return (
+        x509.load_pem_x509_certificate(text.encode()).public_bytes(serialization.Encoding.PEM).decode("ascii")
+    )
+
+
 def describe_certificates(text: str) -> list[str]:
     """Name and digest of each, for people to compare. Raises ValueError if there is none."""
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Never, Unpack, get_args
+from typing import Any, Literal, Never, Unpack, get_args
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.shaped import Network
@@ -11,6 +11,7 @@ from ppaurora.data import Samples, samples_of
 from ppaurora.errors import InputError
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
+from ppaurora.messages.workers import Crew, RayPlace
 from ppaurora.metrics import DEFAULT_METRICS, Metric, find_metric
 from ppaurora.models import checked, to_builtins
 from ppaurora.names import MetricName, ProtocolName, ProtocolParameters, Transport
@@ -18,8 +19,10 @@ from ppaurora.party.starting import Spares
 from ppaurora.policy import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 from ppaurora.report import Report, RunCost
+from ppaurora.servers import Server
 from ppaurora.session import Progress, no_progress
 from ppaurora.terms import Job, Limits, Terms
+from ppaurora.workers.local import workers_here
 
 TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
@@ -39,6 +42,7 @@ def evaluate(
     progress: Progress | None = None,
     timeout: float = 120.0,
     network: Network | None = None,
+    workers: int | Literal["auto"] = 1,
     **parameters: Unpack[ProtocolParameters],
 ) -> Report:
     """Evaluate a model on several owners' samples together.
@@ -75,6 +79,10 @@ def evaluate(
         Seconds a server waits for a silent peer before it gives up.
     network
         A slower network between the servers, to measure with.
+    workers
+        How many workers each server has: 1, 2, 4, 8, ... or "auto", as many as this machine has cores for.
+        Results do not depend on it. With the transport "memory" they are threads of this process, which
+        gains no time; with "tls" they are processes.
     **parameters
         Of the protocol. "fast": `key_bits`, 32 (exact for float32 scores only) or 64; by default what
         the data needs. "paper": `delta`, odd, how many records move per shuffling; with values above 1
@@ -115,6 +123,7 @@ def evaluate(
         progress=no_progress if progress is None else progress,
         timeout=timeout,
         network=network,
+        workers=workers,
     )
 
 
@@ -130,9 +139,14 @@ def evaluate_samples(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
+    workers: int | str = 1,
     spares: Spares | None = None,
+    clusters: Mapping[Server, RayPlace] | None = None,
 ) -> Report:
-    """`evaluate` for samples that are checked already. Spare processes that fit are used."""
+    """`evaluate` for samples that are checked already. Spare processes that fit are used.
+
+    With `clusters`, servers' workers run on Ray, each server's on a cluster of its own.
+    """
     if transport not in TRANSPORTS:
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
     chosen_metrics = _chosen(metrics)
@@ -146,12 +160,14 @@ def evaluate_samples(
         policy=Policy.none() if policy is None else _checked_policy(policy),
     )
     job = Job(terms=terms, sizes=tuple(len(samples) for samples in owners))
+    count = _count(workers, job)
     shares = [terms.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     if transport == "tls":
-        outcomes = run_in_processes(job, inputs, progress, timeout, network, spares)
+        crews = _crews(chosen.servers, count, clusters) if count > 1 else None
+        outcomes = run_in_processes(job, inputs, progress, timeout, network, spares, crews)
     else:
-        outcomes = run_in_threads(job, inputs, progress, timeout, network)
+        outcomes = run_in_threads(job, inputs, progress, timeout, network, count)
     parts = [outcomes[server].parts[0] for server in chosen.result_servers]
     released = chosen.combine(parts, job.asked, [samples.source for samples in owners])
     return Report(
@@ -184,6 +200,22 @@ def _checked_policy(policy: Any) -> Policy:
     if not isinstance(policy, Policy):
         raise InputError("policy: give a ppaurora.Policy, for instance ppaurora.Policy(digits=3)")
     return checked(Policy, to_builtins(policy), "policy")
+
+
+def _count(workers: Any, job: Job) -> int:
+    """How many workers each server has; with "auto", what this machine has cores for, and the job work."""
+    if workers == "auto":
+        return job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
+    return job.check_workers(workers)
+
+
+def _crews(
+    servers: type[Server], workers: int, clusters: Mapping[Server, RayPlace] | None
+) -> dict[Server, Crew]:
+    return {
+        server: Crew(workers=workers, ray=None if clusters is None else clusters[server])
+        for server in servers
+    }
 
 
 def _check_timeout(timeout: Any) -> None:

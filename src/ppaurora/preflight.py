@@ -12,6 +12,7 @@ from ppaurora.certificates import days_left, read_pem
 from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, RefusedError
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import Hello, Verdict
+from ppaurora.messages.workers import Crew
 from ppaurora.node.questions import ask
 from ppaurora.node.store import Store
 from ppaurora.owner.client import NodeClient
@@ -19,10 +20,13 @@ from ppaurora.servers import Server
 from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.version import __version__
+from ppaurora.workers.cluster import Cluster, installed_ray
+from ppaurora.workers.inspecting import inspect
 
 _SECONDS_TO_ANSWER = 10.0
 _MOST_SECONDS_APART = 60.0
 _DAYS_OF_WARNING = 30
+_RAY_DASHBOARD, _RAY_CLIENT = 8265, 10001
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,7 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
 
     data = _check("data folder", read_studies, f"let this user read and write {kit.data}")
     yield data
+    yield from check_workers(kit)
     if not data.ok or not all(check.ok for check in own):
         return
     names = ", ".join(manifest.study for manifest in studies)
@@ -157,6 +162,34 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
                 f"open TCP to {manifest.node(peer).nodes_address}; ask its operator whether it runs, and "
                 "has accepted the study",
             )
+
+
+def check_workers(kit: NodeKit) -> Iterator[Check]:
+    """Where this node would compute: on this machine, or on a cluster of its own that is in order."""
+    settings = kit.settings.workers
+    place = settings.cluster(kit.folder)
+    if place is None:
+        yield Check("workers", True, f"{settings.most()} on this machine for large studies")
+        return
+    cluster = Cluster.of(place)
+    first = [
+        _check("Ray is installed", installed_ray),
+        _check("Ray's credentials", cluster.check_credentials),
+    ]
+    if all(check.ok for check in first):
+        first.append(_check("Ray reached by TLS", cluster.reach))
+    yield from first
+    if not all(check.ok for check in first):
+        return
+    for port, what in ((_RAY_DASHBOARD, "dashboard"), (_RAY_CLIENT, "client port")):
+        is_open = cluster.answers_at(port)
+        fix = f"start the cluster without its {what}: docs/deploying.md says how" if is_open else ""
+        detail = f"somebody answers at {cluster.host}:{port}" if is_open else "closed"
+        yield Check(f"Ray's {what}", not is_open, detail, fix)
+    if settings.most() < 2:
+        return
+    for found in inspect(Crew(workers=settings.most(), ray=place), kit.data):
+        yield Check(found.name, found.ok, found.detail, found.fix)
 
 
 def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:

@@ -37,6 +37,8 @@ class RunCost:
         threads of one process, each has the memory of the whole process.
     bytes_by_step, rounds_by_step
         The same by step of the computation, such as "merge" and "division".
+    inside_bytes
+        What workers of one server handed each other, all servers together; it is in no other figure.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class RunCost:
     peak_bytes_by_party: dict[str, int]
     bytes_by_step: dict[str, int]
     rounds_by_step: dict[str, int]
+    inside_bytes: int = 0
 
     @classmethod
     def of(cls, servers: type[Server], outcomes: Mapping[Server, RunOutcome]) -> RunCost:
@@ -76,6 +79,7 @@ class RunCost:
                 step: max(meter.steps[step].rounds for meter in meters if step in meter.steps)
                 for step in by_step
             },
+            inside_bytes=sum(meter.inside_bytes for meter in meters),
         )
 
 

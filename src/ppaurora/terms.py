@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -18,7 +18,10 @@ from ppaurora.metrics.sums import OwnerSum
 from ppaurora.models import StrictModel, canonical_json
 from ppaurora.policy import HIDDEN, MOST_DEMANDED, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
+from ppaurora.session.worker import MOST_WORKERS, is_possible
 from ppaurora.sharing.stages import OwnerShare
+
+LEAST_PER_WORKER = 64  # samples, or nobody gains anything
 
 
 class Limits(StrictModel):
@@ -115,6 +118,30 @@ class Job(StrictModel):
     @property
     def asked(self) -> Asked:
         return self.terms.asked(self.sizes)
+
+    def fitting_workers(self, wanted: int) -> int:
+        """So many workers of a server, or as many as there is work for."""
+        most = min(self.terms.protocol.most_workers, max(sum(self.sizes) // LEAST_PER_WORKER, 1))
+        while wanted > most:
+            wanted //= 2
+        return wanted
+
+    def check_workers(self, workers: Any) -> int:
+        """How many workers a server may have; another number is refused."""
+        if not isinstance(workers, int) or isinstance(workers, bool) or not is_possible(workers):
+            raise InputError(f"workers must be a power of two, from 1 to {MOST_WORKERS}, not {workers!r}")
+        protocol = self.terms.protocol
+        if workers > protocol.most_workers:
+            raise InputError(f"a server of the protocol '{protocol.name}' has one worker; leave workers out")
+        samples = sum(self.sizes)
+        if workers > 1 and samples < LEAST_PER_WORKER * workers:
+            enough = max(samples // LEAST_PER_WORKER, 1)
+            fitting = 1 << (enough.bit_length() - 1)
+            raise InputError(
+                f"{workers} workers are too many for {samples:,} samples, of which each should have "
+                f"{LEAST_PER_WORKER}; use workers={fitting}"
+            )
+        return workers
 
     def hash(self, study: bytes = b"") -> bytes:
         """Also of the study that the job belongs to: its manifest and what was submitted to it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 _LONGEST = 500
+# A name that the domain name system may have, or an address of either family; as a pattern.
+HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)"
 
 
 def printable(text: object) -> str:

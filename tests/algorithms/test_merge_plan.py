@@ -22,6 +22,7 @@ from ppaurora.sharing.planes import Planes
 from ppaurora.sharing.shares import Holder
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
+from ppaurora.suites.team import Team
 
 UNBALANCED = [882, 1_200, 5_000, 12_000, 30_000, 60_000, 90_570, 258_755]
 LENGTHS = st.one_of(st.integers(0, 300), st.integers(0, 20_000))
@@ -31,6 +32,8 @@ WORDS_PER_LAYER = 512
 
 class Counting:
     """Exchanges nothing, and counts what it is asked for."""
+
+    team = Team()
 
     def __init__(self) -> None:
         self.layers = self.words = 0

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from benchmarks.__main__ import cli
 from benchmarks.documents import stale_documents, stale_figures
 from ppaurora.errors import InputError
+from ppaurora.version import WIRE_VERSION
 from tests.support.guide import FENCE
 from tests.support.repository import DOCUMENTS, README, ROOT
 
@@ -37,6 +38,11 @@ def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -
     assert int(sent) > int(rounds) > 0
     assert 0.5 < names["report"].ap < 1
     assert names["report"].cost.seconds > 0
+
+
+def test_paths_have_the_version_of_what_nodes_say() -> None:
+    named = re.findall(r"/v(\d+)/", "\n".join(path.read_text() for path in DOCUMENTS))
+    assert set(named) == {str(WIRE_VERSION)}
 
 
 def test_tables_and_figures_are_what_was_measured() -> None:

@@ -158,6 +158,8 @@ def _scalar(info: inspect.Type) -> Values:
         case inspect.StrType() if info.pattern is not None:
             count = PATTERNS[info.pattern]
             return st.binary(min_size=count, max_size=count).map(bytes.hex)
+        case inspect.StrType() if info.min_length:
+            return TEXTS.filter(bool)
         case inspect.StrType():
             return TEXTS
         case inspect.BytesType():

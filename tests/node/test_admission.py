@@ -124,7 +124,7 @@ def test_only_proxy_0_leads(nodes: Trials) -> None:
     agreed = to_builtins(submitted)
     questions: list[dict[str, Any]] = [
         {"ask": "ready", "agreed": agreed},
-        {"ask": "begin", "attempt": 1, "token": "0" * 32, "agreed": agreed},
+        {"ask": "begin", "attempt": 1, "token": "0" * 32, "agreed": agreed, "workers": 1},
         {"ask": "outcome", "attempt": 1},
         {"ask": "release", "attempt": 1, "statements": []},
         {"ask": "stop", "note": "a false leader's"},

@@ -17,6 +17,8 @@ import pytest
 from ppaurora.errors import PartyFailedError
 from ppaurora.messages.owners import Submitted
 from ppaurora.messages.process import Alive
+from ppaurora.messages.workers import Door, Meeting
+from ppaurora.models import StrictModel
 from ppaurora.node import attempt as attempt_module
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, budget_seconds, fresh_token
@@ -101,6 +103,27 @@ def test_an_attempt_is_aborted_from_another_thread(
         assert time.monotonic() - start < 5
         timer.join()
         attempt.abort("again")
+    check_nothing_left(gate, started)
+
+
+def test_workers_are_told_once_where_the_others_are(
+    kit: NodeKit,
+    gate: Gate,
+    manifest: Manifest,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However often a leader says it: the process expects nothing more."""
+    sent: list[StrictModel] = []
+    monkeypatch.setattr(ServerProcess, "send", lambda _, message, *raw: sent.append(message))
+    attempt = Attempt(kit, gate, plan(manifest))
+    first: dict[str, tuple[Door, ...]] = {"helper": (Door(certificate="of its worker"),)}
+    for doors in (first, first, {}):
+        attempt.meet(doors)
+    assert [message for message in sent if isinstance(message, Meeting)] == [Meeting(doors=first)]
+    attempt.abort("enough")
+    with pytest.raises(PartyFailedError, match="enough"):
+        attempt.results()
     check_nothing_left(gate, started)
 
 

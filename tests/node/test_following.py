@@ -69,11 +69,13 @@ class Led:
     def ready(self) -> Answer:
         return self.ask(Ready(study=self.manifest.hash, agreed=AGREED))
 
-    def begin(self) -> Answer:
+    def begin(self, workers: int = 1) -> Answer:
         """The next attempt."""
         self.number += 1
         token = secrets.token_hex(16)
-        return self.ask(Begin(study=self.manifest.hash, attempt=self.number, token=token, agreed=AGREED))
+        return self.ask(
+            Begin(study=self.manifest.hash, attempt=self.number, token=token, agreed=AGREED, workers=workers)
+        )
 
     def outcome(self) -> Verdict:
         return self.ask(Outcome(study=self.manifest.hash, attempt=self.number)).answer
@@ -123,6 +125,17 @@ def test_attempts_that_only_supersede_each_other_are_spent_too(led: Led) -> None
     assert led.node.store.last_attempt(led.manifest.hash) == 2
 
 
+def test_more_workers_than_there_is_room_for_spend_no_attempt(led: Led) -> None:
+    """There may have been room when the leader asked; a number that nobody can have is another matter."""
+    answer = led.begin(workers=2)
+    assert (answer.answer, answer.note) == (Verdict.IN_TROUBLE, "no room for 2 workers now, but for 1")
+    answer = led.begin(workers=3)
+    assert answer.answer is Verdict.MISMATCH
+    assert "3 workers were asked for, which nobody can have" in answer.note
+    assert led.node.store.last_attempt(led.manifest.hash) == 0
+    assert led.ready().answer is Verdict.READY
+
+
 def test_a_restart_of_this_node_spends_no_attempt(led: Led) -> None:
     """Neither a stop in the middle of one nor a crash."""
     assert led.begin().answer is Verdict.BEGUN
@@ -157,7 +170,7 @@ def test_only_the_studys_leader_is_answered(led: Led) -> None:
     assert (hello.answer, hello.protocol_version) == (Verdict.HELLO, led.manifest.version)
     for question in (
         Ready(study=study, agreed=AGREED),
-        Begin(study=study, attempt=1, token="0" * 32, agreed=AGREED),
+        Begin(study=study, attempt=1, token="0" * 32, agreed=AGREED, workers=1),
         Outcome(study=study, attempt=1),
         Release(study=study, attempt=1, statements=()),
         Stop(study=study, note="x"),
@@ -220,7 +233,7 @@ def test_a_study_that_is_over_stays_so(tmp_path: Path, start: StartKit, over: St
     for question in (
         Stop(study=study, note="look"),
         Ready(study=study, agreed=AGREED),
-        Begin(study=study, attempt=2, token="0" * 32, agreed=AGREED),
+        Begin(study=study, attempt=2, token="0" * 32, agreed=AGREED, workers=1),
         Release(study=study, attempt=2, statements=()),
     ):
         led.ask(question)

@@ -41,7 +41,7 @@ def check_waiting(nodes: Deployment, manifest: Manifest, node: str, trouble: str
     note = f"not ready: {trouble} at {TITLES[node]}"
     assert becomes(lambda: study.status()["proxy 0"].note == note, 30)
     assert becomes(lambda: nodes.health(node) == (503, [trouble]), 15)
-    assert becomes(lambda: "ppaurora_not_ready 1.0" in nodes.get(node, "/metrics"), 5)
+    assert becomes(lambda: "ppaurora_not_ready 1.0" in nodes.get(node, "/metrics"), 15)
     time.sleep(1)
     for name in NODES:
         with nodes.store(name) as store:

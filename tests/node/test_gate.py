@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.channel.tls.hello import NotTlsError, peek_server_name
 from ppaurora.errors import PpauroraError
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import Answer, AnyQuestion, Hello, Verdict
 from ppaurora.models import from_json, to_json
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.gate import Gate, job_name
-from ppaurora.node.hello import NotTlsError, peek_server_name
 from ppaurora.node.questions import CONTROL, ask
 from ppaurora.study.kit import NodeKit
 from tests.support.bad_input import PLANTED

@@ -6,7 +6,18 @@ import json
 
 import pytest
 
-from ppaurora.messages.nodes import Answer, AnyQuestion, Begin, Hello, Outcome, Ready, Release, Stop, Verdict
+from ppaurora.messages.nodes import (
+    Answer,
+    AnyQuestion,
+    Begin,
+    Hello,
+    Meet,
+    Outcome,
+    Ready,
+    Release,
+    Stop,
+    Verdict,
+)
 from ppaurora.messages.owners import Offer, Submitted
 from ppaurora.models import from_json, to_json
 
@@ -15,7 +26,8 @@ SUBMITTED = Submitted(owner="north", samples=5, commitments=(DIGEST, DIGEST))
 QUESTIONS: list[AnyQuestion] = [
     Hello(study=DIGEST),
     Ready(study=DIGEST, agreed=(SUBMITTED,)),
-    Begin(study=DIGEST, attempt=1, token="0" * 32, agreed=(SUBMITTED,)),
+    Begin(study=DIGEST, attempt=1, token="0" * 32, agreed=(SUBMITTED,), workers=2),
+    Meet(study=DIGEST, attempt=1, placements=()),
     Outcome(study=DIGEST, attempt=1),
     Release(study=DIGEST, attempt=1, statements=()),
     Stop(study=DIGEST, note="look"),
@@ -49,9 +61,10 @@ def test_questions_come_back_as_they_were(question: AnyQuestion) -> None:
         {"ask": "outcome", "study": DIGEST, "attempt": -1},
         {"ask": "outcome", "study": DIGEST, "attempt": 1_000_000_001},
         {"ask": "outcome", "study": DIGEST, "attempt": 1 << 70},
-        {"ask": "begin", "study": DIGEST, "attempt": 1, "agreed": [], "token": "0" * 31},
-        {"ask": "begin", "study": DIGEST, "attempt": 1, "agreed": [], "token": "0" * 32 + "\n"},
-        {"ask": "begin", "study": DIGEST, "attempt": 1, "agreed": [], "token": "G" * 32},
+        {"ask": "begin", "study": DIGEST, "attempt": 1, "agreed": [], "token": "0" * 32, "workers": 65},
+        {"ask": "begin", "study": DIGEST, "attempt": 1, "agreed": [], "token": "0" * 31, "workers": 1},
+        {"ask": "begin", "study": DIGEST, "attempt": 1, "agreed": [], "token": "0" * 32 + "\n", "workers": 1},
+        {"ask": "begin", "study": DIGEST, "attempt": 1, "agreed": [], "token": "G" * 32, "workers": 1},
         {"ask": "ready", "study": DIGEST, "agreed": [{"owner": "north", "samples": 5}]},
         {"ask": "ready", "study": DIGEST, "agreed": 5},
     ],

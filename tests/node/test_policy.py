@@ -213,7 +213,7 @@ def test_a_node_takes_no_leaders_word_for_it(nodes: Trials, rule: str, server: S
     token = secrets.token_hex(16)
     for question in (
         Ready(study=manifest.hash, agreed=agreed),
-        Begin(study=manifest.hash, attempt=1, token=token, agreed=agreed),
+        Begin(study=manifest.hash, attempt=1, token=token, agreed=agreed, workers=1),
     ):
         answer = ask(leader, manifest, server, question, 10)
         assert answer.answer is Verdict.MISMATCH

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,8 @@ import pytest
 
 from ppaurora.local import processes
 from ppaurora.local.processes import LocalProcesses
+from ppaurora.messages.process import Alive, Event
+from ppaurora.party.driver import ServerProcess
 from ppaurora.session import no_progress
 from tests.support.server_processes import (
     A_FEW_SECONDS,
@@ -116,6 +120,22 @@ def test_a_server_whose_input_ends_leaves_at_once(monkeypatch: pytest.MonkeyPatc
     left_with_driver, lost_a_peer = 75, 3
     assert codes[0] == left_with_driver
     assert set(codes) <= {left_with_driver, lost_a_peer}
+
+
+def test_a_server_that_places_workers_gives_signs_and_leaves_with_its_driver() -> None:
+    heard: queue.Queue[Event | None] = queue.Queue()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        server = ServerProcess("tests.support.slow_placing", "proxy 0", heard.put, theirs.fileno())
+        try:
+            assert [heard.get(timeout=20) for _ in range(3)] == [Alive()] * 3
+            assert server._process.stdin is not None
+            server._process.stdin.close()  # as it is when the driver is gone
+            while heard.get(timeout=A_FEW_SECONDS) is not None:
+                pass
+            assert server.end() == "ended with exit code 75"
+        finally:
+            server.close()
 
 
 # Whoever runs these tests in the background may have handed down an ignored SIGINT.

@@ -226,7 +226,9 @@ def test_who_sets_the_number_of_threads_is_obeyed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     process = start_process(MODULE, "proxy 0")
     try:
-        given = Path(f"/proc/{process.pid}/environ").read_text().split("\0")
+        given = [""]
+        while given == [""]:  # until it has become the program that is started
+            given = Path(f"/proc/{process.pid}/environ").read_text().split("\0")
         assert {"OMP_NUM_THREADS=3", "OPENBLAS_NUM_THREADS=1"} <= set(given)
     finally:
         discard(process)

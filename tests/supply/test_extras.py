@@ -15,14 +15,18 @@ import venv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.deployment import cleaned_environment, command, samples, write_csv
+from ppaurora.testing.ray_clusters import HAS_RAY, make_credentials
+from tests.support.deployment import NODES, cleaned_environment, command, free_ports, samples, write_csv
 from tests.support.oracles import defined, exact_auroc
 from tests.support.packages import copy_checkout, make_dist
 from tests.support.repository import ROOT
+from tests.support.worker_nodes import WorkerNodes, settings
+from tests.workers.conftest import needs_ray
 from tools.supply.locks import read_lock
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -52,6 +56,11 @@ class Installed:
     def __call__(self, *arguments: object) -> str:
         """What `ppaurora ...` prints, if it ends well."""
         done = self.run("ppaurora", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def python(self, code: str) -> str:
+        done = self.run("python", "-c", code)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -85,10 +94,11 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel and all that any extra needs of others, in the versions of the lock, fetched once."""
     folder = tmp_path_factory.mktemp("wheels")
     wheel = make_dist(copy_checkout(folder / "checkout")).wheel
-    (folder / "versions.txt").write_text(
-        "".join(f"{pin.requirement}\n" for pin in read_lock(ROOT / "requirements.lock"))
-    )
-    asked = f"ppaurora[{','.join(name for name in EXTRAS if name)}] @ {wheel.as_uri()}"
+    locks = ["requirements.lock", "requirements-ray.lock"]
+    pins = {str(pin.requirement) for lock in locks for pin in read_lock(ROOT / lock)}
+    (folder / "versions.txt").write_text("".join(f"{pin}\n" for pin in pins))
+    tried = [name for name in EXTRAS if name and (name != "ray" or HAS_RAY)]
+    asked = f"ppaurora[{','.join(tried)}] @ {wheel.as_uri()}"
     pip("download", "--only-binary=:all:", "--dest", folder, "--constraint", folder / "versions.txt", asked)
     return folder
 
@@ -148,6 +158,28 @@ def check_node(ppaurora: Installed, hospitals: Data) -> None:
     finally:
         ppaurora.run("ppaurora", "poc", "clean", "--yes")
     assert not (ppaurora.folder / "ppaurora-poc").exists()
+    assert "pip install 'ppaurora[ray]'" in checked_on_ray(ppaurora)["Ray is installed"]["detail"]
+
+
+def check_ray(ppaurora: Installed, hospitals: Data) -> None:
+    """All that a worker loads is there; a cluster, which is not, is asked for where there should be one."""
+    actor = "import ray; from ppaurora.workers.ray_actor import RayWorker; print(ray.remote(RayWorker))"
+    assert "RayWorker" in ppaurora.python(actor)
+    found = checked_on_ray(ppaurora)
+    assert found["Ray is installed"]["ok"]
+    assert found["Ray's credentials"]["ok"]
+    assert re.search(r"cluster at 127\.0\.0\.1:\d+ cannot be reached", found["Ray reached by TLS"]["detail"])
+
+
+def checked_on_ray(ppaurora: Installed) -> dict[str, dict[str, Any]]:
+    """What `preflight` finds at a node whose workers are to be on a cluster that is not there."""
+    (port,) = free_ports(1)
+    workers = settings(engine="ray", count=2, address=f"127.0.0.1:{port}")
+    nodes = WorkerNodes(ppaurora.folder, dict.fromkeys(NODES, workers))
+    make_credentials(nodes.kit("helper") / "ray")
+    done = ppaurora.run("ppaurora", "preflight", nodes.kit("helper"), "--format", "json")
+    assert done.returncode == 2, done.stderr
+    return {check["name"]: check for check in json.loads(done.stdout)}
 
 
 def check_report(ppaurora: Installed, hospitals: Data) -> None:
@@ -206,6 +238,7 @@ EXTRAS: dict[str, Check] = {
     "arrow": check_arrow,
     "demo": check_demo,
     "node": check_node,
+    "ray": check_ray,
     "report": check_report,
     "app": check_app,
 }
@@ -228,9 +261,11 @@ def installed(wheels: Path, extra: str, tmp_path: Path) -> Iterator[Installed]:
     shutil.rmtree(tmp_path / "venv")
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize(
+    "extra", [pytest.param(name, marks=needs_ray if name == "ray" else ()) for name in EXTRAS]
+)
 def test_the_wheel_does_what_its_extra_is_for(installed: Installed, extra: str, hospitals: Data) -> None:
     code = "import ppaurora; print(ppaurora.__file__)"
-    imported = Path(installed.run("python", "-c", code).stdout.strip())
+    imported = Path(installed.python(code).strip())
     assert imported.is_relative_to(installed.programs.parent)
     EXTRAS[extra](installed, hospitals)

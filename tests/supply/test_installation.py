@@ -130,7 +130,8 @@ def test_what_is_to_be_installed_has_to_be_said(arguments: tuple[str, ...], tmp_
     shutil.copy(ROOT / "install.sh", tmp_path)
     done = run(tmp_path, "sh", "install.sh", *arguments)
     assert done.returncode == 2
-    assert done.stderr == "usage: sh install.sh node, or: sh install.sh owner, or: sh install.sh app\n"
+    usages = ", or: ".join(f"sh install.sh {what}" for what in ("node", "owner", "app", "ray"))
+    assert done.stderr == f"usage: {usages}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["install.sh"]
 
 

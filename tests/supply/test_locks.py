@@ -23,6 +23,7 @@ LOCKS = {
     "requirements.lock": (["dev"], ["bench", "docs"]),
     "requirements-node.lock": (["node"], ["build"]),
     "requirements-owner.lock": ([], ["build"]),
+    "requirements-ray.lock": (["node", "ray"], ["build"]),
     "requirements-app.lock": (["app"], ["build"]),
 }
 DEPLOYED = ("requirements-node.lock", "requirements-owner.lock", "requirements-app.lock")

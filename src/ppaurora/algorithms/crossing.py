@@ -9,6 +9,9 @@ blocks of about the square root of n positions:
     3. compare inside; the same once more
 
 Bytes grow with the square root of n. 10 rounds in `bitsliced`, for any number of limits, and 2 for areas.
+
+Where a party has several workers, each adds up what it has of a sum over all positions, and the first one
+does the rest.
 """
 
 from __future__ import annotations
@@ -80,28 +83,26 @@ class _Blocks:
         for start in self.starts:
             yield np.minimum(np.arange(start, start + self.size + 1), self.samples)
 
-    def steps(self) -> Iterator[tuple[slice, slice]]:
-        """The first positions after all starts but the last, then the second ones, up to the next starts;
-        and the positions before them.
-        """
-        last = self.starts[-1]
+    def steps(self) -> Iterator[NDArray[np.intp]]:
+        """The first positions after all starts but the last, then the second ones, up to the next starts."""
         for offset in range(self.size):
-            yield slice(offset + 1, last + 1, self.size), slice(offset, last, self.size)
+            yield np.arange(offset + 1, self.starts[-1] + 1, self.size)
 
 
 def find_crossings(curve: Curve, limits: Sequence[Limit]) -> list[Crossing]:
-    """Of a curve that has kept its ends; all limits in the same rounds."""
+    """Of a curve that has kept its ends; all limits in the same rounds. At the first worker only."""
     if not limits:
         return []
     suite, blocks = curve.suite, _Blocks(curve.size)
-    starts = [curve[limit.row][:: blocks.size] for limit in limits]
-    starts_within = _where_kept(suite, limits, starts)
-
-    weights = stack([stack([last_set(within)]) for within in starts_within])
-    chosen = suite.begin_sums_of_products(
-        (weights[block], stack([curve[TP].take(positions), curve[FP].take(positions)]))
-        for block, positions in enumerate(blocks.positions())
-    )()
+    at_starts = stack([curve.at(limit.row, np.array(blocks.starts)) for limit in limits])
+    starts = suite.team.total(at_starts).rows()
+    starts_within, weights = [], []
+    if suite.team.leads:
+        starts_within = _where_kept(suite, limits, starts)
+        weights = [stack([stack([last_set(within)]) for within in starts_within])] * suite.team.count
+    chosen = suite.team.total(_chosen_rows(curve, blocks, suite.team.hand_out(weights, at_starts)))
+    if not suite.team.leads:
+        return []
     rows = [{TP: one.row(0), FP: one.row(1)} for one in chosen.rows()]
 
     insides = [own[limit.row][:-1] for limit, own in zip(limits, rows, strict=True)]
@@ -114,6 +115,20 @@ def find_crossings(curve: Curve, limits: Sequence[Limit]) -> list[Crossing]:
     return [Crossing(within(), beyond(), block) for (within, beyond), block in zip(begun, found, strict=True)]
 
 
+def _chosen_rows(curve: Curve, blocks: _Blocks, weights: RingShare) -> RingShare:
+    """The sum over all blocks of weight times rows, as far as positions are this worker's."""
+    positions = dict(enumerate(blocks.positions()))
+    ours = {
+        number: places
+        for number, places in positions.items()
+        if curve.start <= places[-1] and places[0] <= curve.start + len(curve.labels)
+    }
+    return curve.suite.begin_sums_of_products(
+        (weights[number], stack([curve.at(TP, places), curve.at(FP, places)]))
+        for number, places in (ours or positions).items()
+    )()
+
+
 def _begin_point(suite: Suite, block: _Block, positions: slice) -> Callable[[], Point]:
     """From the rows at these positions, what belongs to the last position within the limit."""
     last = last_set(block.within)
@@ -122,19 +137,22 @@ def _begin_point(suite: Suite, block: _Block, positions: slice) -> Callable[[], 
 
 
 def areas_up_to(curve: Curve, crossings: Sequence[Crossing]) -> list[RingShare]:
-    """Twice the area of TP over FP up to the last end within each limit."""
-    if not crossings:
-        return []
+    """Twice the area of TP over FP up to the last end within each limit. At the first worker only, too."""
     suite, blocks = curve.suite, _Blocks(curve.size)
-    tp, fp = curve[TP], curve[FP]
+    if suite.team.leads and not crossings:
+        return []
     of_blocks = suite.begin_sums_of_products(
-        (fp[here] - fp[before], tp[here] + tp[before]) for here, before in blocks.steps()
+        (
+            curve.at(FP, here) - curve.at(FP, here, before=1),
+            curve.at(TP, here) + curve.at(TP, here, before=1),
+        )
+        for here in blocks.steps()
     )
     begun = []
     for crossing in crossings:
         inside_tp, inside_fp = crossing.block.rows[TP][:-1], crossing.block.rows[FP][:-1]
         begun.append(suite.begin_mul(inside_fp[1:] - inside_fp[:-1], inside_tp[1:] + inside_tp[:-1]))
-    block_areas = of_blocks()
+    block_areas = suite.team.total(of_blocks())
     inside_areas = [finish() for finish in begun]
     totals = [
         suite.begin_dot(

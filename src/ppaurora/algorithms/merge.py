@@ -14,6 +14,7 @@ from typing import Any
 
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Records, Suite, Wires, concat_records
+from ppaurora.suites.team import Team
 
 
 @dataclass(frozen=True)
@@ -89,63 +90,80 @@ Count = Callable[[int, int], int]  # for a merge of two lists of these sizes
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How long two lists are of which each of a party's workers has a part."""
+
+    team: Team
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
 class MergeTwo:
     """How two sorted lists become one, how much work that is, and which two lists of many come next."""
 
-    merge: Callable[[Records, Records], Merge]
+    merge: Callable[[Records, Records, Spread], Merge]
     work: Count  # in any unit
     requests: Count  # about how many the merge makes
     work_per_request: int  # whether one merge asks or several at once
     plan: Plan = plan
     at_once: bool = False  # whether a merge begins in the rounds in which another ends, or in the next ones
 
-    def __call__(self, one: Records, other: Records) -> Merge:
-        return self.merge(one, other)
+    def __call__(self, one: Records, other: Records, spread: Spread | None = None) -> Merge:
+        """By one worker, unless the lists are spread over several."""
+        return self.merge(one, other, spread or Spread(Team(), len(one), len(other)))
 
     def works(self, sizes: Sequence[int]) -> dict[int, int]:
         """Of every merge of many lists, by its result's number; without what is per request."""
-        return {number: self.work(*pair) for number, pair in self._pairs(sizes).items()}
+        return {number: self.work(*pair) for number, pair in self.pairs(sizes).items()}
 
     def total_work(self, sizes: Sequence[int]) -> int:
         """Of all merges, with every request of the longest chain."""
         ready = dict.fromkeys(range(len(sizes)), 0)
-        pairs = self._pairs(sizes)
+        pairs = self.pairs(sizes)
         for merge in self.plan(sizes):
             begin = max(ready[merge.left], ready[merge.right])
             ready[merge.result] = begin + self.requests(*pairs[merge.result])
         longest = max(ready.values(), default=0)
         return sum(self.works(sizes).values()) + self.work_per_request * longest
 
-    def _pairs(self, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
+    def pairs(self, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
         """The sizes of the two lists of every merge."""
         merges = self.plan(sizes)
         size_of = dict(enumerate(sizes)) | {merge.result: merge.size for merge in merges}
         return {merge.result: (size_of[merge.left], size_of[merge.right]) for merge in merges}
 
 
-def merge_all(suite: Suite, lists: Iterable[Records], merge_two: MergeTwo) -> Records:
-    """One sorted list of all records. A list is forgotten as soon as it is merged."""
+def merge_all(
+    suite: Suite, lists: Iterable[Records], merge_two: MergeTwo, sizes: Sequence[int] | None = None
+) -> Records:
+    """One sorted list of all records. A list is forgotten as soon as it is merged.
+
+    Where a party has several workers, lists are their blocks, and of these sizes in all.
+    """
     taken = list(lists)
     if not taken:
         return suite.no_records()
-    merges = _Merges(taken, merge_two)
+    merges = _Merges(suite.team, taken, merge_two, sizes or [len(records) for records in taken])
     taken.clear()
     answers: dict[int, Any] = {}
     while requests := merges.go_on(answers):
         answers = _answer(suite, requests)
         suite.progress("merge", merges.work_done(requests), merges.total_work)
+        requests.clear()  # a merge may let go of its wires
     return merges.merged()
 
 
 class _Merges:
     """The lists that are there, the merges that run, and those that wait for lists."""
 
-    def __init__(self, lists: Sequence[Any], merge_two: MergeTwo) -> None:
-        sizes = [len(records) for records in lists]
+    def __init__(self, team: Team, lists: Sequence[Any], merge_two: MergeTwo, sizes: Sequence[int]) -> None:
+        self._team = team
         self._merge_two = merge_two
         self._ready: dict[int, Records] = dict(enumerate(lists))
         self._running: dict[int, Merge] = {}
         self._waiting = merge_two.plan(sizes)
+        self._pairs = merge_two.pairs(sizes)
         self._works = merge_two.works(sizes)
         self._done = 0
         self.total_work = merge_two.total_work(sizes)
@@ -167,7 +185,8 @@ class _Merges:
         for merge in possible:
             self._waiting.remove(merge)
             left, right = self._ready.pop(merge.left), self._ready.pop(merge.right)
-            self._running[merge.result] = self._merge_two(left, right)
+            spread = Spread(self._team, *self._pairs[merge.result])
+            self._running[merge.result] = self._merge_two(left, right, spread)
         return [merge.result for merge in possible]
 
     def _send(self, number: int, answer: Any, requests: dict[int, Request]) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import operator
 from functools import partial
 
-from ppaurora.algorithms.merge import Exchange, Merge, MergeTwo, OpenCompare, TellHelper
+from ppaurora.algorithms.merge import Exchange, Merge, MergeTwo, OpenCompare, Spread, TellHelper
 from ppaurora.errors import InputError
 from ppaurora.suites.base import Records, concat_records
 
@@ -31,7 +31,7 @@ def merge_delta(delta: int) -> MergeTwo:
     if delta < 1 or delta % 2 == 0:
         raise InputError(f"delta must be an odd number, 1 or larger, not {delta}")
 
-    def merge(one: Records, other: Records) -> Merge:
+    def merge(one: Records, other: Records, spread: Spread) -> Merge:
         first, second = (one, other) if len(one) >= len(other) else (other, one)
         done = partial(_work, delta, len(first), len(second))
         merged: list[Records] = []

@@ -10,8 +10,10 @@ Source: K. E. Batcher, Sorting networks and their applications (1968).
 
 from __future__ import annotations
 
-from ppaurora.algorithms.merge import ExchangeLayer, Merge, MergeTwo
+from ppaurora.algorithms.merge import ExchangeLayer, Merge, MergeTwo, Spread
 from ppaurora.algorithms.merge_plan import Layer, layers_of, merge_cost, plan_network
+from ppaurora.algorithms.redistribution import by_residue, in_block
+from ppaurora.sharing.blocks import blocks
 from ppaurora.sharing.planes import LANES
 from ppaurora.suites.base import Records
 
@@ -21,17 +23,34 @@ _WORK_PER_MERGE = 500  # to lay out the wires, and to take the records from them
 _WORK_PER_LAYER = 150  # for its rounds
 
 
-def _merge(one: Records, other: Records) -> Merge:
-    if not len(one) or not len(other):
-        return one if len(one) else other
-    wires = one.wires(other)
-    layers = layers_of(len(one), len(other))
+def _merge(one: Records, other: Records, spread: Spread) -> Merge:
+    team, first, second = spread.team, spread.first, spread.second
+    if not first or not second:
+        return one if first else other
+    size, wire = first + second, -first  # of the first record; only residues and differences count
+    ones, others = [one], [other]
     del one, other  # the wires have their own copy
+    wires = by_residue(team, ones, first, wire).wires(by_residue(team, others, second, 0))
     done = _WORK_PER_MERGE
-    for stride, layer in zip(wires.strides(), layers, strict=True):
+    layers = list(layers_of(first, second))
+    for layer in (layer for layer in layers if layer.stride >= team.count):
         done += _work_of(layer)
-        yield ExchangeLayer(wires, stride, progress=done)
-    return wires.merged()
+        yield ExchangeLayer(wires, layer.stride // team.count, progress=done)
+    merged = [wires.merged()]
+    del wires
+    records, place = in_block(team, merged, size, wire)
+    if team.count == 1:
+        return records
+    aligned = -(wire + place.start) % team.count
+    before, after = records[:aligned], records[aligned:]
+    del records
+    wires = before.wires(after, least_half=team.count)
+    del before, after
+    for layer in (layer for layer in layers if layer.stride < team.count):
+        done += _work_of(layer)
+        yield ExchangeLayer(wires, layer.stride, progress=done)
+    own = blocks(size, team.count)[team.index]
+    return wires.merged()[own.start - place.start : own.stop - place.start]
 
 
 def _work_of(layer: Layer) -> int:

@@ -93,7 +93,7 @@ def _write_high_tp(curve: Curve, row: RingShare) -> None:
 
 
 def _write_high_fp(curve: Curve, row: RingShare) -> None:
-    starts = np.arange(0, len(row), 1 << LOW_BITS, dtype=np.uint64)
+    starts = curve.start + np.arange(0, len(row), 1 << LOW_BITS, dtype=np.uint64)
     _write_high(curve, row, starts - curve[TP][:: 1 << LOW_BITS])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -25,13 +25,39 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Cost(self.messages * times, self.bytes * times, self.rounds * times)
 
 
-class MeterReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one party counted in a session, in all and by step."""
+class MeterReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What one party counted in a session, in all and by step.
+
+    What its own workers handed each other is no part of it: that is told beside it.
+    """
 
     rounds: int
     messages: int
     bytes: int
     steps: dict[str, Cost]
+    inside_messages: int = 0
+    inside_bytes: int = 0
+
+
+def together(readings: Sequence[MeterReading]) -> MeterReading:
+    """Of all workers of a party: what they sent is added up, and the longest chain of messages counts.
+
+    The first worker hears from all others what the result depends on, so a step's rounds are those that it
+    counted.
+    """
+    steps = dict(readings[0].steps)
+    for reading in readings[1:]:
+        for name, cost in reading.steps.items():
+            so_far = steps.get(name, Cost())
+            steps[name] = Cost(so_far.messages + cost.messages, so_far.bytes + cost.bytes, so_far.rounds)
+    return MeterReading(
+        max(reading.rounds for reading in readings),
+        sum(reading.messages for reading in readings),
+        sum(reading.bytes for reading in readings),
+        steps,
+        sum(reading.inside_messages for reading in readings),
+        sum(reading.inside_bytes for reading in readings),
+    )
 
 
 @dataclass
@@ -53,8 +79,15 @@ class Meter:
 
     steps: dict[str, Tally] = field(default_factory=dict)
     depth: int = 0
+    inside: Tally = field(default_factory=Tally)
     _step: str = "session"
     _inner_rounds: int = 0
+    _forks: list[Meter] = field(default_factory=list)
+
+    def fork(self) -> Meter:
+        """One whose count is a part of this one's reading."""
+        self._forks.append(Meter())
+        return self._forks[-1]
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -82,6 +115,11 @@ class Meter:
     def received(self, depth: int) -> None:
         self.depth = max(self.depth, depth)
 
+    def passed_inside(self, count: int) -> None:
+        """Count a message of `count` bytes to a worker of the same party: no round, and no traffic."""
+        self.inside.messages += 1
+        self.inside.bytes += count
+
     @property
     def messages(self) -> int:
         return sum(tally.messages for tally in self.steps.values())
@@ -91,7 +129,10 @@ class Meter:
         return sum(tally.bytes for tally in self.steps.values())
 
     def reading(self) -> MeterReading:
-        """Everything counted; to be called outside of any step."""
+        """Everything counted, here and by forks; to be called outside of any step."""
         self._tally(self._step).rounds = self.depth - self._inner_rounds
         steps = {name: Cost(tally.messages, tally.bytes, tally.rounds) for name, tally in self.steps.items()}
-        return MeterReading(self.depth, self.messages, self.bytes, steps)
+        own = MeterReading(
+            self.depth, self.messages, self.bytes, steps, self.inside.messages, self.inside.bytes
+        )
+        return together([own, *(fork.reading() for fork in self._forks)])

@@ -27,6 +27,10 @@ from ppaurora.metrics import DEFAULT_METRICS, described_metrics
 from ppaurora.policy import Policy
 from ppaurora.protocols import find_protocol
 from ppaurora.report import Report
+from ppaurora.session.worker import MOST_WORKERS
+
+AUTO = "auto"
+WORKERS = (*(str(1 << power) for power in range(MOST_WORKERS.bit_length())), AUTO)
 
 
 @click.command(
@@ -57,6 +61,13 @@ from ppaurora.report import Report
 @click.option(
     "--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for a silent server."
 )
+@click.option(
+    "--workers",
+    type=click.Choice(WORKERS),
+    default=WORKERS[0],
+    show_default=True,
+    help="Workers of each server: 1, 2, 4, ... or auto, as many as there are cores for.",
+)
 @format_option
 @click.pass_context
 def evaluate_command(
@@ -72,6 +83,7 @@ def evaluate_command(
     protocol: str,
     transport: str,
     timeout: float,
+    workers: str,
     output: str,
     **parameters: Any,
 ) -> None:
@@ -94,6 +106,7 @@ def evaluate_command(
             progress=progress,
             timeout=timeout,
             spares=context.obj,
+            workers=workers if workers == AUTO else int(workers),
         )
     if output == "json":
         click.echo(report.to_json())

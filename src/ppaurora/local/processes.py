@@ -19,15 +19,18 @@ from ppaurora.channel.tls import Identity, listen
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
-from ppaurora.messages.process import AnyEvent, Event, Failed, Finished, Links, Progressed, Task
+from ppaurora.messages.process import AnyEvent, Event, Failed, Finished, Links, Placed, Progressed, Task
+from ppaurora.messages.workers import Crew, Door, Meeting
 from ppaurora.models import StrictModel
 from ppaurora.party.driver import ServerProcess, links_for
+from ppaurora.party.process import outcome_of
 from ppaurora.party.run import RunOutcome
 from ppaurora.party.starting import Spares
 from ppaurora.servers import Server
 from ppaurora.session import Progress
 from ppaurora.sharing.stages import OwnerShare
 from ppaurora.terms import Job
+from ppaurora.workers import PROCESS as CREW
 
 _SECONDS_TO_START = 30.0
 _SECONDS_FOR_LAST_WORDS = 2.0
@@ -40,18 +43,42 @@ def run_in_processes(
     timeout: float,
     network: Network | None = None,
     spares: Spares | None = None,
+    crews: Mapping[Server, Crew] | None = None,
 ) -> dict[Server, RunOutcome]:
-    """Every server's outcome, or the error that stopped the run. Spare processes that fit are used."""
+    """Every server's outcome, or the error that stopped the run. Spare processes that fit are used.
+
+    With `crews`, every server has as many workers as its crew says; all have as many.
+    """
     protocol = job.terms.protocol
-    processes = LocalProcesses(protocol.servers, protocol.process, timeout, spares=spares)
+    module = protocol.process if crews is None else CREW
+    processes = LocalProcesses(protocol.servers, module, timeout, spares=spares)
     try:
         processes.start()
         for server in protocol.servers:
-            task = Task(job=job, server=server.file_name, links=processes.links(server), network=network)
+            task = Task(
+                job=job,
+                server=server.file_name,
+                links=processes.links(server),
+                network=network,
+                crew=None if crews is None else crews[server],
+            )
             processes.send(server, task, *(share.to_bytes() for share in inputs.get(server, ())))
+        if crews is not None:
+            _introduce(processes)
         return _outcomes(processes, protocol.leader, progress)
     finally:
         processes.stop()
+
+
+def _introduce(processes: LocalProcesses) -> None:
+    """Once all servers have placed their workers, all are told where they are."""
+    doors: dict[str, tuple[Door, ...]] = {}
+    while len(doors) < len(processes.servers):
+        server, event = processes.next_event(())
+        if isinstance(event, Placed):
+            doors[server.file_name] = event.doors
+    for server in processes.servers:
+        processes.send(server, Meeting(doors=doors))
 
 
 def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> dict[Server, RunOutcome]:
@@ -63,9 +90,7 @@ def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> 
             case Progressed() if server is leader:
                 progress(event.step, event.done, event.total)
             case Finished():
-                outcomes[server] = RunOutcome(
-                    event.parts, event.seconds, event.meter, event.openings, event.peak_bytes
-                )
+                outcomes[server] = outcome_of(event)
     return outcomes
 
 

@@ -1,21 +1,26 @@
-"""All servers as threads of this process, talking through memory."""
+"""All servers as threads of this process, talking through memory; each of them may have several workers."""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from ppaurora.channel.base import Transport
+from ppaurora.channel.inside import memory_insides
 from ppaurora.channel.memory import memory_transports
-from ppaurora.channel.shaped import Network
+from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.errors import PeerError
-from ppaurora.party.run import RunOutcome, take_part
+from ppaurora.party.run import RunOutcome, peak_memory, take_part
 from ppaurora.servers import Server
-from ppaurora.session import Progress, no_progress
-from ppaurora.sharing.stages import OwnerShare
+from ppaurora.session import Context, Progress, Worker, no_progress, open_session, throttled
+from ppaurora.sharing.stages import OwnerShare, ResultShare
 from ppaurora.terms import Job
 
+K = TypeVar("K", Server, Worker)
 T = TypeVar("T")
 
 
@@ -25,37 +30,110 @@ def run_in_threads(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
+    workers: int = 1,
 ) -> dict[Server, RunOutcome]:
     """Every server's outcome, or the error that stopped the run."""
     protocol = job.terms.protocol
-    transports = dict(zip(protocol.servers, memory_transports(protocol.servers, timeout), strict=True))
+    lanes = [
+        dict(zip(protocol.servers, memory_transports(protocol.servers, timeout), strict=True))
+        for _ in range(workers)
+    ]
 
     def party(server: Server) -> RunOutcome:
         watched = progress if server is protocol.leader else no_progress
-        return take_part(transports[server], job, list(inputs.get(server, ())), watched, network)
+        own = [lane[server] for lane in lanes]
+        shares = list(inputs.get(server, ()))
+        if workers == 1:
+            return take_part(own[0], job, shares, watched, network)
+        return _by_workers(job, own, shares, watched, timeout, network)
 
-    outcomes = run_parties(party, list(transports.values()))
-    return dict(zip(transports, outcomes, strict=True))
+    outcomes = run_parties(party, list(lanes[0].values()))
+    return dict(zip(protocol.servers, outcomes, strict=True))
+
+
+def _by_workers(
+    job: Job,
+    lanes: Sequence[Transport],
+    shares: Sequence[OwnerShare],
+    progress: Progress,
+    timeout: float,
+    network: Network | None,
+) -> RunOutcome:
+    """One server's outcome: the first worker's session is opened, and forks for the others."""
+    protocol, count = job.terms.protocol, len(lanes)
+    insides = memory_insides(lanes[0].role.title, count)
+    shaped = [lane if network is None else ShapedTransport(lane, network) for lane in lanes]
+
+    def leave() -> None:
+        for lane, inside in zip(lanes, insides, strict=True):
+            lane.close()
+            inside.close()
+
+    def work(context: Context) -> tuple[ResultShare, ...]:
+        given = [protocol.worker_share(share, context.worker) for share in shares]
+        parts = protocol.run(context, job.asked, given, 1)
+        context.channel.finish()
+        return parts
+
+    try:
+        first = open_session(
+            shaped[0], job.hash(), 1, throttled(progress), worker=Worker(0, count), inside=insides[0]
+        )
+        contexts = [first, *(first.fork(index, shaped[index], insides[index]) for index in range(1, count))]
+        start = time.perf_counter()
+        tasks = {one.worker: partial(work, one) for one in contexts}
+        parts, failures = _side_by_side(tasks, leave, on_failure=leave)
+        seconds = time.perf_counter() - start
+    finally:
+        leave()
+    if failures:
+        raise next(iter(failures.values()))  # the others only lost their fellow
+    openings = sum((context.openings for context in contexts), Counter[str]())
+    return RunOutcome(parts[first.worker], seconds, first.meter.reading(), dict(openings), peak_memory())
 
 
 def run_parties(party: Callable[[Server], T], transports: Sequence[Transport]) -> list[T]:
     """Run `party` at every end. If one fails, its peers are told, and the cause is raised."""
-    results: dict[Server, T] = {}
-    failures: dict[Server, BaseException] = {}
 
-    def run(transport: Transport) -> None:
-        server = transport.role
+    def run(transport: Transport) -> T:
         try:
-            results[server] = party(server)
+            result = party(transport.role)
             transport.finish()
-        except BaseException as error:
-            failures[server] = error
         finally:
             transport.close()
+        return result
+
+    def close() -> None:
+        for transport in transports:
+            transport.close()
+
+    results, failures = _side_by_side({one.role: partial(run, one) for one in transports}, close)
+    if failures:
+        raise root_cause(failures)
+    return [results[transport.role] for transport in transports]
+
+
+def _side_by_side(
+    tasks: Mapping[K, Callable[[], T]],
+    stop: Callable[[], None],
+    on_failure: Callable[[], None] = lambda: None,
+) -> tuple[dict[K, T], dict[K, BaseException]]:
+    """Each in a thread of its own: what they returned, and what they failed with, in the order of time."""
+    results: dict[K, T] = {}
+    failures: dict[K, BaseException] = {}
+
+    def run(name: K) -> None:
+        try:
+            results[name] = tasks[name]()
+        except BaseException as error:
+            failures[name] = error
+            on_failure()
 
     threads = [
-        threading.Thread(target=run, args=(transport,), name=transport.role.title, daemon=True)
-        for transport in transports
+        threading.Thread(
+            target=run, args=(name,), name=name.title if isinstance(name, Server) else str(name), daemon=True
+        )
+        for name in tasks
     ]
     try:
         for thread in threads:
@@ -63,15 +141,12 @@ def run_parties(party: Callable[[Server], T], transports: Sequence[Transport]) -
         for thread in threads:
             thread.join()
     except BaseException:
-        # Ctrl-C: closing every end wakes the parties, which then fail and finish.
-        for transport in transports:
-            transport.close()
+        # Ctrl-C: whoever waits for somebody is woken, fails and finishes.
+        stop()
         for thread in threads:
             thread.join()
         raise
-    if failures:
-        raise root_cause(failures)
-    return [results[transport.role] for transport in transports]
+    return results, failures
 
 
 def root_cause(failures: Mapping[Server, BaseException]) -> BaseException:

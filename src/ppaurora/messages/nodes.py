@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from ppaurora.messages.owners import AttemptNumber as AttemptNumber
 from ppaurora.messages.owners import Count, Digest, Revision, SignedStatement, Submitted
+from ppaurora.messages.workers import Doors, Workers
 from ppaurora.models import StrictModel
 
 Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -36,6 +37,36 @@ class Begin(Question):
     attempt: AttemptNumber
     token: Token
     agreed: tuple[Submitted, ...]
+    workers: Workers  # as many as all nodes have
+
+
+class Placement(StrictModel):
+    """Where a server's workers are in one attempt, and by which certificates they are known."""
+
+    study: Digest
+    attempt: AttemptNumber
+    token: Token
+    server: str
+    doors: Doors
+
+
+class SignedPlacement(StrictModel):
+    """By the node whose workers they are: the leader passes it on, and cannot change it.
+
+    `key` is the public key in DER form, of which the manifest has the SHA-256.
+    """
+
+    placement: Placement
+    algorithm: str
+    key: bytes
+    signature: bytes
+
+
+class Meet(Question):
+    """All workers of an attempt stand ready: here is where, as every node has signed it."""
+
+    attempt: AttemptNumber
+    placements: tuple[SignedPlacement, ...]
 
 
 class Outcome(Question):
@@ -64,7 +95,7 @@ class Withdrawn(Question):
     revision: Revision
 
 
-AnyQuestion = Hello | Ready | Begin | Outcome | Release | Stop | Withdrawn
+AnyQuestion = Hello | Ready | Begin | Meet | Outcome | Release | Stop | Withdrawn
 
 
 class Verdict(StrEnum):
@@ -74,7 +105,7 @@ class Verdict(StrEnum):
     READY = "ready"
     NOT_YET = "not yet"  # submissions are missing there
     BUSY = "busy"
-    IN_TROUBLE = "in trouble"  # it cannot write what an attempt needs
+    IN_TROUBLE = "in trouble"  # it cannot write what an attempt needs, or lacks memory for its workers
     MISMATCH = "mismatch"  # it has something else than was asked about
     CLOSED = "closed"  # the study is over there
     STALE = "stale"  # the attempt is not the one that counts there
@@ -100,3 +131,5 @@ class Answer(StrictModel):
     version: str = ""
     protocol_version: Count = 0
     statement: SignedStatement | None = None  # of a node that has released
+    workers: Workers = 1  # of a node that is ready: how many it would compute with
+    placement: SignedPlacement | None = None  # of an attempt that runs, once all of its workers stand ready

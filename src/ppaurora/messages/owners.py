@@ -1,12 +1,12 @@
 """Between an owner and the nodes that it talks to, and the statements that nodes sign.
 
-    PUT  /v4/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
+    PUT  /v5/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
                                           -> Acknowledgement
-    PUT  /v4/studies/{hash}/withdrawal    body: Withdrawal
+    PUT  /v5/studies/{hash}/withdrawal    body: Withdrawal
                                           -> WithdrawalAcknowledgement
-    GET  /v4/studies/{hash}               -> StudyStatus
-    GET  /v4/studies/{hash}/release       -> ReleasedPart
-    GET  /v4/openapi.json                 this, for machines
+    GET  /v5/studies/{hash}               -> StudyStatus
+    GET  /v5/studies/{hash}/release       -> ReleasedPart
+    GET  /v5/openapi.json                 this, for machines
 
 Anything else is answered by a Refusal.
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from ppaurora.channel.meter import MeterReading
 from ppaurora.channel.shaped import Network
+from ppaurora.messages.workers import Crew, Door, Doors
 from ppaurora.models import StrictModel
+from ppaurora.servers import Server
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.terms import Job
 
@@ -41,6 +43,20 @@ class Task(StrictModel):
     # has any.
     share_files: tuple[str, ...] | None = None
     network: Network | None = None
+    crew: Crew | None = None  # several workers, where there are some
+
+
+class Order(StrictModel):
+    """To one worker of a server: its part of a task. Its parts of the input shares follow as raw bytes."""
+
+    task: Task
+    worker: int
+    doors: dict[str, Door]  # of the other servers' workers of its number
+    inputs: tuple[int, ...] = ()  # how many bytes each share's part has
+
+    @property
+    def server(self) -> Server:
+        return self.task.job.terms.protocol.server_named(self.task.server)
 
 
 class Event(StrictModel, tag_field="event", tag=str.lower):
@@ -57,6 +73,12 @@ class Progressed(Event):
     step: str
     done: int
     total: int
+
+
+class Placed(Event):
+    """Workers stand ready; the others' workers find them at these doors."""
+
+    doors: Doors
 
 
 class Opened(Event):
@@ -83,4 +105,4 @@ class Failed(Event):
     peer: str | None = None
 
 
-AnyEvent = Alive | Progressed | Opened | Finished | Failed
+AnyEvent = Alive | Progressed | Placed | Opened | Finished | Failed

@@ -115,7 +115,10 @@ class Metric(ABC):
     # On shares
 
     def begin(self, curve: Curve, asked: Asked) -> Callable[[], list[RingShare]]:
-        """Secrets that the formula needs besides counts and owners' sums, each a list of one below 2^64."""
+        """Secrets that the formula needs besides counts and owners' sums, each a list of one below 2^64.
+
+        Where a party has several workers, each gives a part of every secret, and these are added up.
+        """
         return list
 
     @abstractmethod

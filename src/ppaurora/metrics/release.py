@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from ppaurora.algorithms.crossing import areas_up_to, find_crossings
 from ppaurora.algorithms.curve import Curve
+from ppaurora.algorithms.redistribution import with_next
 from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.base import Metric
 from ppaurora.metrics.evidence import Evidence, Found, Inputs
@@ -27,17 +28,20 @@ from ppaurora.metrics.outputs import Ratio
 from ppaurora.metrics.sums import FalsePositives, OwnerSum, TruePositives
 from ppaurora.metrics.withholding import decide, withhold
 from ppaurora.sharing.shares import RingShare, concat, stack
-from ppaurora.suites.base import Records, Suite
+from ppaurora.suites.base import Flags, Records, Suite
 
 
 def release(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> RingShare:
     """Rows of mantissas and exponents. Takes the merged list, if there is one: `merged` is empty afterwards.
 
     There is no result if one class is missing or a rule on secret counts fails, or if the owners' lists
-    were not all sorted or their sums did not fit.
+    were not all sorted or their sums did not fit. Where a party has several workers, all go along the curve,
+    and the first one does the rest; the others have no columns.
     """
     with suite.step("curve"):
         found = _along_the_curve(suite, asked, merged, inputs)
+    if found is None:
+        return suite.blank(2, 0)
     with suite.step("division"):
         ratios = _ratios(suite, asked, inputs, found) if asked.needs_wide else []
     with suite.step("release"):
@@ -48,29 +52,56 @@ def release(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -
         return withhold(suite, asked, decided, values)
 
 
-def _along_the_curve(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> Found:
-    """Every metric's secrets. What is begun is finished in the same order; all products are in one round."""
+def _along_the_curve(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> Found | None:
+    """Every metric's secrets; at the first worker only.
+
+    What is begun is finished in the same order; all products are in one round.
+    """
+    leads = suite.team.leads
     if not merged:
+        if not leads:
+            return None
         positives = inputs.list_counts.positives.sum()
         return Found(positives, suite.mul(positives, asked.samples - positives), {})
     chosen = [metric for metric in asked.metrics if metric.needs_curve]
-    records = merged.pop()
-    labels, ends = records.labels.copy(), None
-    if any(metric.uses_ends for metric in chosen):
-        with suite.step("ties"):
-            ends = suite.ends_of_groups(records.keys)
-    del records  # nobody needs the keys any more
-    curve = Curve(suite, labels, ends, asked.quantities)
-    secrets = {metric: metric.begin(curve, asked)() for metric in chosen if not metric.at_ends}
+    curve = _curve(suite, asked, merged, with_ends=any(metric.uses_ends for metric in chosen))
+    parts = {metric: metric.begin(curve, asked)() for metric in chosen if not metric.at_ends}
     at_ends = [metric for metric in chosen if metric.at_ends]
     if at_ends:
         curve.keep_ends()
-    secrets |= _at_crossings(curve, [metric for metric in at_ends if isinstance(metric, OperatingPoint)])
-    class_product = suite.begin_mul(curve.positives, asked.samples - curve.positives)
-    begun = {metric: metric.begin(curve, asked) for metric in at_ends if metric not in secrets}
-    product = class_product()
-    secrets |= {metric: finish() for metric, finish in begun.items()}
-    return Found(curve.positives, product, secrets)
+    points = [metric for metric in at_ends if isinstance(metric, OperatingPoint)]
+    secrets = _at_crossings(curve, points) if points else {}
+    product = suite.begin_mul(curve.positives, asked.samples - curve.positives) if leads else None
+    begun = {metric: metric.begin(curve, asked) for metric in at_ends if metric not in points}
+    class_product = product() if product else None
+    parts |= {metric: finish() for metric, finish in begun.items()}
+    secrets |= _added_up(suite, parts)
+    return None if class_product is None else Found(curve.positives, class_product, secrets)
+
+
+def _curve(suite: Suite, asked: Asked, merged: list[Records], *, with_ends: bool) -> Curve:
+    """Takes the merged list."""
+    records = merged.pop()
+    labels = records.labels.copy()
+    ends = _ends_of_groups(suite, records, asked.samples) if with_ends else None
+    del records  # nobody needs the keys any more
+    return Curve(suite, labels, ends, asked.quantities, asked.samples)
+
+
+def _ends_of_groups(suite: Suite, records: Records, size: int) -> Flags:
+    """A worker's last record is compared with the next one's first."""
+    with suite.step("ties"):
+        (followed,) = with_next(suite.team, [records], [size])
+        return suite.ends_of_groups(followed.keys)[: len(records)]
+
+
+def _added_up(suite: Suite, parts: Mapping[Metric, list[RingShare]]) -> dict[Metric, list[RingShare]]:
+    """All workers' parts of every secret."""
+    if not parts:
+        return {}
+    total = suite.team.total(concat([part for own in parts.values() for part in own]))
+    places = iter(range(len(total)))
+    return {metric: [total[next(places)] for _ in own] for metric, own in parts.items()}
 
 
 def _ratios(suite: Suite, asked: Asked, inputs: Inputs, found: Found) -> list[Ratio]:
@@ -117,9 +148,13 @@ def _between_thresholds(
 def _at_crossings(curve: Curve, metrics: Sequence[OperatingPoint]) -> dict[Metric, list[RingShare]]:
     """All limits are found in the same rounds."""
     limits = {metric: metric.limit(curve) for metric in metrics}
-    crossings = dict(zip(metrics, find_crossings(curve, list(limits.values())), strict=True))
-    wanting = [metric for metric in metrics if metric.needs_area]
-    areas = dict(zip(wanting, areas_up_to(curve, [crossings[metric] for metric in wanting]), strict=True))
+    crossings = dict(zip(metrics, find_crossings(curve, list(limits.values())), strict=False))
+    areas: dict[OperatingPoint, RingShare] = {}
+    if any(metric.needs_area for metric in metrics):
+        wanting = [metric for metric in crossings if metric.needs_area]
+        found = areas_up_to(curve, [crossings[metric] for metric in wanting])
+        areas = dict(zip(wanting, found, strict=True))
     return {
-        metric: metric.secrets(limits[metric], crossings[metric], areas.get(metric)) for metric in metrics
+        metric: metric.secrets(limits[metric], crossing, areas.get(metric))
+        for metric, crossing in crossings.items()
     }

@@ -17,7 +17,7 @@ from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, sci
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.registry import register
-from ppaurora.sharing.shares import RingShare, WideShare
+from ppaurora.sharing.shares import RingShare, WideShare, concat
 
 
 def standard_error(samples: int) -> Output:
@@ -143,9 +143,10 @@ class YoudenJ(Area):
 
     def numerator(self, curve: Curve) -> Finish:
         suite = curve.suite
-        positions = np.arange(1, curve.size + 1, dtype=np.uint64)
+        positions = curve.start + np.arange(1, len(curve.labels) + 1, dtype=np.uint64)
         height = curve[TP][1:] * curve.size - curve.positives * positions
-        highest = largest(suite, suite.mul(suite.to_ring(curve.ends), height))
+        winners = suite.team.gather(largest(suite, suite.mul(suite.to_ring(curve.ends), height)))
+        highest = largest(suite, concat(winners)) if winners else suite.constant(0)
         return lambda: highest
 
     def reference(self, y_true: Any, y_score: Any) -> float:

@@ -1,4 +1,4 @@
-"""One node's part of one attempt: a server process, watched."""
+"""One node's part of one attempt: a server process, with one worker or several, watched."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import contextlib
 import logging
 import queue
 import secrets
+import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ppaurora.errors import PartyFailedError
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import Submitted
-from ppaurora.messages.process import Event, Failed, Finished, Opened, Progressed, Task
+from ppaurora.messages.process import Event, Failed, Finished, Opened, Placed, Progressed, Task
+from ppaurora.messages.workers import Crew, Door, Meeting
 from ppaurora.models import canonical_json
 from ppaurora.node.gate import Gate, job_name
 from ppaurora.party.driver import ServerProcess, links_for
@@ -22,6 +25,7 @@ from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.terms import Job
+from ppaurora.workers import PROCESS as CREW
 
 _SECONDS_TO_START = 60.0
 # What a computation takes on a slow machine and network; `budget_factor` of the settings is on top.
@@ -56,6 +60,7 @@ class AttemptPlan:
     token: str
     agreed: tuple[Submitted, ...]  # one per owner; alike at all nodes
     shares: tuple[Path, ...] = field(default=(), repr=False)
+    workers: int = 1  # alike at all nodes
 
     def binding(self) -> bytes:
         """The study as the session's keys are bound to it: manifest and submissions."""
@@ -69,6 +74,7 @@ class Attempt:
     """
 
     def __init__(self, kit: NodeKit, gate: Gate, plan: AttemptPlan, spares: Spares | None = None) -> None:
+        self.plan = plan
         self.number = plan.number
         self.progress = ""
         self.cost: dict[str, object] = {}  # of this node's part, once it is done
@@ -79,16 +85,31 @@ class Attempt:
         # The process itself keeps to the budget, and says whom it waited for; this is if it does not.
         self._deadline = time.monotonic() + self._budget + self._patience
         self._events: queue.Queue[Event | None] = queue.Queue()
+        self.doors: tuple[Door, ...] = ()  # once all workers stand ready, where there are several
+        self._meeting = threading.Lock()  # held once it has begun
+        self.has_ended = False
         self._aborted: PartyFailedError | None = None
         with contextlib.ExitStack() as resources:
-            module, title = plan.manifest.protocol.process, kit.server(plan.manifest).title
-            if spares is not None:
+            title = kit.server(plan.manifest).title
+            module = plan.manifest.protocol.process if task.crew is None else CREW
+            if spares is not None and task.crew is None:
                 resources.callback(spares.keep, module, title)
             entrance = resources.enter_context(gate.expecting(plan.token)).fileno()
-            self._process = ServerProcess(module, title, self._events.put, entrance, spares=spares)
+            self._process = ServerProcess(module, title, self._hear, entrance, spares=spares)
             resources.callback(self._process.close)
             self._process.send(task)
             self._resources = resources.pop_all()
+
+    def _hear(self, event: Event | None) -> None:
+        if isinstance(event, Placed):
+            self.doors = event.doors
+        self.has_ended = self.has_ended or event is None
+        self._events.put(event)
+
+    def meet(self, doors: Mapping[str, tuple[Door, ...]]) -> None:
+        """Everybody's workers stand ready, at these doors; what is said a second time counts for nothing."""
+        if self._meeting.acquire(blocking=False):
+            self._process.send(Meeting(doors=dict(doors)))
 
     def results(self) -> tuple[ResultShare, ...]:
         """One part per owner, none at a server that gets none; or the error that ended the attempt."""
@@ -120,6 +141,7 @@ class Attempt:
     def abort(self, reason: str, *, blameless: bool = False) -> None:
         """From another thread; `results` then raises."""
         self._aborted = BlamelessError(reason) if blameless else PartyFailedError(reason)
+        self.has_ended = True
         self._process.kill()
 
 
@@ -152,4 +174,7 @@ def _task(kit: NodeKit, plan: AttemptPlan) -> Task:
         study=plan.binding(),
         recipients=len(plan.agreed),
         share_files=tuple(str(path) for path in plan.shares),
+        crew=None
+        if plan.workers == 1
+        else Crew(workers=plan.workers, ray=kit.settings.workers.cluster(kit.folder)),
     )

@@ -7,13 +7,14 @@ import logging
 import threading
 from collections.abc import Sequence
 
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, PeerError
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
     Begin,
     Hello,
+    Meet,
     Outcome,
     Ready,
     Release,
@@ -24,6 +25,7 @@ from ppaurora.messages.nodes import (
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt
+from ppaurora.node.introducing import all_doors, own_placement
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import keep_statements, own_statement
@@ -38,6 +40,7 @@ from ppaurora.node.store import (
     TooOftenError,
     trouble_of,
 )
+from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
 from ppaurora.text import printable
 from ppaurora.version import __version__
@@ -88,8 +91,10 @@ class Follower:
                 return self._ready(study, question.agreed)
             case Begin():
                 return self._begin(study, question)
+            case Meet():
+                return self._meet(study, question)
             case Outcome():
-                return Answer(answer=self._outcome(study, question.attempt))
+                return self._told_outcome(study, question.attempt)
             case Release():
                 return self._release(study, question)
             case Stop():
@@ -102,7 +107,12 @@ class Follower:
         """Could an attempt begin here?"""
         with self._beginning:
             verdict, note = self._readiness(study, agreed)
-            return Answer(answer=verdict, note=note, last=self._store.last_attempt(study.hash))
+            return Answer(
+                answer=verdict,
+                note=note,
+                last=self._store.last_attempt(study.hash),
+                workers=self._runner.workers_for(study, agreed) if verdict is Verdict.READY else 1,
+            )
 
     def _readiness(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
         manifest = study.manifest
@@ -171,7 +181,15 @@ class Follower:
             ready = self._ready(study, question.agreed)
             if ready.answer is not Verdict.READY:
                 return ready
-            plan = self._runner.plan(study, question.attempt, question.token, question.agreed)
+            if not is_possible(question.workers):
+                note = f"{question.workers} workers were asked for, which nobody can have"
+                return Answer(answer=Verdict.MISMATCH, note=note)
+            if question.workers > ready.workers:  # memory comes and goes: nobody's failure
+                note = f"no room for {question.workers} workers now, but for {ready.workers}"
+                return Answer(answer=Verdict.IN_TROUBLE, note=note)
+            plan = self._runner.plan(
+                study, question.attempt, question.token, question.agreed, question.workers
+            )
             try:
                 attempt = self._runner.start(study, plan)
             except StateError as error:
@@ -188,6 +206,26 @@ class Follower:
     def _finish(self, study: StudyRecord, attempt: Attempt) -> None:
         with contextlib.suppress(AttemptFailedError):  # on record; the leader asks
             self._runner.finish(study, attempt)
+
+    def _meet(self, study: StudyRecord, question: Meet) -> Answer:
+        """Have this node's workers connect to the others'."""
+        attempt = self._activity.attempt(study.hash)
+        if attempt is None or attempt.number != question.attempt:
+            return Answer(answer=Verdict.STALE, note=f"attempt {question.attempt} does not run there")
+        try:
+            attempt.meet(all_doors(attempt.plan, question.placements))
+        except PeerError as error:
+            return Answer(answer=Verdict.MISMATCH, note=str(error))
+        return Answer(answer=Verdict.RUNNING)
+
+    def _told_outcome(self, study: StudyRecord, number: int) -> Answer:
+        verdict = self._outcome(study, number)
+        attempt = self._activity.attempt(study.hash)
+        if verdict is Verdict.RUNNING and attempt is not None:
+            placement = own_placement(self._kit, attempt.plan, attempt.doors) if attempt.doors else None
+            return Answer(answer=verdict, placement=placement)
+        failed = self._store.study(study.hash) if verdict is Verdict.FAILED else None
+        return Answer(answer=verdict, note=failed.note if failed is not None else "")
 
     def _outcome(self, study: StudyRecord, number: int) -> Verdict:
         """What came of an attempt. One that nobody computes any longer has failed, whatever the disk says."""

@@ -2,6 +2,7 @@
 
     control.ppaurora          a question of one line, answered with one line, by this process
     <number>.job.ppaurora     a computation: the socket is passed on to the process that runs it
+    worker-<index>.<number>.job.ppaurora   likewise, of several workers; that process finds the worker
 
 A question is answered only to whom a study's authorities vouch for; whoever computes checks its peers itself.
 """
@@ -17,11 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 
 from ppaurora.channel.tls import listen, pass_socket, peer_pin
+from ppaurora.channel.tls.hello import NotTlsError, peek_server_name, split_worker_name
 from ppaurora.errors import reason_of
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import Answer, AnyQuestion, Verdict
 from ppaurora.models import from_json, to_json
-from ppaurora.node.hello import NotTlsError, peek_server_name
 from ppaurora.node.logs import Rarely, log_unforeseen
 from ppaurora.node.questions import CONTROL, read_line
 
@@ -137,7 +138,7 @@ class Gate:
             self._converse(connection)
             return
         with self._lock:
-            job = self._jobs.get(name or "")
+            job = self._jobs.get(split_worker_name(name or "")[1])
             if job is not None:
                 pass_socket(job, connection)
         if job is None:

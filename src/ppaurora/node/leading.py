@@ -28,6 +28,7 @@ from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.health import not_ready
+from ppaurora.node.introducing import introduce
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.questions import ask
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
@@ -36,6 +37,7 @@ from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
 from ppaurora.servers import Server
+from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
 
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -153,14 +155,16 @@ class Leader:
         if problem:
             self._let_uploads_end(study, agreed)
             raise MustStopError(problem)
+        workers = self._runner.workers_for(study, agreed)
         for peer in self._peers(study):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
             _check_ready(peer, answer)
+            workers = min(workers, answer.workers)
             if answer.last > last + _MOST_AHEAD:
                 # Numbers are never used twice: one that is made up could use up all of them.
                 raise PeerMisbehavedError(peer.title, f"says that there was an attempt {answer.last:,}")
             last = max(last, answer.last)
-        return self._runner.plan(study, last + 1, fresh_token(), agreed)
+        return self._runner.plan(study, last + 1, fresh_token(), agreed, workers)
 
     def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:
         """Nobody whose share is still on its way to another node is to be refused because of a stop."""
@@ -174,12 +178,20 @@ class Leader:
         """Begin an attempt, and see it through."""
         attempt = self._runner.start(study, plan)
         self._have_others_begin(study, plan, attempt)
+        if plan.workers > 1:
+            introduce(self._kit, attempt)
         self._runner.finish(study, attempt)
         self._settle(study, plan.number)
 
     def _have_others_begin(self, study: StudyRecord, plan: AttemptPlan, attempt: Attempt) -> None:
         """Whatever comes between ends the attempt here too, and costs those none who were not asked yet."""
-        begin = Begin(study=study.hash, attempt=plan.number, token=plan.token, agreed=plan.agreed)
+        begin = Begin(
+            study=study.hash,
+            attempt=plan.number,
+            token=plan.token,
+            agreed=plan.agreed,
+            workers=plan.workers,
+        )
         try:
             for peer in self._peers(study):
                 answer = self._ask(study, peer, begin)
@@ -255,6 +267,8 @@ class Leader:
 def _check_ready(peer: Server, answer: Answer) -> None:
     match answer.answer:
         case Verdict.READY:
+            if not is_possible(answer.workers):
+                raise PeerMisbehavedError(peer.title, f"has {answer.workers} workers, which nobody can have")
             return
         case Verdict.MISMATCH | Verdict.CLOSED:
             raise MustStopError(f"{peer.title} does not agree: {_told(answer)}")

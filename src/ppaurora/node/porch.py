@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ppaurora.channel.tls import peer_pin
+from ppaurora.channel.tls.hello import RECORD_HEADER, NotTlsError, first_record_bytes
 from ppaurora.errors import reason_of
-from ppaurora.node.hello import RECORD_HEADER, NotTlsError, first_record_bytes
 from ppaurora.node.logs import Rarely
 
 _MOST_SILENT = 2048

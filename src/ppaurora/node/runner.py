@@ -62,11 +62,18 @@ class AttemptRunner:
         self.store.check_shares(study, takers.index(server))
         return self.store.lost_shares(study)
 
-    def plan(self, study: StudyRecord, number: int, token: str, agreed: Sequence[Submitted]) -> AttemptPlan:
+    def workers_for(self, study: StudyRecord, agreed: Sequence[Submitted]) -> int:
+        """How many workers this node would compute with."""
+        job = study.manifest.job(tuple(agreed))
+        return job.fitting_workers(self.kit.settings.workers.workers_for(job.sizes))
+
+    def plan(
+        self, study: StudyRecord, number: int, token: str, agreed: Sequence[Submitted], workers: int = 1
+    ) -> AttemptPlan:
         """With the shares that this node has, if it takes any."""
         kept = [submission.file for submission in self.store.submissions(study)]
         files = tuple(self.store.shares / file for file in kept if file is not None)
-        return AttemptPlan(study.manifest, number, token, tuple(agreed), files)
+        return AttemptPlan(study.manifest, number, token, tuple(agreed), files, workers)
 
     def start(self, study: StudyRecord, plan: AttemptPlan) -> Attempt:
         """On record before its first message."""

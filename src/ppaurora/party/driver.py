@@ -50,6 +50,14 @@ _OTHER_ERRORS: dict[str, type[PpauroraError]] = {
     kind.__name__: kind for kind in (errors.InputError, errors.ProtocolError, errors.MisuseError)
 }
 
+
+def failure_of(event: Failed, title: str) -> PpauroraError:
+    """The error that one of this title told of."""
+    if event.peer and event.kind in _PEER_ERRORS:
+        return _PEER_ERRORS[event.kind](event.peer, event.message.removeprefix(f"{event.peer} "))
+    return _OTHER_ERRORS.get(event.kind, PartyFailedError)(f"{title}: {event.message}")
+
+
 Hear = Callable[[Event | None], None]  # None: nothing more will be heard
 
 
@@ -58,7 +66,8 @@ class ServerProcess:
 
     The others find it at its `entrance`: the descriptor of a listening socket, or of one through which
     connections are passed. `events` are the kinds of message that it may tell, for a module that tells
-    others. If one of the `spares` has been waiting for this, it is taken.
+    others. If one of the `spares` has been waiting for this, it is taken. `beside` are further descriptors
+    that it gets with its entrance.
     """
 
     def __init__(
@@ -69,6 +78,7 @@ class ServerProcess:
         entrance: int,
         events: Any = AnyEvent,
         spares: Spares | None = None,
+        beside: Sequence[int] = (),
     ) -> None:
         self.title = title
         self._hear = hear
@@ -78,7 +88,7 @@ class ServerProcess:
         self._writer: threading.Thread | None = None
         try:
             with contextlib.suppress(ConnectionError):  # that it has gone is heard on its other pipe
-                pass_entrance(self._process, entrance)
+                pass_entrance(self._process, entrance, *beside)
             threading.Thread(target=self._listen, daemon=True).start()
         except Exception:  # the machine may have no more threads
             discard(self._process)
@@ -123,9 +133,7 @@ class ServerProcess:
                 f"{self.title} {self.end()} before it was done; the run was stopped "
                 "(see more with PPAURORA_DEBUG=1)"
             )
-        if event.peer and event.kind in _PEER_ERRORS:
-            return _PEER_ERRORS[event.kind](event.peer, event.message.removeprefix(f"{event.peer} "))
-        return _OTHER_ERRORS.get(event.kind, PartyFailedError)(f"{self.title}: {event.message}")
+        return failure_of(event, self.title)
 
     def close(self) -> None:
         """No process is left behind."""

@@ -13,21 +13,23 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from ppaurora.channel.tls import Identity, PassedSockets, TlsTransport, connect_parties
-from ppaurora.errors import PpauroraError, place_of
+from ppaurora.errors import PartyFailedError, PpauroraError, place_of
 from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Opened, Progressed, Task
 from ppaurora.models import from_json, to_json
-from ppaurora.party.run import take_part
+from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.servers import Server
 from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.sharing.stages import OwnerShare
 
 M = TypeVar("M")
 _EXIT_STARTER_GONE = 75
+_SECONDS_BETWEEN_LOOKS = 0.2
 _FIRST_TO_GO = "800"  # if memory runs out, the kernel takes this process rather than the one that started it
 
 
@@ -46,16 +48,22 @@ def run_server(serve: Callable[[Starter], None]) -> int:
         starter.tell(Alive())
         serve(starter)
     except PpauroraError as error:
-        starter.tell(Failed(kind=type(error).__name__, message=str(error), peer=getattr(error, "peer", None)))
+        starter.tell(failed(error))
         return error.exit_code
     except Exception as error:
-        place = ":".join(map(str, place_of(error)))
-        message = f"internal error: {type(error).__name__} at {place}"
-        starter.tell(Failed(kind="MisuseError", message=message))
+        starter.tell(failed(error))
         if os.environ.get("PPAURORA_DEBUG"):
             raise
         return 70
     return 0
+
+
+def failed(error: Exception) -> Failed:
+    """What is told of an error: in its own words if they are ours, else its type and place."""
+    if isinstance(error, PpauroraError):
+        return Failed(kind=type(error).__name__, message=str(error), peer=getattr(error, "peer", None))
+    place = ":".join(map(str, place_of(error)))
+    return Failed(kind="MisuseError", message=f"internal error: {type(error).__name__} at {place}")
 
 
 class Starter:
@@ -63,13 +71,19 @@ class Starter:
 
     def __init__(self) -> None:
         self._commands = sys.stdin.buffer
+        self._events = os.dup(sys.stdout.fileno())  # whatever becomes of standard output
         self._speaking = threading.Lock()
 
     def entrance(self) -> socket.socket | None:
         """Where the other servers will connect; it comes before the first message. None if it never does."""
+        passed = self.passed_sockets(1)
+        return passed[0] if passed else None
+
+    def passed_sockets(self, most: int) -> list[socket.socket]:
+        """The entrance, and what was passed with it; none if they never come."""
         with socket.socket(fileno=os.dup(self._commands.fileno())) as commands:
-            _, descriptors, _, _ = socket.recv_fds(commands, 1, 1)
-        return socket.socket(fileno=descriptors[0]) if descriptors else None
+            _, descriptors, _, _ = socket.recv_fds(commands, 1, most)
+        return [socket.socket(fileno=descriptor) for descriptor in descriptors]
 
     def hear(self, kind: type[M]) -> M | None:
         """The next message, or None if there will be none."""
@@ -83,10 +97,39 @@ class Starter:
         line = memoryview(to_json(event) + b"\n")
         with self._speaking:
             while line:
-                line = line[os.write(sys.stdout.fileno(), line) :]
+                line = line[os.write(self._events, line) :]
 
     def progress(self, step: str, done: int, total: int) -> None:
         self.tell(Progressed(step=step, done=done, total=total))
+
+    @contextlib.contextmanager
+    def giving_signs(self, seconds: float, most: float, late: str) -> Iterator[None]:
+        """Signs of life while something is waited for that says nothing.
+
+        What is too late ends all; so does, at once, that the other end is gone.
+        """
+        done = threading.Event()
+        other_end = select.poll()
+        other_end.register(self._commands.fileno(), 0)  # that it hung up is told unasked
+
+        def give() -> None:
+            start = last = time.monotonic()
+            while not done.wait(_SECONDS_BETWEEN_LOOKS):
+                now = time.monotonic()
+                if other_end.poll(0):
+                    os._exit(_EXIT_STARTER_GONE)
+                if now > start + most:
+                    self.tell(Failed(kind=PartyFailedError.__name__, message=late))
+                    os._exit(PartyFailedError.exit_code)
+                if now > last + seconds:
+                    last = now
+                    self.tell(Alive())
+
+        threading.Thread(target=give, daemon=True).start()
+        try:
+            yield
+        finally:
+            done.set()
 
     def stay_in_touch(self, seconds: float) -> None:
         """From now on, give a sign of life now and then, and leave when the other end is gone."""
@@ -126,15 +169,23 @@ def _serve(starter: Starter) -> None:
         transport.finish()
     finally:
         transport.close()
-    starter.tell(
-        Finished(
-            parts=outcome.parts,
-            seconds=outcome.seconds,
-            meter=outcome.meter,
-            openings=outcome.openings,
-            peak_bytes=outcome.peak_bytes,
-        )
+    starter.tell(finished(outcome))
+
+
+def finished(outcome: RunOutcome) -> Finished:
+    """What is told of an outcome: all of it."""
+    return Finished(
+        parts=outcome.parts,
+        seconds=outcome.seconds,
+        meter=outcome.meter,
+        openings=outcome.openings,
+        peak_bytes=outcome.peak_bytes,
     )
+
+
+def outcome_of(event: Finished) -> RunOutcome:
+    """The outcome again."""
+    return RunOutcome(event.parts, event.seconds, event.meter, event.openings, event.peak_bytes)
 
 
 def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShare]:
@@ -147,10 +198,11 @@ def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShar
             protocol.read_share(starter.read(protocol.share_bytes(size, sums)), size, sums) for size in sizes
         ]
     files = zip(task.share_files, sizes, strict=True)
-    return [protocol.read_share(_share_in(Path(path)), size, sums) for path, size in files]
+    return [protocol.read_share(share_in(Path(path)), size, sums) for path, size in files]
 
 
-def _share_in(file: Path) -> bytes:
+def share_in(file: Path) -> bytes:
+    """As an owner submitted it, behind its salt."""
     with file.open("rb") as opened:
         opened.seek(SALT_BYTES)
         return opened.read()

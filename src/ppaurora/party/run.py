@@ -1,17 +1,19 @@
-"""One server's run of a job, and what it reports when it is done."""
+"""One server's run of a job, by one worker or by several, and what it reports when it is done."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ppaurora.channel.base import Transport
-from ppaurora.channel.meter import MeterReading
+from ppaurora.channel.inside import Inside
+from ppaurora.channel.meter import MeterReading, together
 from ppaurora.channel.shaped import Network, ShapedTransport
-from ppaurora.session import Progress, no_progress, open_session, throttled
+from ppaurora.session import SINGLE, Progress, Worker, no_progress, open_session, throttled
 from ppaurora.sharing.stages import OwnerShare, ResultShare
 from ppaurora.terms import Job
 
@@ -26,6 +28,20 @@ class RunOutcome:
     openings: dict[str, int]
     peak_bytes: int  # of the process, so of all servers where they are threads
 
+    @classmethod
+    def of_workers(cls, outcomes: Sequence[RunOutcome]) -> RunOutcome:
+        """A server's, from those of its workers, the first one's first; of memory, what one of them held."""
+        openings: Counter[str] = Counter()
+        for outcome in outcomes:
+            openings.update(outcome.openings)
+        return cls(
+            outcomes[0].parts,
+            max(outcome.seconds for outcome in outcomes),
+            together([outcome.meter for outcome in outcomes]),
+            dict(openings),
+            max(outcome.peak_bytes for outcome in outcomes),
+        )
+
 
 def take_part(
     transport: Transport,
@@ -38,8 +54,13 @@ def take_part(
     attempt: int = 1,
     recipients: int = 1,
     announce: Callable[[bytes], None] | None = None,
+    worker: Worker = SINGLE,
+    inside: Inside | None = None,
 ) -> RunOutcome:
     """Open a session and run the job in it, over a slower network if one is given.
+
+    One of several workers is told who it is, has its own transport to the workers of that number elsewhere
+    and a way to its fellows `inside` the party, and is given what `Protocol.worker_share` says.
 
     The session's keys are bound to the job, to the attempt, and to the `study` that both belong to.
     `announce` hears the session's public name, which no other session has. Takes the inputs: the
@@ -47,7 +68,9 @@ def take_part(
     """
     if network is not None:
         transport = ShapedTransport(transport, network)
-    context = open_session(transport, job.hash(study), attempt, throttled(progress))
+    context = open_session(
+        transport, job.hash(study), attempt, throttled(progress), worker=worker, inside=inside
+    )
     if announce is not None:
         announce(context.channel.session)
     start = time.perf_counter()

@@ -21,6 +21,7 @@ _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 26), "MALLOC_MMAP_THRESHOLD_": 
 ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
+PROCESS_VARIABLES = {**_ALLOCATOR, **ONE_THREAD}
 
 
 def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
@@ -36,8 +37,7 @@ def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
             env={
-                **_ALLOCATOR,
-                **ONE_THREAD,
+                **PROCESS_VARIABLES,
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             },
@@ -46,11 +46,14 @@ def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def pass_entrance(process: subprocess.Popen[bytes], entrance: int) -> None:
-    """The first that a server process gets: the socket at which the others will find it."""
+def pass_entrance(process: subprocess.Popen[bytes], entrance: int, *more: int) -> None:
+    """The first that a server process gets: the socket at which the others will find it.
+
+    A worker also gets those that lead to the other workers of its server.
+    """
     assert process.stdin is not None  # noqa: S101
     with socket.socket(fileno=os.dup(process.stdin.fileno())) as commands:
-        socket.send_fds(commands, [b"."], [entrance])
+        socket.send_fds(commands, [b"."], [entrance, *more])
 
 
 class Spares:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ppaurora.algorithms.merge import MergeTwo, merge_all
 from ppaurora.algorithms.order import count_ascents
+from ppaurora.channel.base import Buffer
 from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError, ProtocolError
 from ppaurora.metrics import Asked, Metric
@@ -23,8 +24,9 @@ from ppaurora.policy import EXACT, ROUNDED, Policy
 from ppaurora.protocols import registry
 from ppaurora.randomness.streams import Stream
 from ppaurora.servers import Server
-from ppaurora.session import Context, Work
+from ppaurora.session import Context, Work, Worker
 from ppaurora.sharing.algebra import RING
+from ppaurora.sharing.blocks import blocks
 from ppaurora.sharing.shares import Bytes, Words
 from ppaurora.sharing.stages import InputShare, OwnerShare, ResultShare
 from ppaurora.suites.base import Suite
@@ -54,6 +56,7 @@ class Protocol(ABC):
     input_servers: ClassVar[tuple[Server, ...]]
     result_servers: ClassVar[tuple[Server, ...]]
     checks_order: ClassVar[bool]  # whether the owners learn if somebody's list was not sorted
+    most_workers: ClassVar[int] = 1  # of a server
     rounds_inside: ClassVar[bool] = True  # whether its suite has what a release policy needs
     process: ClassVar[str] = "ppaurora.party"  # the module that a server process runs
 
@@ -158,7 +161,7 @@ class Protocol(ABC):
         """How long one of them is as bytes."""
         return self.input_bytes(size) + RING.wire_bytes(sums)
 
-    def read_share(self, raw: bytes, size: int, sums: int) -> OwnerShare:
+    def read_share(self, raw: Buffer, size: int, sums: int) -> OwnerShare:
         expected = self.share_bytes(size, sums)
         if len(raw) != expected:
             raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
@@ -176,6 +179,11 @@ class Protocol(ABC):
         return read_release(whole, asked, checked_owners)
 
     # A server's side
+
+    def worker_share(self, share: OwnerShare, worker: Worker) -> OwnerShare:
+        """What a server gives one of its workers: a block of the list; the first one gets the sums, too."""
+        block = blocks(len(share), worker.count)[worker.index]
+        return OwnerShare(share.samples.part(block), share.sums if worker.leads else share.sums[:0])
 
     @abstractmethod
     def suite(self, context: Context) -> Suite:
@@ -198,31 +206,34 @@ class Protocol(ABC):
     ) -> tuple[ResultShare, ...]:
         """One server's part of the computation; a part of the result for every recipient, if it gets any.
 
-        Takes the inputs: the list is empty afterwards.
+        Takes the inputs: the list is empty afterwards. Where the server has several workers, each is given
+        what `worker_share` says, and the first one has the parts of the result.
         """
         context.progress = Work(self.work(asked), context.progress)
         suite = self.suite(context)
+        team = suite.team
         with context.step("input"):
-            lists = suite.inputs([share.samples for share in inputs], asked.sizes)
+            sizes_here = [len(blocks(size, team.count)[team.index]) for size in asked.sizes]
+            lists = suite.inputs([share.samples for share in inputs], sizes_here)
             sums = None
-            if asked.sums:
+            if asked.sums and team.leads:
                 sums = suite.input_words(
                     [share.sums for share in inputs], (len(asked.sizes), len(asked.sums))
                 )
         inputs.clear()
-        ascents = count_ascents(suite, lists) if self.checks_order else None
+        ascents = count_ascents(suite, lists, asked.sizes) if self.checks_order else None
         counts = None
         if asked.needs_list_counts:
             sizes = np.array(asked.sizes, dtype=np.uint64)
-            counts = ListCounts(sizes, suite.count_positives(lists))
+            counts = ListCounts(sizes, team.total(suite.count_positives(lists)))
         merged = []
         if asked.needs_curve:
             with context.step("merge"):
                 taken = (lists.pop(0) for _ in range(len(lists)))  # so that nobody else holds them
-                merged.append(merge_all(suite, taken, self.merge_two()))
+                merged.append(merge_all(suite, taken, self.merge_two(), asked.sizes))
         lists.clear()
         columns = release(suite, asked, merged, Inputs(ascents, counts, sums))
-        return suite.result(columns, recipients)
+        return suite.result(columns, recipients) if team.leads else ()
 
     # For people
 

@@ -21,6 +21,7 @@ from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, weight
+from ppaurora.session.worker import MOST_WORKERS
 from ppaurora.sharing.planes import slice_numbers
 from ppaurora.sharing.shares import Words
 from ppaurora.sharing.stages import PlanesShare
@@ -57,6 +58,7 @@ class Fast(Protocol):
     leader = Role.PROXY_0
     input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
     checks_order = True
+    most_workers = MOST_WORKERS
 
     parameters: FastParameters
 

@@ -4,11 +4,12 @@ Each party makes a fresh nonce and a fresh X25519 key pair and sends nonce and p
 others. The key of a pair is HKDF-SHA256 over
 
     secret:  the pair's X25519 shared secret
-    salt:    SHA-256 of the job's hash, the attempt number, everybody's nonces and public keys
+    salt:    SHA-256 of the job's hash, the worker, the attempt number, everybody's nonces and public keys
     info:    which pair
 
 so a second attempt at the same job never reuses a mask of the first, and the other parties cannot
-compute the key although they contributed to it.
+compute the key although they contributed to it. Where parties have several workers, those of one number
+agree among themselves: a key never leaves the process that uses it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -24,6 +26,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from ppaurora.channel.frames import SESSION_BYTES
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.servers import Server
+from ppaurora.session.worker import SINGLE, Worker
 
 NONCE_BYTES = 32
 CONTRIBUTION_BYTES = NONCE_BYTES + 32
@@ -35,6 +38,17 @@ class PairKeys:
 
     keys: dict[Server, bytes] = field(repr=False)
     session: bytes
+
+
+class Purpose(NamedTuple):
+    """What a session is for: what its keys are bound to, and what its first message says."""
+
+    job_hash: bytes
+    attempt: int
+    worker: Worker = SINGLE
+
+    def to_bytes(self) -> bytes:
+        return self.job_hash + self.worker.to_bytes() + self.attempt.to_bytes(4, "big")
 
 
 class SessionSecrets:
@@ -51,10 +65,18 @@ class SessionSecrets:
         """What the others get: nonce and public key."""
         return self._nonce + self._private.public_key().public_bytes_raw()
 
-    def agree(self, me: Server, others: dict[Server, bytes], job_hash: bytes, attempt: int) -> PairKeys:
+    def agree(
+        self,
+        me: Server,
+        others: dict[Server, bytes],
+        job_hash: bytes,
+        attempt: int,
+        worker: Worker = SINGLE,
+    ) -> PairKeys:
         contributions = {**others, me: self.contribution()}
         salt = hashlib.sha256(
-            job_hash + attempt.to_bytes(8, "big") + b"".join(contributions[server] for server in type(me))
+            Purpose(job_hash, attempt, worker).to_bytes()
+            + b"".join(contributions[server] for server in type(me))
         ).digest()
         keys = {}
         for peer, contribution in others.items():

@@ -65,10 +65,7 @@ class Planes:
         count = max(stop - start, 0)
         if count == self.count:
             return self
-        first, offset = divmod(start, LANES)
-        words = self.data[..., first : first + word_count(count + offset)]
-        lanes = shift_down(words, offset)[..., : word_count(count)]
-        return Planes(self.holder, keep_lanes(lanes, count), count)
+        return Planes(self.holder, keep_lanes(take_lanes(self.data, start, count), count), count)
 
     def __xor__(self, other: Planes) -> Planes:
         return Planes(self.holder, self.data ^ other.data, self.count)
@@ -94,6 +91,13 @@ def concat_planes(parts: Sequence[Planes]) -> Planes:
         data[..., word : word + moved.shape[-1]] |= moved
         at += part.count
     return Planes(first.holder, data, count)
+
+
+def take_lanes(data: Words, start: int, count: int) -> Words:
+    """Some lanes in a row, from the first on; in the last word there may be more of them."""
+    first, offset = divmod(start, LANES)
+    words = data[..., first : first + word_count(count + offset)]
+    return shift_down(words, offset)[..., : word_count(count)]
 
 
 def shift_down(data: Words, lanes: int) -> Words:

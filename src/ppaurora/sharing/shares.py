@@ -112,6 +112,13 @@ class Share:
     def copy(self) -> Self:
         return type(self)(self.holder, self.values.copy())
 
+    def to_array(self) -> NDArray[Any]:
+        return self.values
+
+    def like(self, array: NDArray[Any]) -> Self:
+        """Other values of the same kind and holder."""
+        return type(self)(self.holder, array)
+
     def write(self, positions: slice, other: Self) -> None:
         """In place."""
         self.values[..., positions] = other.values
@@ -137,6 +144,15 @@ def stack(columns: Sequence[S]) -> S:
     """Columns of equal length as the rows of one share."""
     first = columns[0]
     return type(first)(first.holder, np.stack([column.values for column in columns], axis=first.hidden_axes))
+
+
+def interleave(parts: Sequence[S]) -> S:
+    """Elements by turns; the first lists may be longer by one."""
+    shape = (*parts[0].values.shape[:-1], sum(map(len, parts)))
+    values = np.empty(shape, dtype=parts[0].dtype)
+    for number, part in enumerate(parts):
+        values[..., number :: len(parts)] = part.values
+    return parts[0].like(values)
 
 
 class LinearShare(Share):

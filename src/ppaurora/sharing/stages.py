@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from ppaurora.errors import InputError
 from ppaurora.sharing.algebra import BITS, RING
-from ppaurora.sharing.planes import word_count
+from ppaurora.sharing.planes import take_lanes, word_count
 from ppaurora.sharing.shares import Bytes, Words
 
 
@@ -16,6 +16,9 @@ class InputShare(Protocol):
     """One server's part of an owner's list."""
 
     def __len__(self) -> int: ...
+
+    def part(self, samples: range) -> InputShare:
+        """Of some samples in a row."""
 
     def to_bytes(self) -> bytes: ...
 
@@ -29,6 +32,9 @@ class PlanesShare:
 
     def __len__(self) -> int:
         return self.size
+
+    def part(self, samples: range) -> PlanesShare:
+        return PlanesShare(take_lanes(self.planes, samples.start, len(samples)), len(samples))
 
     def to_bytes(self) -> bytes:
         return bytes(RING.to_wire(self.planes))
@@ -52,6 +58,10 @@ class AdditiveShare:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def part(self, samples: range) -> AdditiveShare:
+        some = slice(samples.start, samples.stop)
+        return AdditiveShare(self.keys[some], self.labels[some])
 
     def to_bytes(self) -> bytes:
         return bytes(RING.to_wire(self.keys)) + bytes(BITS.to_wire(self.labels))

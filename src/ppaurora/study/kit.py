@@ -30,6 +30,7 @@ from ppaurora.servers import Server
 from ppaurora.study.manifest import Manifest, is_hash_of
 from ppaurora.study.names import Address, Name
 from ppaurora.study.plan import read_toml
+from ppaurora.study.workers import WorkerSettings
 
 STUDIES = "studies"
 
@@ -46,6 +47,7 @@ class NodeSettings(StrictModel):
     silence_seconds: Annotated[float, Meta(gt=0, le=86400)] = 60.0
     # How many times longer than on a slow network an attempt may take before it counts as failed.
     budget_factor: Annotated[float, Meta(gt=0, le=1000)] = 10.0
+    workers: WorkerSettings = WorkerSettings()
 
 
 class OwnerSettings(StrictModel):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ppaurora.text import CheckedText, Line
+from ppaurora.text import HOST, CheckedText, Line
 
 Name = Annotated[
     str,
@@ -17,8 +17,6 @@ Name = Annotated[
     ),
 ]
 Pin = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
-
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")
 
 
 class Organisation(Line):
@@ -38,7 +36,7 @@ class Address(CheckedText):
             host, port = split_address(text)
         except ValueError:
             host, port = "", 0
-        if not _HOST.fullmatch(host) or not 0 < port < 1 << 16:
+        if not re.fullmatch(HOST, host) or not 0 < port < 1 << 16:
             raise ValueError(
                 "an address is a host and a port from 1 to 65535, such as proxy.example.org:8443"
             )

@@ -20,6 +20,7 @@ from ppaurora.study.organisations import check_nodes_apart
 from ppaurora.study.pack import KEY, PACKED, new_passphrase, pack, write_kit
 from ppaurora.study.plan import Certified, Plan, PlannedNode, read_plan
 from ppaurora.study.units import unit_file
+from ppaurora.study.workers import SAMPLE as WORKERS_SAMPLE
 
 LIFETIME = datetime.timedelta(days=3 * 365)
 AUTHORITY_LIFETIME = datetime.timedelta(days=20 * 365)  # it has to outlive what it renews
@@ -200,6 +201,10 @@ def _node_toml(name: str, node: PlannedNode) -> str:
         "silence_seconds = 60.0",
         "# An attempt that takes so many times longer than it would on a slow network has failed.",
         "budget_factor = 10.0",
+        "",
+        "# Workers, of which large studies have several. This is what there is without it; docs/deploying.md",
+        "# says more, also how workers run on a Ray cluster.",
+        *(f"# {line}" for line in WORKERS_SAMPLE.splitlines()),
         "",
     ]
     return "\n".join(lines)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat, stack
+from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat, interleave, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 from ppaurora.suites.network import comparators, half_for, strides
@@ -36,8 +37,24 @@ class ArrayRecords:
     def empty(cls, holder: Holder, size: int = 0) -> ArrayRecords:
         return cls(RingShare.zeros(holder, (size,)), BitShare.zeros(holder, (size,)))
 
-    def wires(self, other: ArrayRecords) -> ArrayWires:
-        return ArrayWires(self, other)
+    def wires(self, other: ArrayRecords, least_half: int = 1) -> ArrayWires:
+        return ArrayWires(self, other, least_half)
+
+    def deal(self, ways: int) -> list[ArrayRecords]:
+        return [self[number::ways] for number in range(ways)]
+
+    @classmethod
+    def interleave(cls, parts: list[ArrayRecords]) -> ArrayRecords:
+        keys, labels = [part.keys for part in parts], [part.labels for part in parts]
+        parts.clear()
+        return cls(interleave(keys), interleave(labels))
+
+    def to_arrays(self) -> list[NDArray[Any]]:
+        return [self.keys.values, self.labels.values]
+
+    def like(self, arrays: Sequence[NDArray[Any]], size: int) -> ArrayRecords:
+        keys, labels = arrays
+        return ArrayRecords(self.keys.like(keys), self.labels.like(labels))
 
 
 class ArraySuite(Suite):
@@ -123,8 +140,8 @@ def _written(result: RingShare, into: RingShare | None) -> RingShare:
 class ArrayWires:
     """The first list ends where the second begins, at a power of two not below either length."""
 
-    def __init__(self, first: ArrayRecords, second: ArrayRecords) -> None:
-        self._half = half_for(len(first), len(second))
+    def __init__(self, first: ArrayRecords, second: ArrayRecords, least_half: int = 1) -> None:
+        self._half = max(half_for(len(first), len(second)), least_half)
         self._start = self._half - len(first)
         self._records = ArrayRecords.concat([first, second])
 

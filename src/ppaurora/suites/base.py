@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ppaurora.errors import MisuseError
 from ppaurora.sharing.shares import Holder, Public, RingShare, WideShare, Words, concat, stack
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.team import Team
 
 # A suite's own types, opaque to algorithms: additive shares or bit planes. Both can be measured with
 # len and sliced like lists.
@@ -46,7 +47,20 @@ class Records(Protocol):
     @classmethod
     def concat(cls, parts: Sequence[Any]) -> Self: ...
 
-    def wires(self, other: Any) -> Wires: ...
+    def wires(self, other: Any, least_half: int = 1) -> Wires:
+        """Next to each other, the second list from a wire on that is a multiple of `least_half`."""
+
+    def deal(self, ways: int) -> list[Self]:
+        """List k has the records k, k + ways, k + 2·ways, ...; `ways` is a power of two."""
+
+    @classmethod
+    def interleave(cls, parts: list[Any]) -> Self:
+        """What was dealt in one again. Takes the parts: the list is empty afterwards."""
+
+    def to_arrays(self) -> list[NDArray[Any]]: ...
+
+    def like(self, arrays: Sequence[NDArray[Any]], size: int) -> Self:
+        """Another list of the same kind and holder."""
 
 
 class Wires(Protocol):
@@ -78,9 +92,10 @@ def side_by_side(groups: Sequence[Sequence[int]], count: int) -> NDArray[np.intp
 
 
 class Suite(ABC):
-    """One party's end of the functionalities."""
+    """One party's end of the functionalities, or that of one of its workers."""
 
     holder: Holder
+    team = Team()
 
     @abstractmethod
     def inputs(self, shares: Sequence[Any], sizes: Sequence[int]) -> list[Any]:

@@ -14,13 +14,15 @@ from ppaurora.sharing.shares import BitShare, Elements, Holder, RingShare, WideS
 from ppaurora.sharing.stages import AdditiveShare, ResultShare
 from ppaurora.suites.arrays import ArrayRecords, ArraySuite
 from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, N
+from ppaurora.suites.team import Team
 
 
 class CleartextSuite(ArraySuite):
     holder = Holder.CLEARTEXT
 
-    def __init__(self) -> None:
+    def __init__(self, team: Team | None = None) -> None:
         self.openings: Counter[str] = Counter()
+        self.team = Team() if team is None else team
 
     def inputs(self, shares: Sequence[AdditiveShare], sizes: Sequence[int]) -> list[ArrayRecords]:
         return [ArrayRecords(self._share(one.keys), BitShare(self.holder, one.labels)) for one in shares]

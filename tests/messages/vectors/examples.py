@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import inspect
 
 from ppaurora.evaluated import Evaluated
+from ppaurora.messages.workers import HOST_ALONE
 from ppaurora.models import StrictModel, to_builtins
 from ppaurora.policy import Floors, Policy
 from ppaurora.protocols import Paper, Protocol
@@ -21,7 +22,8 @@ from tests.messages.vectors.job import FULL
 from tests.messages.vectors.manifest import FULL_EVALUATION, FULL_POLICY
 from tests.messages.vectors.seeds import seed
 
-PATTERNS: dict[str | None, int] = {"^[0-9a-f]{64}$": 32, "^[0-9a-f]{32}$": 16}  # bytes in hexadecimal
+# Of bytes in hexadecimal; a host, too, may have such a name.
+PATTERNS: dict[str | None, int] = {"^[0-9a-f]{64}$": 32, "^[0-9a-f]{32}$": 16, HOST_ALONE: 16}
 
 FULL_FLOORS = {name: value for name, value in FULL_POLICY.items() if name in Floors.__struct_fields__}
 
@@ -98,7 +100,8 @@ def _scalar(info: inspect.Type, label: str, number: int) -> Any:
         case inspect.BytesType():
             return base64.b64encode(seed(label, 20)).decode()
         case inspect.IntType():
-            return (info.ge or 0) + 1000 + number
+            number += (info.ge or 0) + 1000
+            return number if info.le is None else min(number, info.le)
         case inspect.FloatType():
             return (info.ge or 0) + number + 1 / 3
         case inspect.BoolType():

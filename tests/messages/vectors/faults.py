@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import inspect
 
+from ppaurora.messages.workers import HOST_ALONE
 from ppaurora.policy import Floors
 from tests.messages.vectors.examples import main_type
 from tests.messages.vectors.spoiling import MISSING, Path, with_value
@@ -71,6 +72,12 @@ def _of_value(info: inspect.Type, whole: Any, path: Path) -> Iterator[Fault]:
 def _wrong_values(info: inspect.Type, good: Any) -> Iterator[tuple[str, str, Any]]:
     """How it is wrong, what the error says, and the value."""
     match info:
+        case inspect.StrType() if info.pattern == HOST_ALONE:
+            yield "a number", _EXPECTED, 7
+            yield "nothing", "regex", ""
+            yield "two words", "regex", "a b"
+            yield "followed by a line break", "regex", good + "\n"
+            yield "too long", "of length", "a" * 256
         case inspect.StrType() if info.pattern is not None:
             yield from _wrong_digests(good)
         case inspect.StrType():

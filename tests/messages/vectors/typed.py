@@ -10,7 +10,7 @@ from functools import partial
 from types import ModuleType, UnionType
 from typing import Any, get_args
 
-from ppaurora.messages import nodes, owners, process
+from ppaurora.messages import nodes, owners, process, workers
 from ppaurora.models import StrictModel, from_builtins, from_json, to_builtins, to_json
 from tests.messages.vectors.examples import enum_fields, full_example, least_example
 from tests.messages.vectors.faults import Fault, faults
@@ -31,6 +31,10 @@ Messages between owners and nodes over HTTPS, and the receipt that an owner keep
 """
 NODES_WHAT = """
 Questions between nodes and answers to them, a line each.
+"""
+WORKERS_WHAT = """
+What a server process with several workers is told beside its task, a line: where everybody's workers are.
+Nodes tell each other the same.
 """
 
 
@@ -140,9 +144,10 @@ def _file(name: str, what: str, module: ModuleType) -> VectorFile:
     )
 
 
-MODULES = (process, owners, nodes)
+MODULES = (process, owners, nodes, workers)
 FILES = (
     _file("process", PROCESS_WHAT + _COMMON, process),
     _file("owners", OWNERS_WHAT + _COMMON, owners),
     _file("nodes", NODES_WHAT + _COMMON, nodes),
+    _file("workers", WORKERS_WHAT + _COMMON, workers),
 )

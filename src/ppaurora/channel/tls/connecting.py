@@ -106,8 +106,8 @@ def _connect(
     where = f"{address[0]}:{address[1]}"
     try:
         raw = socket.create_connection(address, timeout=_remaining(deadline))
-    except OSError as error:
-        raise PeerLostError(peer.title, f"cannot be reached at {where}: {error.strerror or error}") from error
+    except (OSError, UnicodeError) as error:  # the latter of a name that no machine can have
+        raise PeerLostError(peer.title, f"cannot be reached at {where}: {reason_of(error)}") from error
     try:
         sock = context.wrap_socket(raw, server_hostname=server_name)
     except TimeoutError as error:

@@ -13,6 +13,7 @@ from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
 from ppaurora.sharing.algebra import RING, WIDE, Ring
 from ppaurora.sharing.planes import word_count
+from ppaurora.suites import team
 from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, WIDE_BOUND
 from ppaurora.suites.bitsliced import division, trees
 from ppaurora.suites.bitsliced.trees import CHILDREN, CHILDREN_OF_FEW, Level
@@ -106,6 +107,12 @@ def inputs(key_bits: int, sizes: Sequence[int]) -> Cost:
 def input_words(count: int) -> Cost:
     """The proxies exchange them under masks."""
     return _remask(count)
+
+
+def passed_on(key_bits: int, components: int, records: int) -> int:
+    """The bytes of so many records on their way from one worker of a party to another."""
+    shape = (components, key_bits + 1, word_count(records))
+    return team.message_bytes([shape] if records else [])
 
 
 def compare(key_bits: int, count: int) -> Cost:

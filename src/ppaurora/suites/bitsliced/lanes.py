@@ -19,6 +19,15 @@ class MaskedBits:
     def __len__(self) -> int:
         return int(self.data.shape[-1])
 
+    def __getitem__(self, positions: slice) -> MaskedBits:
+        return MaskedBits(self.data[:, positions])
+
+    def to_array(self) -> Bytes:
+        return self.data
+
+    def like(self, array: Bytes) -> MaskedBits:
+        return MaskedBits(array)
+
     def __repr__(self) -> str:
         return f"<MaskedBits, {len(self)} of them>"
 

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ppaurora.sharing.interleaving import deal_lanes, interleave_lanes
 from ppaurora.sharing.planes import LANES, Planes, concat_planes, shift_down, shift_up, word_count
 from ppaurora.sharing.shares import Holder, Words
 from ppaurora.suites.bitsliced import trees
@@ -45,8 +46,24 @@ class PlaneRecords:
     def concat(cls, parts: Sequence[PlaneRecords]) -> PlaneRecords:
         return cls(concat_planes([part.bits for part in parts]))
 
-    def wires(self, other: PlaneRecords) -> PlaneWires:
+    def wires(self, other: PlaneRecords, least_half: int = 1) -> PlaneWires:
+        """Half of the wires are a word at least."""
         return PlaneWires(self, other)
+
+    def deal(self, ways: int) -> list[PlaneRecords]:
+        return [PlaneRecords(part) for part in deal_lanes(self.bits, ways)]
+
+    @classmethod
+    def interleave(cls, parts: list[PlaneRecords]) -> PlaneRecords:
+        bits = [part.bits for part in parts]
+        parts.clear()
+        return cls(interleave_lanes(bits))
+
+    def to_arrays(self) -> list[Words]:
+        return [self.bits.data]
+
+    def like(self, arrays: Sequence[Words], size: int) -> PlaneRecords:
+        return PlaneRecords(Planes(self.bits.holder, arrays[0], size))
 
 
 class Place(Protocol):

@@ -47,6 +47,7 @@ from ppaurora.suites.bitsliced.lanes import MaskedBits, as_slice, neighbours, pa
 from ppaurora.suites.bitsliced.records import Place, PlaneRecords, PlaneWires, in_batches
 from ppaurora.suites.bitsliced.trees import Steps, run_window
 from ppaurora.suites.release import fresh_parts
+from ppaurora.suites.team import Team
 
 
 class BitslicedSuite(Suite):
@@ -54,6 +55,7 @@ class BitslicedSuite(Suite):
 
     def __init__(self, context: Context, key_bits: int = 64) -> None:
         self.holder = Holder.of(context.role)
+        self.team = Team.of(context)
         self.key_bits = key_bits
         self._context = context
         self._gates = Gates(context)

@@ -6,6 +6,7 @@ anybody has spoken TLS with it. It is routing only: who the client is, its certi
 
 from __future__ import annotations
 
+import re
 import select
 import socket
 import time
@@ -14,6 +15,18 @@ from collections.abc import Callable
 _HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST_NAME = 22, 1, 0, 0
 RECORD_HEADER = 5
 _MOST_BYTES = RECORD_HEADER + (1 << 14)
+_WORKER = re.compile(r"worker-([0-9]{1,3})\.(.+)", re.ASCII)
+
+
+def worker_name(worker: int, name: str) -> str:
+    """What connections to one of several workers ask for."""
+    return f"worker-{worker}.{name}"
+
+
+def split_worker_name(name: str) -> tuple[int | None, str]:
+    """Which worker is meant, if one is, and the name of all of them together."""
+    found = _WORKER.fullmatch(name)
+    return (None, name) if found is None else (int(found[1]), found[2])
 
 
 class NotTlsError(Exception):

@@ -1,0 +1,75 @@
+"""What a worker does, wherever it runs: it meets its peers, and does its part of the task with them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from ppaurora.channel.base import Buffer
+from ppaurora.channel.inside import LONGEST_WAIT, Inside
+from ppaurora.channel.tls import Listener, TlsTransport, connect_parties
+from ppaurora.channel.tls.hello import worker_name
+from ppaurora.errors import MisuseError
+from ppaurora.messages.process import Event, Finished, Order, Task
+from ppaurora.messages.workers import Crew
+from ppaurora.session import Worker
+from ppaurora.workers.credentials import Credentials
+
+
+@dataclass(frozen=True)
+class Station:
+    """Where a worker stands: its order, what it is known by, where its peers arrive, its colleagues."""
+
+    order: Order
+    credentials: Credentials
+    entrance: Listener
+    inside: Inside = field(repr=False)
+    tell: Callable[[Event], None] = field(repr=False)
+
+    @property
+    def worker(self) -> Worker:
+        return worker_of(self.order)
+
+    def connect(self) -> TlsTransport:
+        """To the workers of the same number at all other servers."""
+        order, links = self.order, self.order.task.links
+        doors = {peer: order.doors[peer.file_name] for peer in order.server.peers}
+        addresses = {peer: door.address or links.addresses[peer.file_name] for peer, door in doors.items()}
+        with self.credentials.identity(doors) as identity:
+            return connect_parties(
+                order.server,
+                identity,
+                self.entrance,
+                addresses,
+                links.timeout,
+                worker_name(order.worker, links.server_name),
+                links.budget,
+            )
+
+
+Part = Callable[[Station, Sequence[Buffer]], Finished]
+
+
+def worker_of(order: Order) -> Worker:
+    return Worker(order.worker, crew_of(order.task).workers)
+
+
+def wait_for_fellows(order: Order) -> float:
+    """For how many seconds, at most: as long as all of the computation may take."""
+    return order.task.links.budget or LONGEST_WAIT
+
+
+def crew_of(task: Task) -> Crew:
+    """Of a task for several workers."""
+    if task.crew is None:
+        raise MisuseError("a task for one worker is no task for a crew")
+    return task.crew
+
+
+def do_part(station: Station, inputs: Sequence[Buffer]) -> Finished:
+    """As the order says."""
+    module, _, name = crew_of(station.order.task).part.partition(":")
+    part = cast(Part, getattr(importlib.import_module(module), name))
+    return part(station, inputs)

@@ -1,0 +1,43 @@
+"""`python -m ppaurora.workers.process TITLE`: one worker of a server, as a process on its machine."""
+
+from __future__ import annotations
+
+import sys
+
+from ppaurora.channel.tls import PassedSockets
+from ppaurora.messages.process import Order, Placed
+from ppaurora.messages.workers import Door
+from ppaurora.party.process import Starter, run_server
+from ppaurora.session.worker import MOST_WORKERS
+from ppaurora.workers.credentials import Credentials
+from ppaurora.workers.part import Station, do_part, wait_for_fellows, worker_of
+from ppaurora.workers.sockets import SocketInside
+
+
+def main() -> int:
+    return run_server(_serve)
+
+
+def _serve(starter: Starter) -> None:
+    passed = starter.passed_sockets(MOST_WORKERS)
+    if not passed:
+        return
+    credentials = Credentials.make("ppaurora worker")
+    starter.tell(Placed(doors=(Door(certificate=credentials.certificate.decode()),)))
+    order = starter.hear(Order)
+    if order is None:
+        return
+    inputs = [starter.read(length) for length in order.inputs]
+    starter.stay_in_touch(order.task.links.timeout / 4)
+    entrance, *others = passed
+    inside = SocketInside(order.server.title, worker_of(order), others, wait_for_fellows(order))
+    with entrance:
+        station = Station(order, credentials, PassedSockets(entrance), inside, starter.tell)
+        try:
+            starter.tell(do_part(station, inputs))
+        finally:
+            inside.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""One worker of a server, as an actor on a Ray cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import ray
+
+from ppaurora.channel.base import Buffer
+from ppaurora.channel.tls import listen
+from ppaurora.errors import PartyFailedError
+from ppaurora.messages.process import Alive, Event, Order, Placed
+from ppaurora.messages.workers import Door
+from ppaurora.models import from_json, to_json
+from ppaurora.party.process import failed
+from ppaurora.session import Worker
+from ppaurora.version import __version__
+from ppaurora.workers.credentials import Credentials
+from ppaurora.workers.part import Station, do_part, wait_for_fellows, worker_of
+
+
+class RayWorker:
+    """Methods are called side by side: `run` takes as long as the work, the others but a moment."""
+
+    def __init__(self) -> None:
+        self._credentials = Credentials.make("ppaurora worker")
+        self._mailbox = Mailbox()
+        self._news: list[bytes] = []
+        self._changed = threading.Condition()
+
+    def place(self, ports: tuple[int, int] | None) -> tuple[str, str, int, bytes]:
+        """The version of ppaurora here, where this worker listens, and its door."""
+        host = ray.util.get_node_ip_address()
+        self._listener = _listen(host, ports)
+        address = (host, int(self._listener.getsockname()[1]))
+        door = Door(certificate=self._credentials.certificate.decode(), address=address if ports else None)
+        return __version__, *address, to_json(Placed(doors=(door,)))
+
+    def run(self, order: bytes, others: Sequence[Any], *inputs: Buffer) -> bytes:
+        """All of this worker's work; its last words, whatever they are."""
+        told = from_json(Order, order)
+        worker = worker_of(told)
+        inside = RayInside(told.server.title, worker, others, self._mailbox, wait_for_fellows(told))
+        try:
+            with self._listener:
+                station = Station(told, self._credentials, self._listener, inside, self._tell)
+                return to_json(do_part(station, inputs))
+        except Exception as error:
+            return to_json(failed(error))
+
+    def deliver(self, number: int, sender: int, content: Buffer) -> None:
+        """What another worker of this server hands over."""
+        self._mailbox.put(number, sender, content)
+
+    def news(self, seconds: float) -> list[bytes]:
+        """What this worker has told since the last call; a sign of life if it is nothing for so long."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._news, seconds)
+            told, self._news = self._news, []
+        return told or [to_json(Alive())]
+
+    def _tell(self, event: Event) -> None:
+        with self._changed:
+            self._news.append(to_json(event))
+            self._changed.notify()
+
+
+def _listen(host: str, ports: tuple[int, int] | None) -> Any:
+    for port in range(ports[0], ports[1] + 1) if ports else (0,):
+        try:
+            return listen(host, port)
+        except OSError as error:
+            problem = error
+    raise PartyFailedError(f"cannot listen at {host}: {problem.strerror}; the ports are {ports}")
+
+
+class Mailbox:
+    """What other workers have handed over, until it is asked for."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._letters: dict[tuple[int, int], Buffer] = {}
+
+    def put(self, number: int, sender: int, content: Buffer) -> None:
+        with self._changed:
+            self._letters[number, sender] = content
+            self._changed.notify_all()
+
+    def take(self, number: int, sender: int, seconds: float) -> Buffer | None:
+        with self._changed:
+            self._changed.wait_for(lambda: (number, sender) in self._letters, seconds)
+            return self._letters.pop((number, sender), None)
+
+
+class RayInside:
+    """Through Ray's object store: what is handed over is put there once, and read where it is."""
+
+    def __init__(
+        self, party: str, worker: Worker, others: Sequence[Any], mailbox: Mailbox, timeout: float
+    ) -> None:
+        self._party = party
+        self._worker = worker
+        self._others = others
+        self._mailbox = mailbox
+        self._timeout = timeout
+        self._number = 0
+
+    def swap(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
+        number, self._number = self._number, self._number + 1
+        numbers = [other for other in range(self._worker.count) if other != self._worker.index]
+        sent = {
+            other: self._others[other].deliver.remote(
+                number, self._worker.index, np.frombuffer(outgoing[other], dtype=np.uint8)
+            )
+            for other in numbers
+        }
+        received: list[Buffer] = list(outgoing)
+        deadline = time.monotonic() + self._timeout
+        for other in numbers:
+            content = self._mailbox.take(number, other, max(deadline - time.monotonic(), 0))
+            if content is None:
+                raise PartyFailedError(
+                    f"worker {other} of {self._party} handed on nothing for {self._timeout:g} seconds"
+                )
+            received[other] = memoryview(content)
+        for other, taken in sent.items():
+            try:
+                ray.get(taken, timeout=self._timeout)
+            except ray.exceptions.RayError:
+                raise PartyFailedError(f"worker {other} of {self._party} is gone") from None
+        return received
+
+    def close(self) -> None:
+        """The engine ends the actor."""

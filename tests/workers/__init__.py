@@ -1,0 +1,1 @@
+"""Tests of a party with several workers."""

@@ -1,0 +1,79 @@
+"""Studies through three nodes that compute with several workers each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.deployment import NODES, Deployment, children
+from tests.support.worker_nodes import WorkerNodes, pooled, settings
+
+SECONDS = 240.0
+
+
+@contextlib.contextmanager
+def running(deployment: WorkerNodes) -> Iterator[WorkerNodes]:
+    deployment.start()
+    try:
+        yield deployment
+    finally:
+        deployment.stop()
+
+
+def sessions(deployment: Deployment, node: str) -> list[dict[str, object]]:
+    return [event for event in deployment.events(node) if event.get("event") == "session opened"]
+
+
+@pytest.mark.parametrize("counts", [(2, 2, 2), (4, 2, 8), (2, 1, 2)], ids=str)
+def test_nodes_compute_with_as_many_workers_as_all_of_them_have(
+    tmp_path: Path, counts: tuple[int, ...]
+) -> None:
+    """Each worker has a session of its own. One that has fewer than the others is no reason to fail."""
+    workers = {name: settings(count=count) for name, count in zip(NODES, counts, strict=True)}
+    with running(WorkerNodes(tmp_path, workers)) as nodes:
+        nodes.submit()
+        assert nodes.released(SECONDS) == pytest.approx(pooled(), abs=1e-10)
+        opened = [{str(event["session"]) for event in sessions(nodes, name)} for name in NODES]
+    assert opened[0] == opened[1] == opened[2]
+    assert len(opened[0]) == min(counts)
+
+
+def test_a_lost_worker_fails_the_attempt_and_the_next_has_fresh_keys(tmp_path: Path) -> None:
+    """Killed at a moment when it works; the study is computed all the same, and nothing is left behind."""
+    with running(WorkerNodes(tmp_path, dict.fromkeys(NODES, settings(count=2)), silence=60.0)) as nodes:
+
+        def workers() -> list[int]:
+            crews = children(nodes.processes["proxy-1"].pid)
+            return [worker for crew in crews for worker in children(crew)]
+
+        compute_in_spite_of_a_lost_worker(nodes, workers)
+
+
+def compute_in_spite_of_a_lost_worker(nodes: WorkerNodes, workers: Callable[[], list[int]]) -> None:
+    """`workers` are those of the second proxy, by their processes."""
+    nodes.submit()
+    os.kill(_first(workers, nodes), signal.SIGKILL)
+    assert nodes.released(SECONDS) == pytest.approx(pooled(), abs=1e-10)
+    failed = [event for event in nodes.events("proxy-1") if event.get("event") == "attempt failed"]
+    assert failed
+    assert re.search(r"worker \d", str(failed[0]["reason"]))
+    opened = sessions(nodes, "proxy-0")
+    assert max(int(str(event["attempt"])) for event in opened) > 1
+    names = [str(event["session"]) for event in opened]
+    assert len(set(names)) == len(names)
+    assert workers() == []
+
+
+def _first(workers: Callable[[], list[int]], nodes: WorkerNodes) -> int:
+    deadline = time.monotonic() + SECONDS
+    while not (found := workers()):
+        assert time.monotonic() < deadline, nodes.log("proxy-1")
+        time.sleep(0.01)
+    return found[0]
