@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks.options import numbers, out_option
 from benchmarks.plain import WrongResultError
 from benchmarks.saving import Results
-from benchmarks.scale import METRICS, SEED
+from benchmarks.scale import METRICS, SEED, cpu_seconds
 from benchmarks.synthetic import synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.channel.base import Buffer, Transport
@@ -218,10 +218,12 @@ def play(recording: Recording) -> tuple[float, float]:
         recording.secrets.this_is((recording.party, worker))
         control.send("ready")
         control.recv()
-        before = _cpu_seconds()
+        before = cpu_seconds(resource.RUSAGE_SELF)
         with recording.secrets.used():
             outcome = recording.case.take_part(player, worker, inside if count > 1 else None)
-        control.send((_cpu_seconds() - before, is_same(outcome, recording.outcomes[worker])))
+        control.send(
+            (cpu_seconds(resource.RUSAGE_SELF) - before, is_same(outcome, recording.outcomes[worker]))
+        )
 
     controls = [_forked(work, worker) for worker in recording.workers]
     for ours, theirs in pairs.values():
@@ -259,11 +261,6 @@ def is_same(one: RunOutcome, other: RunOutcome) -> bool:
         and len(one.parts) == len(other.parts)
         and all(np.array_equal(a.words, b.words) for a, b in zip(one.parts, other.parts, strict=True))
     )
-
-
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def measure(samples: int, counts: Sequence[int], repeats: int) -> Iterator[Measurement]:

@@ -140,7 +140,7 @@ def measure(
     """With Ray, `clusters` has a place for every server's workers."""
     owners = make_owners(setting)
     expected, plain_seconds = pooled(owners, METRICS)
-    before = _cpu_seconds_of_processes()
+    before = cpu_seconds(resource.RUSAGE_CHILDREN)
     report = evaluate_samples(
         samples_of(owners, (), "score", "label", None),
         metrics=METRICS,
@@ -167,13 +167,13 @@ def measure(
         peak_bytes=report.cost.peak_bytes_by_party,
         difference=difference,
         inside_bytes=report.cost.inside_bytes,
-        cpu_seconds=0.0 if setting.engine == RAY else _cpu_seconds_of_processes() - before,
+        cpu_seconds=0.0 if setting.engine == RAY else cpu_seconds(resource.RUSAGE_CHILDREN) - before,
     )
 
 
-def _cpu_seconds_of_processes() -> float:
-    """Of all that have ended and that this one had started."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+def cpu_seconds(whose: int) -> float:
+    """Of this process, or of all that it had started and that have ended."""
+    used = resource.getrusage(whose)
     return used.ru_utime + used.ru_stime
 
 

@@ -30,6 +30,7 @@ from ppaurora.node import operating
 from ppaurora.poc.machine import NODES, PROTOCOL
 from ppaurora.randomness.streams import Stream
 from ppaurora.study.kit import NodeKit
+from tests.support.deployment import nodes_in
 from tests.support.local_app import AppProcess, entered, served
 
 SHARES = re.compile(r"<td><code>([0-9a-f ]{19})</code> <code>([01])</code></td>")
@@ -50,19 +51,6 @@ def app(temporary: Path) -> Iterator[AppProcess]:
         if app.process.poll() is None:
             app.end()
     assert nodes_in(temporary) == []
-
-
-def nodes_in(folder: Path) -> list[str]:
-    """The command lines of nodes whose kits are there."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if str(folder) in words and " serve " in words:
-            found.append(words)
-    return found
 
 
 def consortium_in(temporary: Path) -> Path:

@@ -10,9 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
-from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
 
 import ppaurora
 from ppaurora.data.samples import check_samples
@@ -26,6 +24,7 @@ from ppaurora.study.manifest import Manifest
 from ppaurora.suites.role import Role
 from tests.node.crash_campaign import Campaign
 from tests.support.deployment import NODES, OWNERS, Deployment, command, samples, values_of, write_csv
+from tests.support.scikit_learn import pooled_by_scikit_learn
 from tests.support.trials import YES
 
 DATA = {owner: samples(80 + 60 * place, place) for place, owner in enumerate(OWNERS)}
@@ -46,13 +45,7 @@ def submit(deployment: Deployment, owner: str, study: str | None = None) -> None
 
 
 def pooled() -> dict[str, float]:
-    labels, scores = (np.concatenate(column) for column in zip(*DATA.values(), strict=True))
-    precision, recall, _ = precision_recall_curve(labels, scores)
-    return {
-        "auroc": float(roc_auc_score(labels, scores)),
-        "aupr": float(auc(recall, precision)),
-        "ap": float(average_precision_score(labels, scores)),
-    }
+    return pooled_by_scikit_learn(DATA.values())
 
 
 def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: Path) -> None:

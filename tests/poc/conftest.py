@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.deployment import cleaned_environment, command, samples
+from tests.support.deployment import cleaned_environment, command, nodes_in, samples
 
 FOLDER = "ppaurora-poc"
 
@@ -41,16 +41,8 @@ class Place:
         return int((self.poc / "processes" / f"{node}.pid").read_text())
 
     def running(self) -> list[str]:
-        """The command lines of all processes here that belong to it, however they were started."""
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if str(self.folder) in words and " serve " in words:
-                found.append(words)
-        return found
+        """The command lines of its nodes, however they were started."""
+        return nodes_in(self.folder)
 
     def files(self) -> list[str]:
         return sorted(path.name for path in self.folder.iterdir())

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ppaurora.session import freed
 from ppaurora.session.freed import give_back_freed_memory
+from tests.support.crowds import memory_of
 
 PIECES, WORDS = 400, 10_000  # 32 MB in pieces that the C library keeps
 
 
 def held() -> int:
-    """Bytes of memory that this process has."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) * 1024
+    return memory_of(os.getpid())
 
 
 @pytest.mark.skipif(sys.platform != "linux" or freed._trim is None, reason="only glibc gives memory back")

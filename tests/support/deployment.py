@@ -51,6 +51,19 @@ def write_csv(path: Path, labels: np.ndarray, scores: np.ndarray) -> Path:
     return path
 
 
+def nodes_in(folder: Path) -> list[str]:
+    """The command lines of all nodes that run with kits below this folder, however they were started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in words and " serve " in words:
+            found.append(words)
+    return found
+
+
 def values_of(metrics: Mapping[str, Estimate | Table]) -> dict[str, float]:
     """Of metrics that are one number each, of which none is suppressed."""
     values = {}

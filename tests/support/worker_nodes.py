@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
-
 from ppaurora.data.samples import check_samples
 from ppaurora.owner.study import Study
 from tests.support.deployment import NODES, OWNERS, Deployment, samples, values_of
+from tests.support.scikit_learn import pooled_by_scikit_learn
 
 DATA = {owner: samples(120 + 21 * place, place) for place, owner in enumerate(OWNERS)}
 
@@ -45,11 +43,4 @@ class WorkerNodes(Deployment):
 
 
 def pooled() -> dict[str, float]:
-    """As scikit-learn computes it."""
-    labels, scores = (np.concatenate(column) for column in zip(*DATA.values(), strict=True))
-    precision, recall, _ = precision_recall_curve(labels, scores)
-    return {
-        "auroc": float(roc_auc_score(labels, scores)),
-        "aupr": float(auc(recall, precision)),
-        "ap": float(average_precision_score(labels, scores)),
-    }
+    return pooled_by_scikit_learn(DATA.values())
