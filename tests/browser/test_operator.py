@@ -18,6 +18,7 @@ from tests.support.browsing import Visitor
 from tests.support.owner_at_work import LONG, write_table
 from tests.support.trials import HEAD, PAIR, Trials
 from tools.browser.running import RunningApp
+from tools.browser.uploading import upload_form
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +61,14 @@ def test_a_study_is_accepted_stopped_and_goes_on(
 
     wrong = tmp_path / "wrong.json"
     wrong.write_text('{"study": 7}')
-    page.get_by_label("Manifest of a study").set_input_files(wrong)
+    upload_form(page).get_by_label("Manifest of a study").set_input_files(wrong)
     expect(page.get_by_role("alert")).to_be_visible()
     assert visitor.take_refusals() == [422]
     visitor.look("node, wrong manifest")
 
     page.goto(f"{operator.origin}/")
-    page.get_by_label("Manifest of a study").set_input_files(nodes.folder / "operated" / "operated.json")
+    manifest = nodes.folder / "operated" / "operated.json"
+    upload_form(page).get_by_label("Manifest of a study").set_input_files(manifest)
     expect(page.get_by_role("heading", level=1)).to_have_text("Agree to operated?")
     visitor.look("a study to agree to")
     page.get_by_label("The hash that was agreed on").fill("0" * 64)

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.browsing import Visitor
 from tests.support.deployment import samples
 from tools.browser.running import RunningApp
+from tools.browser.uploading import upload_form
 
 EVALUATION = """
 [evaluation]
@@ -43,11 +44,13 @@ class OwnerAtWork:
 
     def choose(self, path: Path) -> None:
         """A file, by the page's own control; until it was looked at."""
-        self.page.get_by_label("A table with a score and a label").set_input_files(path)
+        upload_form(self.page).get_by_label("A table with a score and a label").set_input_files(path)
         self.wait_for_look()
 
     def drop(self, *paths: Path) -> None:
         """Files let go of over the form."""
+        form = upload_form(self.page)
+        form.wait_for()
         transfer = self.page.evaluate_handle(
             """files => {
                 const transfer = new DataTransfer();
@@ -56,7 +59,6 @@ class OwnerAtWork:
             }""",
             [[path.name, path.read_text()] for path in paths],
         )
-        form = self.page.locator("form[data-upload]")
         for event in ("dragover", "drop"):
             form.dispatch_event(event, {"dataTransfer": transfer})
 

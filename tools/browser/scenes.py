@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from ppaurora.pages.report.writing import write_report
 from tools.browser.running import RunningApp
 from tools.browser.shown import STUDY, ShownConsortium
+from tools.browser.uploading import upload_form
 
 LONG = 120_000.0  # milliseconds, for whatever nodes have to do first
 CHECKED, REPORT = "data-checked", "report"  # the two that documents show
@@ -72,7 +73,8 @@ def operator_scenes(context: BrowserContext, consortium: ShownConsortium) -> Ite
         page.get_by_role("link", name=STUDY).click()
         yield "operator-study"
         page.goto(f"{app.origin}/")
-        page.get_by_label("Manifest of a study").set_input_files(consortium.folder / "kits" / f"{STUDY}.json")
+        manifest = consortium.folder / "kits" / f"{STUDY}.json"
+        upload_form(page).get_by_label("Manifest of a study").set_input_files(manifest)
         page.wait_for_url("**/proposals/**")
         yield "operator-review"
         page.goto(f"{app.origin}/audit")
@@ -108,7 +110,7 @@ def _report_scenes(page: Page, consortium: ShownConsortium, *, brief: bool) -> I
 
 
 def _choose(page: Page, path: Path) -> None:
-    page.get_by_label("A table with a score and a label").set_input_files(path)
+    upload_form(page).get_by_label("A table with a score and a label").set_input_files(path)
     expect(page.get_by_text("At hand:")).to_be_visible(timeout=LONG)
 
 

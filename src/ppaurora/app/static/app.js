@@ -104,6 +104,7 @@ function chooseByDropping(form) {
   });
   // A file that misses the form must not take the page's place.
   for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
+  form.dataset.ready = "";
 }
 
 for (const part of document.querySelectorAll("[data-live]")) keepUpToDate(part);
