@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import socket
+import sys
+import termios
 import time
 
 import numpy as np
@@ -20,6 +24,7 @@ from tests.support.channels import (
     send_all,
     side_by_side,
 )
+from tests.support.server_processes import wait_until
 
 PROXY_0, PROXY_1, HELPER = Role
 
@@ -87,16 +92,26 @@ def test_frames_sent_far_ahead_wait_for_a_late_reader(
     assert received == stream
 
 
-@pytest.mark.parametrize("bounded", [True, False], ids=["held back", "control: within the limits"])
+@pytest.mark.parametrize(
+    ("roomy", "workers"),
+    [(False, 1), (True, 64), (True, 1)],
+    ids=["held back", "one of many workers: held back", "control: within the limits"],
+)
 def test_a_helper_far_ahead_is_held_back(
-    connect_tls: ConnectTls, monkeypatch: pytest.MonkeyPatch, bounded: bool
+    connect_tls: ConnectTls, monkeypatch: pytest.MonkeyPatch, roomy: bool, workers: int
 ) -> None:
-    """While proxy 0 waits for proxy 1, only so much of the helper's stream is kept for later."""
+    """While proxy 0 waits for proxy 1, only so much of the helper's stream is kept for later.
+
+    Workers of a party share its room.
+    """
     frames = most_bytes_in_flight() // MB + 8
-    limit = MB if bounded else frames * MB
+    limit = frames * MB if roomy else MB
     monkeypatch.setattr("ppaurora.channel.tls.transport.OUTBOX_LIMIT", limit)
     monkeypatch.setattr("ppaurora.channel.tls.transport.INBOX_LIMIT", limit)
     transports = connect_tls()
+    for transport in transports:
+        for link in transport._links.values():
+            link.workers = workers
     transports[HELPER]._timeout = 0.5
     proxy_0, proxy_1, helper = map(Channel, transports)
 
@@ -108,11 +123,11 @@ def test_a_helper_far_ahead_is_held_back(
             proxy_1.send(PROXY_0, b"go")
 
     held_back, _ = side_by_side(lambda: failure_of(run_ahead), lambda: proxy_0.receive(PROXY_1, 2))
-    if bounded:
+    if roomy and workers == 1:
+        assert held_back is None
+    else:
         assert isinstance(held_back, PeerTimeoutError)
         assert str(held_back) == "proxy 0 received nothing for 0.5 seconds"
-    else:
-        assert held_back is None
 
 
 @pytest.mark.parametrize("bounded", [True, False], ids=["held back", "control: within the limit"])
@@ -137,6 +152,11 @@ def test_a_helper_far_ahead_is_held_back_in_memory(monkeypatch: pytest.MonkeyPat
     run_ahead()
 
 
+def bytes_at_hand(sock: socket.socket) -> int:
+    """That have arrived, and were not read."""
+    return int.from_bytes(fcntl.ioctl(sock, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_empty_frames_count_against_the_limit_too(
     connect_tls: ConnectTls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,8 +165,10 @@ def test_empty_frames_count_against_the_limit_too(
     sender, receiver = Channel(helper), Channel(proxy_0)
     for _ in range(100):
         sender.send(PROXY_0)
-    receiver.receive(HELPER, 0)
     link = proxy_0._links[HELPER]
+    # Even loopback delivers a little later on a busy machine: more must be there than is kept.
+    assert wait_until(lambda: bytes_at_hand(link.sock) > 50 * HEADER_BYTES)
+    receiver.receive(HELPER, 0)
     assert len(link.inbox) == 9
     for _ in range(99):
         receiver.receive(HELPER, 0)

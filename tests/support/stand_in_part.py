@@ -28,6 +28,7 @@ def hand_on(station: Station, inputs: Sequence[Buffer]) -> Finished:
     start = time.perf_counter()
     worker, me = station.worker, station.order.server
     transport = station.connect()
+    assert {link.workers for link in transport._links.values()} == {worker.count}  # who share the room
     channel = Channel(transport)
     station.tell(Opened(session=f"{worker.index:032x}"))
     handed = 0
@@ -81,7 +82,7 @@ def wait(station: Station, inputs: Sequence[Buffer]) -> Finished:
     station.tell(Progressed(step=f"process {os.getpid()}", done=station.worker.index, total=100))
     if station.worker.index == 0:
         station.inside.swap([b""] * station.worker.count)  # a colleague that never comes
-    time.sleep(60)
+    time.sleep(600)
     transport.close()
     raise AssertionError("nobody came")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppaurora.algorithms.redistribution import with_next
+from ppaurora.algorithms.redistribution import by_residue, in_block, with_next
 from ppaurora.algorithms.scan import last_flagged
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.inside import memory_insides
@@ -18,6 +19,9 @@ from ppaurora.errors import PartyFailedError
 from ppaurora.session import Worker
 from ppaurora.sharing import BitShare, Holder, RingShare
 from ppaurora.sharing.blocks import blocks, unit
+from ppaurora.sharing.planes import Planes
+from ppaurora.suites.base import Records
+from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.suites.team import Team
 from tests.support.workers import by_threads
@@ -111,6 +115,31 @@ def test_a_block_and_the_record_after_it(sizes: list[int], workers: int) -> None
         for whole, size, keys in zip(lists, sizes, found, strict=True):
             own = blocks(size, workers)[index]
             assert keys == values(whole.keys)[own.start : own.stop + 1]
+
+
+def test_a_list_that_moves_is_there_twice_at_most() -> None:
+    """What workers hold of it in all, while blocks become residues and residues blocks."""
+    size, workers = 1 << 20, 4
+    words = np.random.default_rng(7).integers(0, 1 << 64, (2, 65, size // 64), dtype=np.uint64)
+    whole = PlaneRecords(Planes(Holder.PROXY_0, words, size))
+    blocks_of_it: list[list[Records]] = [[whole[own.start : own.stop]] for own in blocks(size, workers)]
+    expected = [whole[own.start : own.stop].bits.data for own in blocks(size, workers)]
+
+    def work(team: Team, worker: Worker) -> tuple[Records, range]:
+        residues = [by_residue(team, blocks_of_it[worker.index], size, 1)]
+        return in_block(team, residues, size, 1)
+
+    tracemalloc.start()
+    try:
+        found = by_threads(workers, work)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    for (records, place), own, bits in zip(found, blocks(size, workers), expected, strict=True):
+        block = records[own.start - place.start : own.stop - place.start]
+        assert isinstance(block, PlaneRecords)
+        assert (block.bits.data == bits).all()
+    assert most < 2.25 * words.nbytes
 
 
 class Counting(CleartextSuite):

@@ -57,11 +57,11 @@ def in_block(team: Team, taken: list[Records], size: int, wire: int) -> tuple[Re
     none = records[:0]
     del records
     sizes = _in_block_sizes(size, wire, team.count, team.index)
-    received = iter(team.swap_records(outgoing, sizes))
-    by_worker = [next(received) if count else none for count in sizes]
+    received = team.swap_records(outgoing, sizes)
+    by_worker = [received.pop(0) if count else none for count in sizes]
     place = places[team.index]
     by_turns = [by_worker[(wire + place.start + number) % team.count] for number in range(team.count)]
-    del by_worker
+    by_worker.clear()
     return type(none).interleave(by_turns), place
 
 

@@ -24,6 +24,7 @@ from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Ope
 from ppaurora.models import from_json, to_json
 from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.servers import Server
+from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.sharing.stages import OwnerShare
 
@@ -43,6 +44,7 @@ def run_server(serve: Callable[[Starter], None]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides what Ctrl-C means
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
+    keep_large_arrays_apart()
     starter = Starter()
     try:
         starter.tell(Alive())

@@ -8,10 +8,24 @@ from __future__ import annotations
 
 import ctypes
 
-_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc; others have none
+_LARGE_BYTES = 4 << 20  # parts of lists; what a round of gates works with is smaller, and used again
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as mallopt(3) has them
+_library = ctypes.CDLL(None)
+_trim = getattr(_library, "malloc_trim", None)  # of glibc; others have none
+_set_option = getattr(_library, "mallopt", None)
 
 
 def give_back_freed_memory() -> None:
     """Where the C library can."""
     if _trim is not None:
         _trim(0)
+
+
+def keep_large_arrays_apart() -> None:
+    """From now on, in this process: a large array has pages of its own, which go back when it is freed.
+
+    By itself the C library would soon take arrays of up to 32 MiB from among the small ones.
+    """
+    if _trim is not None and _set_option is not None:
+        _set_option(_MMAP_THRESHOLD, _LARGE_BYTES)
+        _set_option(_TRIM_THRESHOLD, _LARGE_BYTES)

@@ -1,41 +1,35 @@
-"""Every second lane of bit planes, and lanes put together again by turns.
+"""Every W-th lane of bit planes, and lanes put together again by turns.
 
-In a word, pairs of neighbouring groups of 1, 2, 4, 8 and 16 lanes trade places until the even-numbered lanes
-are in the lower half: the perfect unshuffle of H. S. Warren, Hacker's Delight (2012), section 7-2.
+Lane j of a word goes to list j mod W, where it is at j div W. So the six bits of j are rotated: the lowest
+ones become the highest. Two bits of all lanes' numbers change places at once, as in H. S. Warren, Hacker's
+Delight (2012), section 7-2; a rotation by one bit takes five such trades, by two bits four, by three bits
+three. Afterwards every list's lanes of a word lie side by side.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from ppaurora.sharing.planes import Planes, keep_lanes, word_count
+from ppaurora.sharing.planes import LANES, Planes, slabs, word_count
 from ppaurora.sharing.shares import Words
 
-_SLAB_WORDS = 1 << 14  # that are moved at a time: they stay in the cache
-_TRADES = (
-    (1, 0x2222222222222222),
-    (2, 0x0C0C0C0C0C0C0C0C),
-    (4, 0x00F000F000F000F0),
-    (8, 0x0000FF000000FF00),
-    (16, 0x00000000FFFF0000),
-)
+_WAYS_AT_ONCE = 8  # a list's lanes of a word are a byte then
 
 
 def deal_lanes(planes: Planes, ways: int) -> list[Planes]:
     """List k has the lanes k, k + ways, k + 2·ways, ...; `ways` is a power of two."""
     if ways == 1:
         return [planes]
-    evens, odds = _separated(planes.data)
-    count = len(planes)
-    halves = [
-        Planes(planes.holder, half[..., : word_count(lanes)], lanes)
-        for half, lanes in ((evens, count - count // 2), (odds, count // 2))
-    ]
+    at_once = min(ways, _WAYS_AT_ONCE)
+    parts = _separated(planes.data, at_once)
     dealt: list[Planes] = [planes] * ways
-    dealt[0::2], dealt[1::2] = (deal_lanes(half, ways // 2) for half in halves)
+    for number in range(at_once):
+        count = len(range(number, len(planes), at_once))
+        part = Planes(planes.holder, parts.pop(0)[..., : word_count(count)], count)
+        dealt[number::at_once] = deal_lanes(part, ways // at_once)
     return dealt
 
 
@@ -45,59 +39,68 @@ def interleave_lanes(parts: list[Planes]) -> Planes:
     """
     if len(parts) == 1:
         return parts.pop()
-    halves = parts[0::2], parts[1::2]
+    at_once = min(len(parts), _WAYS_AT_ONCE)
+    groups = [parts[number::at_once] for number in range(at_once)]
     parts.clear()
-    evens, odds = (interleave_lanes(half) for half in halves)
-    count = len(evens) + len(odds)
-    data = _interleaved(evens.data, odds.data, word_count(count))
-    return Planes(evens.holder, keep_lanes(data, count), count)
+    by_turns = [interleave_lanes(group) for group in groups]
+    count = sum(map(len, by_turns))
+    data = _interleaved([one.data for one in by_turns], word_count(count))
+    return Planes(by_turns[0].holder, data, count)
 
 
-def _separated(data: Words) -> tuple[Words, Words]:
-    """The even-numbered lanes, and the odd-numbered ones."""
-    rows = _rows(data)
-    words = rows.shape[-1]
-    out = np.zeros((2, len(rows), -(-words // 2)), dtype="<u8")
-    halves = out.view("<u4")[..., :words]
-    for some in _slabs(len(rows), words):
-        slab = rows[some].copy()
-        _trade(slab, _TRADES)
-        both = slab.view("<u4")
-        halves[0, some], halves[1, some] = both[:, 0::2], both[:, 1::2]
-    evens, odds = out.reshape(2, *data.shape[:-1], out.shape[-1]).astype(np.uint64, copy=False)
-    return evens, odds
+def _separated(data: Words, ways: int) -> list[Words]:
+    words = data.shape[-1]
+    parts = [np.zeros((*data.shape[:-1], -(-words // ways)), dtype="<u8") for _ in range(ways)]
+    for some in slabs(data):
+        slab = data[some].astype("<u8", order="C")
+        _trade(slab, _trades(ways))
+        pieces = slab.view(_piece(ways))
+        for number, part in enumerate(parts):
+            part[some].view(_piece(ways))[..., :words] = pieces[..., number::ways]
+    return [part.astype(np.uint64, copy=False) for part in parts]
 
 
-def _interleaved(evens: Words, odds: Words, words: int) -> Words:
-    rows = [_rows(half) for half in (evens, odds)]
-    out = np.zeros((len(rows[0]), words), dtype="<u8")
-    for some in _slabs(len(out), words):
-        both = out[some].view("<u4")
-        for side, half in enumerate(rows):
-            found = half[some].view("<u4")[:, :words]
-            both[:, side : side + 2 * found.shape[-1] : 2] = found
-        _trade(out[some], reversed(_TRADES))
-    return out.reshape(*evens.shape[:-1], words).astype(np.uint64, copy=False)
+def _interleaved(parts: Sequence[Words], words: int) -> Words:
+    out = np.zeros((*parts[0].shape[:-1], words), dtype="<u8")
+    for some in slabs(out):
+        slab = np.zeros_like(out[some])
+        pieces = slab.view(_piece(len(parts)))
+        for number, part in enumerate(parts):
+            found = np.ascontiguousarray(part[some], dtype="<u8").view(_piece(len(parts)))[..., :words]
+            pieces[..., number : number + len(parts) * found.shape[-1] : len(parts)] = found
+        _trade(slab, reversed(_trades(len(parts))))
+        out[some] = slab
+    return out.astype(np.uint64, copy=False)
 
 
-def _trade(words: Words, trades: Iterable[tuple[int, int]]) -> None:
-    """In place: groups of lanes under a mask trade places with those that follow them."""
+def _piece(ways: int) -> str:
+    """A list's lanes of a word."""
+    return f"<u{8 // ways}"
+
+
+@lru_cache
+def _trades(ways: int) -> tuple[tuple[int, np.uint64], ...]:
+    """How far apart lanes are that trade places, and the lower ones of them."""
+    bits = range(LANES.bit_length() - 1)
+    rotation = ways.bit_length() - 1
+    at = list(bits)  # which bit of the lanes' numbers is where
+    trades = []
+    for low in bits:
+        high = at.index((low + rotation) % len(bits))
+        if high != low:
+            at[low], at[high] = at[high], at[low]
+            lower = sum(1 << lane for lane in range(LANES) if lane >> low & 1 and not lane >> high & 1)
+            trades.append(((1 << high) - (1 << low), np.uint64(lower)))
+    return tuple(trades)
+
+
+def _trade(words: Words, trades: Iterable[tuple[int, np.uint64]]) -> None:
+    """In place: lanes under a mask trade places with those that are so far behind them."""
     unlike, moved = np.empty_like(words), np.empty_like(words)
-    for lanes, mask in trades:
-        np.right_shift(words, np.uint64(lanes), out=unlike)
+    for distance, lower in trades:
+        np.right_shift(words, np.uint64(distance), out=unlike)
         unlike ^= words
-        unlike &= np.uint64(mask)
-        np.left_shift(unlike, np.uint64(lanes), out=moved)
+        unlike &= lower
+        np.left_shift(unlike, np.uint64(distance), out=moved)
         words ^= unlike
         words ^= moved
-
-
-def _rows(data: Words) -> Words:
-    """All planes below each other, in the order of bytes that halves of words presume."""
-    flat = np.ascontiguousarray(data).astype("<u8", copy=False)
-    return flat.reshape(math.prod(data.shape[:-1]), data.shape[-1])
-
-
-def _slabs(rows: int, words: int) -> list[slice]:
-    together = max(_SLAB_WORDS // max(words, 1), 1)
-    return [slice(start, start + together) for start in range(0, rows, together)]

@@ -7,7 +7,8 @@ moves, selects and xors lanes acts on all components alike, so the helper does i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from ppaurora.sharing.shares import Bytes, Elements, Holder, Words
 
 LANES = 64
 ALL_ONES = np.uint64(2**64 - 1)
+_SLAB_WORDS = 1 << 14  # that are moved at a time: they stay in the cache
 
 
 def word_count(lanes: int) -> int:
@@ -65,6 +67,8 @@ class Planes:
         count = max(stop - start, 0)
         if count == self.count:
             return self
+        if count == 0:  # of its own, so that nothing is kept for it
+            return Planes(self.holder, np.empty((*self.data.shape[:-1], 0), dtype=np.uint64), 0)
         return Planes(self.holder, keep_lanes(take_lanes(self.data, start, count), count), count)
 
     def __xor__(self, other: Planes) -> Planes:
@@ -87,8 +91,9 @@ def concat_planes(parts: Sequence[Planes]) -> Planes:
     at = 0
     for part in parts:
         word, offset = divmod(at, LANES)
-        moved = shift_up(part.data, offset)[..., : data.shape[-1] - word]
-        data[..., word : word + moved.shape[-1]] |= moved
+        for some in slabs(part.data):
+            moved = shift_up(part.data[some], offset)[..., : data.shape[-1] - word]
+            data[some][..., word : word + moved.shape[-1]] |= moved
         at += part.count
     return Planes(first.holder, data, count)
 
@@ -97,7 +102,20 @@ def take_lanes(data: Words, start: int, count: int) -> Words:
     """Some lanes in a row, from the first on; in the last word there may be more of them."""
     first, offset = divmod(start, LANES)
     words = data[..., first : first + word_count(count + offset)]
-    return shift_down(words, offset)[..., : word_count(count)]
+    if offset == 0:
+        return words
+    taken = np.empty((*data.shape[:-1], word_count(count)), dtype=np.uint64)
+    for some in slabs(words):
+        taken[some] = shift_down(words[some], offset)[..., : word_count(count)]
+    return taken
+
+
+def slabs(data: Words) -> Iterator[tuple[Any, ...]]:
+    """Some planes at a time, so that little is copied at once: indices of planes by words."""
+    planes = data.shape[-2]
+    words_per_plane = max(data.size // max(planes, 1), 1)
+    together = max(_SLAB_WORDS // words_per_plane, 1)
+    return ((..., slice(start, start + together), slice(None)) for start in range(0, planes, together))
 
 
 def shift_down(data: Words, lanes: int) -> Words:

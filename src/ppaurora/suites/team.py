@@ -21,6 +21,7 @@ from ppaurora.channel.inside import Alone, Inside
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import PartyFailedError
 from ppaurora.session import SINGLE, Context, Worker
+from ppaurora.session.freed import give_back_freed_memory
 from ppaurora.sharing.shares import RingShare
 
 Array = NDArray[Any]
@@ -132,6 +133,8 @@ class Team:
     def swap_records(self, outgoing: list[M], sizes: Sequence[int]) -> list[M]:
         """As `swap`; of worker k this one gets so many. Lists of none are left out."""
         kind = outgoing[self.index][:0]
+        if self.count > 1:
+            give_back_freed_memory()  # there is a moment with the list twice
         arrays: list[list[Array]] = [part.to_arrays() if len(part) else [] for part in outgoing]
         outgoing.clear()
         received = self.swap(arrays)

@@ -46,6 +46,7 @@ class Station:
                 links.timeout,
                 worker_name(order.worker, links.server_name),
                 links.budget,
+                self.worker.count,
             )
 
 

@@ -18,6 +18,7 @@ from ppaurora.messages.workers import Door
 from ppaurora.models import from_json, to_json
 from ppaurora.party.process import failed
 from ppaurora.session import Worker
+from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.version import __version__
 from ppaurora.workers.credentials import Credentials
 from ppaurora.workers.part import Station, do_part, wait_for_fellows, worker_of
@@ -27,6 +28,7 @@ class RayWorker:
     """Methods are called side by side: `run` takes as long as the work, the others but a moment."""
 
     def __init__(self) -> None:
+        keep_large_arrays_apart()
         self._credentials = Credentials.make("ppaurora worker")
         self._mailbox = Mailbox()
         self._news: list[bytes] = []

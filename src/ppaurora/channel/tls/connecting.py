@@ -70,11 +70,13 @@ def connect_parties(
     timeout: float,
     server_name: str = "ppaurora",
     budget: float | None = None,
+    workers: int = 1,
 ) -> TlsTransport:
     """Connect to the parties of lower number, accept those of higher number, verify both.
 
     Where several computations share a port, the server's name (SNI) tells which one is meant. Once they
-    are connected, whoever is waited for after `budget` seconds is taken to be silent.
+    are connected, whoever is waited for after `budget` seconds is taken to be silent. This is one of so
+    many workers of the party.
     """
     deadline = time.monotonic() + timeout
     links: dict[Server, ssl.SSLSocket] = {}
@@ -92,7 +94,7 @@ def connect_parties(
         for sock in links.values():
             sock.close()
         raise
-    return TlsTransport(role, links, timeout, budget)
+    return TlsTransport(role, links, timeout, budget, workers)
 
 
 def _remaining(deadline: float) -> float:

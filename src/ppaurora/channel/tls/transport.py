@@ -3,12 +3,14 @@
 A frame that the kernel does not take at once waits in an outbox. Whenever a party waits, for a
 frame or for room in an outbox, it moves bytes in both directions on all of its links. So two
 parties that both send large frames before they receive cannot block each other, and a server that
-runs ahead of the others is held back by `OUTBOX_LIMIT` and `INBOX_LIMIT`.
+runs ahead of the others is held back by the limits of outbox and inbox.
 
-What nobody has asked for yet is kept up to `INBOX_LIMIT`; a larger frame waits behind its header until it is
-asked for, and one that is longer than was asked for is refused there. While a party waits for room in an
+What nobody has asked for yet is kept up to the inbox's limit; a larger frame waits behind its header until
+it is asked for, and one that is longer than was asked for is refused there. While a party waits for room in an
 outbox it keeps more, as much as it has sent itself: of parties that wait for each other in a ring, the one
 that has sent the most can take all that the one before it has sent, so somebody always goes on.
+
+The workers of a party share its room: each keeps to its part of both limits.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Fram
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 from ppaurora.servers import Server
 
-OUTBOX_LIMIT = 16 << 20
+OUTBOX_LIMIT = 16 << 20  # of all workers of a party, for each of its peers
 INBOX_LIMIT = 16 << 20
 _PIECE = 1 << 18
 _JOIN_BELOW = 1 << 14
@@ -35,9 +37,10 @@ _JOIN_BELOW = 1 << 14
 class _Link:
     """One connected peer: bytes waiting to leave, frames that have arrived."""
 
-    def __init__(self, peer: Server, sock: ssl.SSLSocket) -> None:
+    def __init__(self, peer: Server, sock: ssl.SSLSocket, workers: int) -> None:
         self.peer = peer
         self.sock = sock
+        self.workers = workers
         self.decoder = FrameDecoder(peer)
         self.outbox: deque[memoryview] = deque()
         self.outbox_bytes = 0
@@ -46,6 +49,14 @@ class _Link:
         self.allowance = 0  # how much may be kept beyond the limit
         self.due: int | None = None  # of the next frame, if it is waited for
         self.end: PeerError | None = None  # why nothing more will arrive
+
+    @property
+    def outbox_limit(self) -> int:
+        return OUTBOX_LIMIT // self.workers
+
+    @property
+    def inbox_limit(self) -> int:
+        return INBOX_LIMIT // self.workers
 
     def queue(self, buffers: Sequence[Buffer]) -> None:
         """Small buffers leave joined, in one TLS record; large ones piece by piece, uncopied."""
@@ -81,12 +92,12 @@ class _Link:
         if self.end is not None:
             return False
         if announced is None:
-            return self.inbox_bytes < INBOX_LIMIT + self.allowance
+            return self.inbox_bytes < self.inbox_limit + self.allowance
         if self.due is not None and not self.inbox:
             return True
-        if announced.length <= INBOX_LIMIT and self.inbox_bytes < INBOX_LIMIT:
+        if announced.length <= self.inbox_limit and self.inbox_bytes < self.inbox_limit:
             return True
-        return self.inbox_bytes + HEADER_BYTES + announced.length <= INBOX_LIMIT + self.allowance
+        return self.inbox_bytes + HEADER_BYTES + announced.length <= self.inbox_limit + self.allowance
 
     def expect(self, due: int | None) -> None:
         """The next frame is waited for, and may have so many bytes; or nothing is, with None."""
@@ -149,13 +160,14 @@ class TlsTransport:
         sockets: dict[Server, ssl.SSLSocket],
         timeout: float,
         budget: float | None = None,
+        workers: int = 1,
     ) -> None:
         self.role = role
         self._timeout = timeout
         self._budget = budget
         self._deadline = float("inf") if budget is None else time.monotonic() + budget
         self._sent_bytes = 0
-        self._links = {peer: _Link(peer, sock) for peer, sock in sockets.items()}
+        self._links = {peer: _Link(peer, sock, workers) for peer, sock in sockets.items()}
         self._poll = select.poll()
         self._by_descriptor: dict[int, _Link] = {}
         for link in self._links.values():
@@ -169,8 +181,8 @@ class TlsTransport:
         link.queue(buffers)
         self._sent_bytes += link.outbox_bytes - before
         link.flush()
-        if link.outbox_bytes > OUTBOX_LIMIT:
-            self._wait_for_room(link, OUTBOX_LIMIT // 2)
+        if link.outbox_bytes > link.outbox_limit:
+            self._wait_for_room(link, link.outbox_limit // 2)
 
     def _wait_for_room(self, link: _Link, most: int) -> None:
         """Until no more than so many bytes wait to leave; meanwhile more is kept of what others send."""
