@@ -5,18 +5,22 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ppaurora.messages.nodes import Answer, Begin, Hello, Outcome, Ready, Release, Stop, Verdict
 from ppaurora.messages.owners import StudyState, Submitted
+from ppaurora.node import following
+from ppaurora.node.attempt import Attempt
 from ppaurora.node.node import Node
 from ppaurora.node.questions import ask
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.servers import Server
 from ppaurora.sharing.commitment import SALT_BYTES, commit
+from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import PROTOCOL, Consortium
 from tests.support.trials import PAIR, RunCommand, StartKit, becomes, part
@@ -64,7 +68,7 @@ class Led:
 
     def ask(self, question: Ready | Begin | Outcome | Stop | Release | Hello) -> Answer:
         leader = NodeKit.read(self.consortium.kit(LEADER.file_name))
-        return ask(leader, self.manifest, self.server, question, 10)
+        return ask(leader, self.manifest, self.server, question, 60)
 
     def ready(self) -> Answer:
         return self.ask(Ready(study=self.manifest.hash, agreed=AGREED))
@@ -83,6 +87,8 @@ class Led:
     def begin_and_fail(self) -> None:
         assert self.begin().answer is Verdict.BEGUN
         assert becomes(lambda: self.outcome() is Verdict.FAILED)
+        # It is on record a moment before it has ended.
+        assert becomes(lambda: self.node.activity.attempt(self.manifest.hash) is None)
 
     def state(self) -> StudyState:
         study = self.node.store.study(self.manifest.hash)
@@ -136,9 +142,11 @@ def test_more_workers_than_there_is_room_for_spend_no_attempt(led: Led) -> None:
     assert led.ready().answer is Verdict.READY
 
 
-def test_a_restart_of_this_node_spends_no_attempt(led: Led) -> None:
+def test_a_restart_of_this_node_spends_no_attempt(led: Led, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a stop in the middle of one nor a crash."""
-    assert led.begin().answer is Verdict.BEGUN
+    with monkeypatch.context() as patch:
+        patch.setattr(PROTOCOL, "process", "tests.support.mute")  # which does not fail before the stop
+        assert led.begin().answer is Verdict.BEGUN
     led.node.close()
     with led.store() as store:
         assert store.attempt_state(led.manifest.hash, 1) is AttemptState.FAILED
@@ -166,7 +174,7 @@ def test_only_the_studys_leader_is_answered(led: Led) -> None:
     other = next(server for server in FOLLOWERS if server is not led.server)
     kit = NodeKit.read(led.consortium.kit(other.file_name))
     study = led.manifest.hash
-    hello = ask(kit, led.manifest, led.server, Hello(study=study), 10)
+    hello = ask(kit, led.manifest, led.server, Hello(study=study), 60)
     assert (hello.answer, hello.protocol_version) == (Verdict.HELLO, led.manifest.version)
     for question in (
         Ready(study=study, agreed=AGREED),
@@ -175,7 +183,7 @@ def test_only_the_studys_leader_is_answered(led: Led) -> None:
         Release(study=study, attempt=1, statements=()),
         Stop(study=study, note="x"),
     ):
-        refused = ask(kit, led.manifest, led.server, question, 10)
+        refused = ask(kit, led.manifest, led.server, question, 60)
         assert refused.answer is Verdict.REFUSED
         assert LEADER.title in refused.note
     assert led.state() is StudyState.COLLECTING
@@ -278,6 +286,39 @@ def test_an_attempt_that_was_never_begun_here_is_not_called_released(led: Led) -
     assert led.ask(Release(study=study, attempt=7, statements=())).answer is unknown
 
 
+@pytest.mark.parametrize("patience", [60.0, 0.0], ids=["waits", "control: does not"])
+def test_a_release_that_comes_before_this_nodes_part_has_ended_is_no_failure(
+    tmp_path: Path, start: StartKit, run: RunCommand, monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    """Nobody asks a server without parts of the result whether it has finished."""
+    may_end = threading.Event()
+
+    def results(attempt: Attempt) -> list[ResultShare]:
+        may_end.wait(60)
+        return []
+
+    monkeypatch.setattr(following, "_SECONDS_TO_END", patience)
+    monkeypatch.setattr(Attempt, "results", results)
+    monkeypatch.setattr(PROTOCOL, "process", "tests.support.mute")
+    (tmp_path / "nodes").mkdir()
+    (helper,) = set(FOLLOWERS) - set(PROTOCOL().result_servers)
+    led = Led(tmp_path, start, helper)
+    assert led.begin().answer is Verdict.BEGUN
+    release = Release(study=led.manifest.hash, attempt=1, statements=())
+    with ThreadPoolExecutor() as aside:
+        answer = aside.submit(led.ask, release)
+        if patience:
+            time.sleep(0.5)
+            assert led.state() is StudyState.RUNNING
+        else:
+            answer.result()
+        may_end.set()
+        assert answer.result().answer is Verdict.RELEASED
+    assert becomes(lambda: led.node.activity.attempt(led.manifest.hash) is None)
+    told = run("audit", led.consortium.kit(helper.file_name))[1]
+    assert ("attempt 1 failed" in told) == (not patience), told
+
+
 def test_an_operator_aborts_the_attempt_that_is_under_way(
     tmp_path: Path, start: StartKit, run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,7 +332,7 @@ def test_an_operator_aborts_the_attempt_that_is_under_way(
     assert run("abort", kit, "unknown")[0] == 2
     assert led.begin().answer is Verdict.BEGUN
     assert run("abort", kit, "led")[0] == 0
-    assert becomes(lambda: led.node.activity.attempt(led.manifest.hash) is None, 10)
+    assert becomes(lambda: led.node.activity.attempt(led.manifest.hash) is None)
     assert (led.outcome(), led.state()) == (Verdict.FAILED, StudyState.STOPPED)
     refused = led.begin()
     assert (refused.answer, refused.note) == (Verdict.STOPPED, "this node's operator aborted the attempt")

@@ -13,7 +13,7 @@ from ppaurora.channel.base import Transport
 from ppaurora.channel.inside import memory_insides
 from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.shaped import Network, ShapedTransport
-from ppaurora.errors import PeerError
+from ppaurora.errors import PeerError, PeerLostError
 from ppaurora.party.run import RunOutcome, peak_memory, take_part
 from ppaurora.servers import Server
 from ppaurora.session import Context, Progress, Worker, no_progress, open_session, throttled
@@ -152,11 +152,16 @@ def _side_by_side(
 def root_cause(failures: Mapping[Server, BaseException]) -> BaseException:
     """A party that lost its peer only echoes what happened there.
 
-    So an error of another kind comes first, then one that blames a party of which nothing was heard.
+    So an error of another kind comes first, then one that blames a party of which nothing was heard, then one
+    that says more than that a peer is gone: whoever complains leaves, and that may be told of before it.
     """
     heard = {server.title for server in failures}
 
-    def echo(failure: BaseException) -> tuple[bool, bool]:
-        return isinstance(failure, PeerError), isinstance(failure, PeerError) and failure.peer in heard
+    def echo(failure: BaseException) -> tuple[bool, bool, bool]:
+        return (
+            isinstance(failure, PeerError),
+            isinstance(failure, PeerError) and failure.peer in heard,
+            isinstance(failure, PeerLostError),
+        )
 
     return min(failures.values(), key=echo)

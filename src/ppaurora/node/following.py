@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Sequence
 
 from ppaurora.errors import InputError, PeerError
@@ -47,6 +48,7 @@ from ppaurora.version import __version__
 
 log = logging.getLogger(__name__)
 
+_SECONDS_TO_END = 10.0  # less than a leader waits for an answer
 _OUTCOMES = {
     None: Verdict.UNKNOWN_ATTEMPT,
     AttemptState.RUNNING: Verdict.RUNNING,
@@ -251,6 +253,7 @@ class Follower:
             verdict = Verdict.STALE if self._gets_a_part(study) else Verdict.UNKNOWN_ATTEMPT
             return Answer(answer=verdict, note=f"attempt {number} was never begun there")
         if study.state is not StudyState.RELEASED:
+            self._let_end(study, number)
             try:
                 self._runner.release(study, number)
             except StateError as error:
@@ -263,6 +266,15 @@ class Follower:
         except InputError as error:  # its key cannot be read; the leader asks again
             return Answer(answer=Verdict.IN_TROUBLE, note=str(error))
         return Answer(answer=Verdict.RELEASED, statement=statement)
+
+    def _let_end(self, study: StudyRecord, number: int) -> None:
+        """This node's own part of what is released may end a moment after the others', and is no failure."""
+        deadline = time.monotonic() + _SECONDS_TO_END
+        while time.monotonic() < deadline and not self._activity.stopping.is_set():
+            attempt = self._activity.attempt(study.hash)
+            if attempt is None or attempt.number != number:
+                return
+            time.sleep(0.05)
 
     def _gets_a_part(self, study: StudyRecord) -> bool:
         return self._kit.server(study.manifest) in study.manifest.protocol.result_servers

@@ -97,6 +97,7 @@ class AttemptRunner:
         start = time.monotonic()
         try:
             self.store.computed(study.hash, attempt.number, self._by_owner(study, attempt.results()))
+            log.info("attempt computed", extra={**about(study), "attempt": attempt.number, **attempt.cost})
         except Exception as error:
             reason = self._reason(study, error)
             counts = not (known_trouble(error) or isinstance(error, BlamelessError))
@@ -107,7 +108,6 @@ class AttemptRunner:
             self.metrics.running.dec()
             self.metrics.attempt_seconds.observe(time.monotonic() - start)
         self.activity.forget_pause(study.hash)
-        log.info("attempt computed", extra={**about(study), "attempt": attempt.number, **attempt.cost})
 
     def _reason(self, study: StudyRecord, error: Exception) -> str:
         if isinstance(error, PpauroraError):

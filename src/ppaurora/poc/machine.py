@@ -31,12 +31,20 @@ class Ports(NamedTuple):
     admin: int
 
 
+_given: set[int] = set()  # by this process, to somebody who may listen there later
+
+
 def free_ports(count: int) -> list[int]:
-    """At which nobody listens now; drawn at random, so that others who do the same find other ones."""
+    """At which nobody listens now; drawn at random, so that others who do the same find other ones.
+
+    This process is given each but once, unless there are no more.
+    """
     ports: list[int] = []
-    for port in random.sample(_PORTS, len(_PORTS)):
+    drawn = random.sample(_PORTS, len(_PORTS))
+    for port in sorted(drawn, key=_given.__contains__):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             ports.append(port)
+            _given.add(port)
         if len(ports) == count:
             return ports
     raise PartyFailedError(f"there are no {count} free ports on this machine")
@@ -68,7 +76,7 @@ def listen_here(kit: Path, ports: Ports, changes: Mapping[str, str] | None = Non
     """Edit a node's settings, as an operator would: on loopback only, at these ports."""
     path = kit / "node.toml"
     text = path.read_text()
-    for old, new in {"0.0.0.0:": "127.0.0.1:", "9464": str(ports.admin), **(changes or {})}.items():
+    for old, new in {"0.0.0.0:": "127.0.0.1:", ":9464": f":{ports.admin}", **(changes or {})}.items():
         text = text.replace(old, new)
     path.write_text(text)
 

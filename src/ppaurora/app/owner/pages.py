@@ -63,6 +63,7 @@ class OwnerPages:
 
     async def data(self, request: web.Request) -> web.Response:
         desk = self._desk(request)
+        work = WorkView.of(desk.jobs.last)  # before the draft: work that is over has left it so
         draft = desk.draft
         check = None if draft is None else draft.looked.check
         return page(
@@ -71,7 +72,7 @@ class OwnerPages:
             manifest=desk.manifest,
             draft=draft,
             check=check,
-            work=WorkView.of(desk.jobs.last),
+            work=work,
             told=None if check is None or check.refusal else Told.of(desk.manifest, check.samples),
             before=_sent_before(desk),
             most_bytes=MOST_BYTES,

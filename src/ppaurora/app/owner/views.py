@@ -81,10 +81,11 @@ class LiveView:
     @classmethod
     def of(cls, desk: Desk, seen: Seen) -> LiveView:
         manifest, study = desk.manifest, desk.study
+        work = WorkView.of(desk.jobs.last)  # first: work that is over has left the study so
         return cls(
             path=f"/studies/{manifest.study}",
             standing=standing(desk, seen),
-            work=WorkView.of(desk.jobs.last),
+            work=work,
             nodes=tuple(_node_rows(manifest, seen.answers)),
             owners=tuple(_owner_rows(manifest, study.kit.name, seen.answers)),
             sent=study.sent(seen.answers),

@@ -11,20 +11,21 @@ async function keepUpToDate(part) {
     const seconds = Number(part.dataset.every) || SECONDS_BETWEEN_LOOKS;
     await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
     if (document.hidden) continue;
-    let answer;
+    let answer, text;
     try {
       answer = await fetch(part.dataset.live, { credentials: "same-origin", redirect: "error" });
+      text = await answer.text();
     } catch {
       lost.hidden = false;
       continue;
     }
     lost.hidden = true;
     if (!answer.ok) {
-      replaceMain(await answer.text());
+      replaceMain(text);
       return;
     }
-    const text = await answer.text();
-    if (text === part.dataset.shown) continue;
+    // What is being pressed stays until it is let go of: a button that is another one by then is not clicked.
+    if (text === part.dataset.shown || part.matches(":active")) continue;
     part.dataset.shown = text;
     const opened = [...part.querySelectorAll("details[open]")].map((one) => one.id);
     const at = document.activeElement;

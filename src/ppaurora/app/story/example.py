@@ -144,18 +144,22 @@ class Example:
         return self._consortium
 
     def _wait_for_release(self, consortium: ProofOfConcept) -> None:
+        """By all servers; a moment later, each has logged what it cost."""
         from ppaurora.app.story.servers import look_at_servers
 
         deadline = time.monotonic() + _SECONDS_TO_COMPUTE
         while True:
             self._check_not_ending()
             self.servers = look_at_servers(consortium)
-            if all(server.is_done for server in self.servers):
+            are_done = all(server.is_done for server in self.servers)
+            if are_done and all(server.cost is not None for server in self.servers):
                 return
             for server in self.servers:
                 if server.has_given_up:
                     raise NotReleasedError(f"{server.title} {server.state}: {consortium.study().note}")
             if time.monotonic() > deadline:
+                if are_done:
+                    return
                 raise NotReleasedError("there is no result yet; end the app, and start it again")
             time.sleep(_SECONDS_BETWEEN_LOOKS)
 

@@ -23,16 +23,20 @@ class StoryPages:
 
     async def story(self, request: web.Request) -> web.Response:
         example = self.example
+        # Both as they are now, whatever comes while the page is drawn; what is over has left its outcome.
+        running = example.computation.running
         outcome = example.outcome
         response = page(
             request,
             "story/story.html",
             example=example,
             job=example.computation.last,
+            running=running,
+            outcome=outcome,
             alone=alone_chart(example.hospitals),
             compared=None if outcome is None else compared_chart(example.hospitals, outcome),
             in_words=in_words,
-            reload=example.computation.running is not None,
+            reload=running is not None,
         )
         behind_this_page(self._prepare)
         return response
