@@ -1,15 +1,25 @@
-"""For all tests: what failed assertions show, the order of files, how often owners look for a result."""
+"""For all tests: what failed assertions show, the order of files, how often owners look for a result.
+
+And ports, which each process of pytest's has for itself.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from ppaurora.owner import study
+from ppaurora.owner import delivery, study
+from ppaurora.poc import machine
 
 pytest.register_assert_rewrite("tests.support", "tests.node.crash_campaign")
+
+# An example that takes long on a busy machine is not wrong for that.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 # Files that take long, the longest first: begun last, one of them would keep one core busy and others idle.
 LONGEST = (
@@ -36,4 +46,16 @@ def _impatient_owners() -> Iterator[None]:
     """In this process; by default they look every second, and most studies of tests take less."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "_SECONDS_BETWEEN_LOOKS", 0.1)
+        patch.setattr(delivery, "_SECONDS_FOR_OTHERS", 120.0)  # nodes of a busy machine tell each other late
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ports_of_its_own() -> Iterator[None]:
+    """For each process of pytest's: a port that is free now may be another's before a node listens there."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    with pytest.MonkeyPatch.context() as patch:
+        size = len(machine._PORTS) // count
+        patch.setattr(machine, "_PORTS", machine._PORTS[number * size : (number + 1) * size])
         yield

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page
 from ppaurora.cli.main import run
 from ppaurora.errors import InputError
 from ppaurora.files import replace_file
-from tools.browser.chromium import MISSING, chromium, find_chromium
+from tools.browser.chromium import MISSING, PATIENCE, chromium, find_chromium
 from tools.browser.scenes import CHECKED, REPORT, operator_scenes, owner_scenes, story_scenes
 from tools.browser.shown import ShownConsortium
 
@@ -110,6 +110,7 @@ def _consortium() -> Iterator[ShownConsortium]:
 @contextmanager
 def _context(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(reduced_motion="reduce", color_scheme="light")
+    context.set_default_timeout(PATIENCE)
     try:
         yield context.new_page()
     finally:

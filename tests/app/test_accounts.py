@@ -14,7 +14,7 @@ from ppaurora.app import accounts
 from ppaurora.app import door as front_door
 from ppaurora.app.door import FrontDoor
 from tests.app.test_security import SECRET, Notes
-from tests.support.local_app import Browser, entered, served
+from tests.support.local_app import PATIENCE, Browser, entered, served
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ print(answer.status, answer.read().decode())
 
 def stolen(browser: Browser, family: str) -> str:
     command = [sys.executable, "-c", STOLEN, str(browser.port), browser.cookie, family]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root starts programs of other accounts")

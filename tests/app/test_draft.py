@@ -13,6 +13,7 @@ from ppaurora.errors import DataError, InputError
 from ppaurora.evaluated import Evaluated
 from ppaurora.text import Line
 from tests.support.app_owner import table
+from tests.support.local_app import PATIENCE
 
 SEPSIS = Evaluated(outcome=Line("sepsis within 48 hours"), positive_class=Line("sepsis"))
 
@@ -86,8 +87,8 @@ def test_one_piece_of_work_at_a_time() -> None:
         raise ZeroDivisionError("a secret, 0.123456789")
 
     job = jobs.start("reading a.csv", work)
-    assert job.wait(10)
+    assert job.wait(PATIENCE)
     assert inside == [job]
     assert job.problem.startswith("internal error: ZeroDivisionError")
     assert "0.123456789" not in job.problem
-    assert jobs.start("submitting b.csv", lambda _: None).wait(10)
+    assert jobs.start("submitting b.csv", lambda _: None).wait(PATIENCE)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ppaurora.testing.consortium import Consortium
+from tests.support.local_app import PATIENCE
 
 # Behind the first page nothing begins here, so that what is seen is what it took.
 PROGRAM = """
@@ -48,7 +49,7 @@ PICTURES = {"ppaurora.pages.report", "ppaurora.pages.charts"}
 def loaded(*arguments: Path) -> tuple[set[str], set[str], str]:
     """Modules when the link is printed, modules when the first page is served, and that page."""
     words = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE)
     seen = json.loads(done.stdout)
     return set(seen["printed"]), set(seen["served"]), seen["page"]
 

@@ -238,9 +238,8 @@ def test_a_node_that_does_not_run_is_shown_from_its_disk(resting: Desk) -> None:
     assert find_running(NodeKit.read(resting.nodes.kit(NODE))) is None
     resting.nodes.start(NODE)
     try:
-        page = resting.browser.get("/live").text
+        page = resting.browser.until("/live", 'badge--good">runs</span>').text
         assert "does not run" not in page
-        assert 'badge--good">runs</span>' in page
         helper = NodeKit.read(resting.nodes.kit("helper"))
         settings = resting.nodes.kit("helper") / "node.toml"
         settings.write_text(
@@ -349,8 +348,10 @@ def nonsense_at(address: str, status: int, said: bytes) -> Iterator[None]:
 
     with ThreadingHTTPServer(split_address(address), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield
-        server.shutdown()
+        try:
+            yield
+        finally:
+            server.shutdown()
 
 
 @pytest.mark.parametrize("damage", ["settings", "role", "folder"])

@@ -67,7 +67,7 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert "60 samples: proxy 0 and proxy 1 acknowledged it" in sent.text
     assert files_in(app[1]) == []
     submit_other(nodes, person.study)
-    person.page("There is a result", seconds=60)
+    person.page("There is a result")
     collected = person.browser.post(f"{person.path}/collect", word=person.word())
     assert collected.status == 303
     person.page("The result is here")
@@ -104,6 +104,7 @@ def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
     person.submitted("agree", "replace")
     replaced = person.page("80 samples: proxy 0 and proxy 1 acknowledged it")
     assert "did not work" not in replaced.text
+    person.page("Your data is submitted")  # and nothing is under way any longer
     assert revision(nodes, person.study) == 2
     asked = person.browser.get(f"{person.path}/withdraw")
     assert "80 samples" in asked.text
@@ -324,7 +325,7 @@ def test_a_lost_node_is_told_and_a_submission_goes_on(nodes: Trials, person: Per
     try:
         person.page("not reached")
         person.submitted("agree")
-        failed = person.page("did not work", seconds=60)
+        failed = person.page("did not work")
         assert "60 samples are acknowledged by proxy 0" in failed.text
         assert "Your submission is not complete" in failed.text
     finally:

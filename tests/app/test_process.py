@@ -18,7 +18,7 @@ from ppaurora.app.workroom import Workroom
 from ppaurora.cli.main import main
 from ppaurora.owner.study import Study
 from tests.support.app_owner import Person, copied_kit, submit_other, table
-from tests.support.local_app import AppProcess
+from tests.support.local_app import PATIENCE, AppProcess
 from tests.support.trials import Trials, becomes
 
 LINK = r"http://127\.0\.0\.1:\d+/enter\?token=[\w-]{43}"
@@ -150,7 +150,7 @@ def test_killed_in_the_middle_of_a_submission_it_goes_on(
     assert own.submitted is not None
     assert own.submitted.revision == 1
     submit_other(nodes, "killed")
-    assert own.wait(timeout=60).receipt.samples == {"north": 60, "harbour": 60}
+    assert own.wait(timeout=PATIENCE).receipt.samples == {"north": 60, "harbour": 60}
 
 
 def test_ended_in_the_middle_of_a_submission_it_says_so(
@@ -166,7 +166,7 @@ def test_ended_in_the_middle_of_a_submission_it_says_so(
         begun = time.monotonic()
         code, said = app.end()
     assert code == 0
-    assert time.monotonic() - begun < 25
+    assert time.monotonic() - begun < 50  # after 60 seconds, a silent node would have been given up
     assert "waiting 10 seconds at most: submitting scores.csv is under way" in said
     assert "submitting scores.csv was cut off; start the app again to go on" in said
     assert rooms(kit) == []
@@ -185,11 +185,11 @@ def test_enter_prints_another_link(kit: Path) -> None:
         process.stderr.readline()
         os.write(ours, b"\n")
         second = re.search(LINK, process.stderr.readline())
-        assert first is not None
-        assert second is not None
-        assert first[0] != second[0]
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
+    assert first is not None
+    assert second is not None
+    assert first[0] != second[0]
     os.close(ours)
     os.close(theirs)
 
@@ -210,9 +210,11 @@ def test_the_link_is_no_argument_of_the_browser(kit: Path, tmp_path: Path) -> No
         text=True,
         env={**os.environ, "BROWSER": f"{script} %s"},
     ) as process:
-        assert becomes(told.exists, 20)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        try:
+            assert becomes(told.exists, PATIENCE)
+        finally:  # nobody would end it otherwise
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE)
     opened = told.read_text().strip()
     assert opened.startswith("file://")
     assert "token" not in opened

@@ -21,17 +21,21 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
-from ppaurora.app.story import abandoned, seen
+from ppaurora.app import late
+from ppaurora.app.story import abandoned, pages, seen
 from ppaurora.app.story.example import DIGITS, Example
-from ppaurora.app.story.hospitals import make_hospitals, plain_result
+from ppaurora.app.story.hospitals import Hospital, make_hospitals, plain_result
+from ppaurora.app.story.mode import StoryMode
+from ppaurora.app.story.pictures import alone_chart
 from ppaurora.app.story.splitting import SplitRecord, show_record, split_record
 from ppaurora.estimates import delong_variance
 from ppaurora.node import operating
+from ppaurora.pages.charts import Chart
 from ppaurora.poc.machine import NODES, PROTOCOL
 from ppaurora.randomness.streams import Stream
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import nodes_in
-from tests.support.local_app import AppProcess, entered, served
+from tests.support.local_app import PATIENCE, AppProcess, entered, served
 
 SHARES = re.compile(r"<td><code>([0-9a-f ]{19})</code> <code>([01])</code></td>")
 
@@ -73,7 +77,7 @@ def test_the_whole_story_ends_with_the_pooled_result(app: AppProcess, temporary:
     assert "Step 1 of 5" in first.text
     assert "It is here when the servers are done." in first.text
     assert browser.post("/story/run", word=browser.word()).location == "/#servers"
-    page = browser.until("/", "Is it right?", "That did not work", seconds=60).text
+    page = browser.until("/", "Is it right?", "That did not work").text
     labels, scores = pooled(consortium_in(temporary))
     precision, recall, _ = precision_recall_curve(labels, scores)
     auroc, aupr = roc_auc_score(labels, scores), auc(recall, precision)
@@ -110,7 +114,7 @@ def test_steps_one_by_one_and_in_two_tabs(app: AppProcess, temporary: Path) -> N
     assert len({row[0][0] for row in rows}) == len({row[1][0] for row in rows}) == 3
     assert len({row[2] for row in rows}) == 1
     assert [browser.post("/story/compute", word=word).status for _ in range(2)] == [303, 303]
-    browser.until("/story/computation", 'data-goto="/?try=1#result"', seconds=60)
+    browser.until("/story/computation", 'data-goto="/?try=1#result"')
     assert browser.post("/story/compute", word=word).status == 303
     database = (consortium_in(temporary) / "logs/proxy-0.log").read_text()
     assert database.count('"attempt begins"') == 1
@@ -120,7 +124,7 @@ def test_steps_one_by_one_and_in_two_tabs(app: AppProcess, temporary: Path) -> N
 def test_nothing_is_left_when_the_app_ends(app: AppProcess, temporary: Path, number: int) -> None:
     browser = app.enter()
     browser.post("/story/run", word=browser.word())
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while len(nodes_in(temporary)) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(nodes_in(temporary)) == 3
@@ -134,13 +138,13 @@ def test_what_a_killed_app_has_left_is_gone_at_the_next_start(temporary: Path) -
     with AppProcess(TMPDIR=str(temporary)) as killed:
         browser = killed.enter()
         browser.post("/story/run", word=browser.word())
-        browser.until("/", "Is it right?", seconds=60)
+        browser.until("/", "Is it right?")
         killed.process.kill()
     assert len(nodes_in(temporary)) == 3
     (left,) = temporary.glob("ppaurora-example-*")
     with AppProcess(TMPDIR=str(temporary)) as app:
         browser = app.enter()
-        browser.until("/", "waits for shares", seconds=60)  # its own nodes have started
+        browser.until("/", "waits for shares")  # its own nodes have started
         assert not left.exists()
         assert len(nodes_in(temporary)) == 3
         app.end()
@@ -174,13 +178,13 @@ def test_servers_that_do_not_start_are_told_and_tried_again(
             example.prepare()
             example.compute()
             assert example.computation.last is not None
-            assert example.computation.last.wait(60)
+            assert example.computation.last.wait(PATIENCE)
             assert (
                 "the example's servers did not start: proxy 0 did not start"
                 in example.computation.last.problem
             )
         example.compute()
-        assert example.computation.last.wait(60)
+        assert example.computation.last.wait(PATIENCE)
         assert example.computation.last.problem == ""
         assert example.outcome is not None
     finally:
@@ -194,20 +198,38 @@ def test_a_study_that_was_stopped_beside_the_example_goes_on_later(temporary: Pa
     try:
         example.prepare()
         assert example.preparation.last is not None
-        assert example.preparation.last.wait(60)
+        assert example.preparation.last.wait(PATIENCE)
         assert example.kits is not None
         operating.stop(NodeKit.read(example.kits / "proxy-0"), "poc")
         example.compute()
         assert example.computation.last is not None
-        assert example.computation.last.wait(60)
+        assert example.computation.last.wait(PATIENCE)
         assert "stopped" in example.computation.last.problem
         operating.retry(NodeKit.read(example.kits / "proxy-0"), "poc")
         example.compute()
-        assert example.computation.last.wait(60)
+        assert example.computation.last.wait(PATIENCE)
         assert example.computation.last.problem == ""
         assert example.outcome is not None
     finally:
         example.close()
+
+
+def test_a_result_that_comes_while_the_page_is_drawn_is_on_the_next_one(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late, "_SECONDS_TO_PAINT", 3600.0)  # nothing else begins
+    mode = StoryMode()
+    with served(mode) as (door, _):
+        example = mode._pages.begin().result().example
+
+        def draw(hospitals: Sequence[Hospital]) -> Chart:
+            monkeypatch.setattr(example, "outcome", object())
+            return alone_chart(hospitals)
+
+        monkeypatch.setattr(pages, "alone_chart", draw)
+        answer = entered(door).get("/")
+    assert answer.status == 200, answer.said
+    assert "It is here when the servers are done." in answer.text
 
 
 def test_a_full_disk_is_told_in_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

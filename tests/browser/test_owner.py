@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 
 from ppaurora.owner.study import Study
 from tests.support.browsing import Visitor
-from tests.support.owner_at_work import EVALUATION, LONG, OwnerAtWork, write_table
+from tests.support.owner_at_work import EVALUATION, OwnerAtWork, write_table
 from tests.support.trials import Trials
+from tools.browser.collecting import read_result
 from tools.browser.running import RunningApp
 
 HEAD = 'metrics = ["auroc", "ap"]\nconfidence_level = 0.95\n'
@@ -36,12 +37,14 @@ def test_from_a_wrong_file_to_the_report(
     visitor.look("study, data awaited")
 
     page.get_by_role("link", name="Choose your data").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your data for whole-way")
     visitor.look("data, no file chosen")
     owner.drop(write_table(tmp_path / "one.csv", 100), write_table(tmp_path / "two.csv", 101))
     expect(page.get_by_text("One file, please")).to_be_visible()
 
     owner.drop(write_table(tmp_path / "wrong.csv", 100, bad="high"))
     owner.wait_for_look()
+    expect(page.get_by_role("alert")).to_be_visible()
     said = owner.alerts()
     assert all(part in said for part in ("wrong.csv", "row 4", "risk")), said
     assert "high" not in said
@@ -78,8 +81,7 @@ def test_from_a_wrong_file_to_the_report(
     owner.expect_standing("There is a result")
     expect(owner.row("harbour")).to_contain_text("submitted")
     visitor.look("study, released")
-    page.get_by_role("button", name="Get the result").click()
-    expect(page.get_by_role("heading", name="Result of whole-way")).to_be_visible(timeout=LONG)
+    read_result(page, "whole-way")
     expect(page.get_by_text("The receipt verifies")).to_be_visible()
     visitor.look("result")
 
@@ -115,7 +117,7 @@ def test_data_is_replaced_and_withdrawn(
     owner.choose(write_table(tmp_path / "second.csv", 111, 70))
     owner.agree()
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_role("alert")).to_contain_text("other data", timeout=LONG)
+    expect(page.get_by_role("alert")).to_contain_text("other data")
     visitor.look("study, other data refused")
     assert Study(nodes.kit("north"), "replacing").submitted.samples == 60  # type: ignore[union-attr]
     owner.go_to_data()
@@ -123,6 +125,7 @@ def test_data_is_replaced_and_withdrawn(
     assert Study(nodes.kit("north"), "replacing").submitted.samples == 70  # type: ignore[union-attr]
 
     page.get_by_role("link", name="Withdraw").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Withdraw from replacing?")
     visitor.look("withdraw?")
     page.get_by_role("link", name="Keep it submitted").click()
     page.get_by_role("link", name="Withdraw").click()

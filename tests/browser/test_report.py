@@ -38,7 +38,7 @@ def report(browser: Browser, running: Trials, tmp_path_factory: pytest.TempPathF
         labels, scores = samples(400, 900 + number)
         data[owner] = labels, 1 / (1 + np.exp(-scores))
         Study(running.kit(owner), "reported").submit(*data[owner], review=lambda _: None)
-    result = Study(running.kit("north"), "reported").wait(timeout=60)
+    result = Study(running.kit("north"), "reported").wait(timeout=300)
     assert not result.suppressed
     path = tmp_path_factory.mktemp("report") / "report.html"
     filed = running.kit("north") / "results" / "reported.json"

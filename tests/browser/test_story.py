@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browsing import Visitor
-from tests.support.owner_at_work import LONG
 from tools.browser.running import RunningApp
 
 
@@ -24,6 +23,8 @@ def story(browser: Browser) -> Iterator[RunningApp]:
 def compared(page: Page) -> tuple[list[str], list[str]]:
     """The numbers on shares, and those of the files put together."""
     cards = page.locator(".card", has=page.get_by_role("heading", level=4))
+    expect(cards).to_have_count(2)
+    page.wait_for_load_state()
     on_shares, plain = (re.findall(r"\d\.\d+", text) for text in cards.all_inner_texts())
     return on_shares, plain
 
@@ -35,10 +36,11 @@ def test_a_newcomer_sees_the_whole_story(story: RunningApp, visitor: Visitor) ->
     page.get_by_role("button", name="Split one patient").click()
     expect(page.get_by_role("table", name=re.compile("The same record, split 2 times"))).to_be_visible()
     page.get_by_role("button", name="Split it once more").click()
+    expect(page.get_by_role("table", name=re.compile("The same record, split 3 times"))).to_be_visible()
     visitor.look("story, a record split")
 
     page.get_by_role("button", name="Send the shares").click()
-    expect(page.get_by_role("heading", name="Is it right?")).to_be_visible(timeout=2 * LONG)
+    expect(page.get_by_role("heading", name="Is it right?")).to_be_visible()
     visitor.look("story, result")
     found = on_shares, plain = compared(page)
     assert len(on_shares) == len(plain) == 4
@@ -58,5 +60,5 @@ def test_the_whole_story_is_one_button(story: RunningApp, visitor: Visitor) -> N
     for tab in (page, other):
         tab.get_by_role("button", name="Run the whole story").click()
     for tab in (page, other):
-        expect(tab.get_by_role("heading", name="Is it right?")).to_be_visible(timeout=2 * LONG)
+        expect(tab.get_by_role("heading", name="Is it right?")).to_be_visible()
     assert compared(page) == compared(other)

@@ -67,7 +67,7 @@ def _share(world: World, proxy: str, chance: random.Random) -> str:
         answers = owner.status().values()
         return any("north" in getattr(answer, "missing", ()) for answer in answers)
 
-    if not becomes(lambda: is_noticed() or trial.begun() > 0, 60) or trial.begun():
+    if not becomes(lambda: is_noticed() or trial.begun() > 0) or trial.begun():
         raise BreachError(f"{trial.name}: an attempt began with a damaged share, or nobody noticed it")
     trial.submit_patiently("north")
     trial.check_result()
@@ -98,7 +98,7 @@ def _part(world: World, proxy: str, chance: random.Random) -> str:
     row = (world.database(proxy), "results", "part")
     change_on_disk(*row, damaged, trial.manifest.hash, "north")
     try:
-        trial.check_result(20, owners=("north",))
+        trial.check_result(owners=("north",))
     except RefusedError as error:
         if error.code != "damaged":
             raise

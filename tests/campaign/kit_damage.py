@@ -51,7 +51,7 @@ def _go_on(trial: Trial) -> None:
     for owner in ("north", "harbour"):
         if not trial.has_result(owner):
             trial.submit(owner)
-    trial.check_result(60)
+    trial.check_result(180)
 
 
 def _manifest(trial: Trial, chance: random.Random) -> Path:

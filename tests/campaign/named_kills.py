@@ -65,7 +65,9 @@ def _kill(world: World, node: str, fault: str) -> str:
     faulty = world.processes[node]
     with world.revived(node):
         trial.finish()
-    if faulty.poll() is not None:
-        return RIGHT
-    world.restart(node)
-    return NOT_REACHED
+    if faulty.poll() is None:
+        world.restart(node)
+        return NOT_REACHED
+    if world.is_dead(node):  # it died when all was done
+        world.start(node)
+    return RIGHT

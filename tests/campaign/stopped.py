@@ -10,7 +10,7 @@ import threading
 import time
 
 from tests.campaign.tally import RIGHT, Tally
-from tests.campaign.world import SECONDS_TO_END, World
+from tests.campaign.world import SECONDS_TO_END, SILENCE, World
 from tests.support.deployment import NODES, children
 
 
@@ -31,7 +31,7 @@ def _stop(world: World, node: str, what: str, chance: random.Random) -> str:
     stopped = [process] if what == "node" else children(process)
     for pid in stopped:
         _signal(pid, signal.SIGSTOP)
-    time.sleep(chance.uniform(0.1, 6.0))  # nodes are patient for three seconds here
+    time.sleep(chance.uniform(0.1, 2 * SILENCE))  # for which nodes are patient here, once
     for pid in stopped:
         _signal(pid, signal.SIGCONT)
     uploads.join(SECONDS_TO_END)

@@ -77,7 +77,7 @@ def test_a_client_that_lingers_holds_up_nobody(
         client_socket.sendall(words)
         start = time.monotonic()
         assert connect_real_peers(accepting, identities) == GREETING
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < PATIENCE / 4  # it would be held up as long as peers are waited for
         accepting.transport.result(PATIENCE)
         assert is_dropped(client_socket)
 
@@ -120,7 +120,7 @@ def test_a_client_that_leaves_at_once_harms_nobody(accepting: AcceptingParty, id
 def test_peers_that_never_come_are_named(
     start_accepting: Callable[..., AcceptingParty], identities: Identities
 ) -> None:
-    accepting = start_accepting(timeout=0.5)
+    accepting = start_accepting(timeout=5.0)  # in which proxy 1 does connect
     with (
         socket.create_connection(accepting.address),
         connected(accepting.address, client(identities[PROXY_1])),

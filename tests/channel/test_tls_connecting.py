@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +20,7 @@ from tests.support.tls_peers import GREETING, AcceptingParty, Serve, connect_rea
 PROXY_0, PROXY_1, HELPER = Role
 
 
-def join_as_proxy_1(identity: Identity, proxy_0: Address, timeout: float = 0.5) -> None:
+def join_as_proxy_1(identity: Identity, proxy_0: Address, timeout: float = PATIENCE) -> None:
     with listen() as listener:
         connect_parties(PROXY_1, identity, listener, {PROXY_0: proxy_0}, timeout).close()
 
@@ -30,7 +31,7 @@ def test_a_server_with_the_right_certificate_is_taken_for_the_peer(
     """The control of the refusals below: proxy 1 is content and goes on to wait for the helper."""
     address = serve(serve_with(server(identities[PROXY_0])))
     with pytest.raises(PeerTimeoutError, match="helper did not connect in time"):
-        join_as_proxy_1(identities[PROXY_1], address)
+        join_as_proxy_1(identities[PROXY_1], address, timeout=5.0)
 
 
 def test_a_tls_1_2_server_is_refused(serve: Serve, identities: Identities) -> None:
@@ -66,14 +67,15 @@ def test_a_server_that_says_nothing_is_a_timeout(identities: Identities) -> None
     with listen() as mute:
         host, port = mute.getsockname()
         with pytest.raises(PeerTimeoutError, match=f"proxy 0 at {host}:{port} did not answer"):
-            join_as_proxy_1(identities[PROXY_1], (host, port), timeout=0.3)
+            join_as_proxy_1(identities[PROXY_1], (host, port), timeout=2.0)
 
 
 def test_an_address_where_nobody_listens_is_named(identities: Identities) -> None:
-    with listen() as gone:
-        host, port = gone.getsockname()
-    with pytest.raises(PeerLostError, match=f"proxy 0 cannot be reached at {host}:{port}: ") as caught:
-        join_as_proxy_1(identities[PROXY_1], (host, port))
+    with socket.socket() as taken:  # and never listens, so that nobody else can meanwhile
+        taken.bind(("127.0.0.1", 0))
+        host, port = taken.getsockname()
+        with pytest.raises(PeerLostError, match=f"proxy 0 cannot be reached at {host}:{port}: ") as caught:
+            join_as_proxy_1(identities[PROXY_1], (host, port))
     assert caught.value.peer == "proxy 0"
 
 

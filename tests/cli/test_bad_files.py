@@ -96,7 +96,7 @@ def test_one_class_only_looks_the_same_for_both_classes(
 def test_bad_input_in_a_process_of_its_own(files: list[Path], tmp_path: Path) -> None:
     bad = written(tmp_path, "bad.csv", b"score,label\n0.5,1\nnan,0\n")
     finished = subprocess.run(
-        [*RUN, "evaluate", str(files[0]), str(bad)], capture_output=True, text=True, timeout=60
+        [*RUN, "evaluate", str(files[0]), str(bad)], capture_output=True, text=True, timeout=300
     )
     check_refused(
         Finished(finished.returncode, finished.stdout, finished.stderr), f"{bad}, row 3, column 'score': "

@@ -91,7 +91,7 @@ def test_no_connection_is_opened(checks: bool, kit: Path, good: Path) -> None:
         [sys.executable, "-c", WATCHED, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == (0 if checks else 3), done.stderr  # nobody is there to answer `status`
@@ -170,7 +170,7 @@ def in_shell(arguments: tuple[object, ...], redirect: str) -> subprocess.Complet
         ["/bin/sh", "-c", f'"$@" {redirect}', "sh", sys.executable, "-m", "ppaurora", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -197,7 +197,7 @@ def at_a_terminal(
             except OSError:  # nobody writes any more
                 break
             shown += piece
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=300)
     os.close(person)
     return code, shown.decode().replace("\r\n", "\n")
 

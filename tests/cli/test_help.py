@@ -134,7 +134,7 @@ def asked(instruction: str, **more: str) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -170,7 +170,7 @@ def test_the_documented_lines_make_shells_complete(tmp_path: Path) -> None:
     environment = os.environ | {"HOME": str(tmp_path), "PATH": f"{program.parent}:{os.environ['PATH']}"}
     (tmp_path / ".config/fish/completions").mkdir(parents=True)
     for line in re.findall(r"`(_PPAURORA_COMPLETE=[^`]*)`", GUIDE):
-        subprocess.run(["/bin/sh", "-eu", "-c", line], env=environment, check=True, timeout=60)
+        subprocess.run(["/bin/sh", "-eu", "-c", line], env=environment, check=True, timeout=300)
     assert all((tmp_path / file).stat().st_size > 100 for _, file in lines)
     pressed = "COMP_WORDS=(ppaurora with); COMP_CWORD=1; _ppaurora_completion ppaurora; echo ${COMPREPLY[@]}"
     script = f"source ~/.bashrc; complete -p ppaurora; {pressed}"

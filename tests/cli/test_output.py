@@ -121,7 +121,7 @@ def test_an_owner_with_one_class_only_is_fine(command: CommandLine, tmp_path: Pa
 
 def test_three_server_processes_by_default(files: list[Path]) -> None:
     finished = subprocess.run(
-        [*RUN, "evaluate", *map(str, files), "--format", "json"], capture_output=True, text=True, timeout=60
+        [*RUN, "evaluate", *map(str, files), "--format", "json"], capture_output=True, text=True, timeout=300
     )
     assert finished.returncode == 0, finished.stderr
     check_result(finished.stdout)
@@ -152,7 +152,7 @@ def test_the_progress_bar_goes_to_the_terminal_on_standard_error(files: list[Pat
         if not piece:
             break
         shown += piece
-    printed, _ = process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=300)
     os.close(ours)
     assert process.returncode == 0
     assert b"merge" in shown
@@ -169,7 +169,7 @@ def test_a_terminal_that_knows_ascii_only(files: list[Path]) -> None:
     finished = subprocess.run(
         [*RUN, "evaluate", *map(str, files), *FAST],
         capture_output=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"},
     )
     assert finished.returncode == 0, finished.stderr

@@ -87,7 +87,7 @@ def test_the_profile_of_every_server_is_there(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
     (tmp_path / "build/profiled.py").write_text(PROFILED)
     run = [sys.executable, "build/profiled.py"]
-    subprocess.run(run, cwd=tmp_path, env=cleaned_environment(), check=True, timeout=60)
+    subprocess.run(run, cwd=tmp_path, env=cleaned_environment(), check=True, timeout=300)
     for server in ("proxy-0", "proxy-1", "helper"):
         profile = pstats.Stats(str(tmp_path / f"build/{server}.prof"))
         assert any(name == "take_part" for _, _, name in profile.stats)  # type: ignore[attr-defined]

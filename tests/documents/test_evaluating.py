@@ -23,7 +23,7 @@ def lines(text: str) -> list[str]:
 
 def test_the_files_of_the_demo_give_what_the_page_says(tmp_path: Path) -> None:
     make = [sys.executable, str(ROOT / "examples/make_hospitals.py"), str(tmp_path / "build/demo")]
-    subprocess.run(make, check=True, timeout=60, capture_output=True)
+    subprocess.run(make, check=True, timeout=300, capture_output=True)
     ((arguments, printed),) = COMMAND.findall(PAGE)
     done = command(*shlex.split(arguments.replace("\\\n", " ")), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

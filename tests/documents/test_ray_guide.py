@@ -23,7 +23,7 @@ from tests.support.worker_nodes import WorkerNodes, pooled, settings
 from tests.workers.conftest import needs_ray
 
 BLOCKS = [step.text for step in steps() if step.kind == "bash"]
-SECONDS = 240.0
+SECONDS = 600.0
 
 # As a service would: in the foreground, in a session of its own, so that it can be ended alone.
 RAY = """\

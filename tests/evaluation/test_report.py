@@ -118,4 +118,4 @@ def test_an_error_in_the_callers_progress_function_is_the_callers() -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], progress=broken, timeout=10)
+        ppaurora.evaluate([GOOD, GOOD], metrics=["auroc"], progress=broken, timeout=60)

@@ -19,7 +19,8 @@ import sys, nbformat
 from nbclient import NotebookClient
 
 notebook = nbformat.read(sys.argv[1], as_version=4)
-NotebookClient(notebook, timeout=60, kernel_name="python3").execute(cwd=sys.argv[2])
+client = NotebookClient(notebook, timeout=600, startup_timeout=600, kernel_name="python3")
+client.execute(cwd=sys.argv[2])
 nbformat.write(notebook, sys.argv[3])
 """
 
@@ -37,7 +38,7 @@ def printed(path: Path) -> str:
 def test_it_runs_from_top_to_bottom(tmp_path: Path) -> None:
     run = [sys.executable, "-c", EXECUTE, str(NOTEBOOK), str(tmp_path), str(tmp_path / "run.ipynb")]
     environment = cleaned_environment(IPYTHONDIR=str(tmp_path), JUPYTER_RUNTIME_DIR=str(tmp_path / "runtime"))
-    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr
     said = printed(tmp_path / "run.ipynb")
     assert "values opened to the servers: 0\n" in said

@@ -32,7 +32,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return KEPT
     folder = tmp_path_factory.mktemp("R")
     run = [RSCRIPT, str(SCRIPT), str(folder)]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(run, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -23,7 +23,7 @@ PAIRS = {"sklearn_pipeline.py": 3, "neural_network.py": 1, "federated.py": 1}
 def run(name: str) -> str:
     command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env=cleaned_environment(), check=False
+        command, capture_output=True, text=True, timeout=900, env=cleaned_environment(), check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

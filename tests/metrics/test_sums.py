@@ -204,7 +204,7 @@ def lower_is_positive(owners: list[Scored], *metrics: Metric) -> Report:
         parameters={},
         transport="memory",
         progress=no_progress,
-        timeout=30,
+        timeout=120,
     )
 
 

@@ -27,12 +27,12 @@ from ppaurora.owner.study import Study
 from tests.support.deployment import NODES, OWNERS, Deployment, samples
 
 SIZES = (400, 3_000, 40_000)
-SECONDS_TO_END = 180.0
+SECONDS_TO_END = 600.0
 
 
 class Campaign:
     def __init__(self, folder: Path, seed: int) -> None:
-        self.deployment = Deployment(folder, silence=3.0)
+        self.deployment = Deployment(folder, silence=10.0)
         self.random = random.Random(seed)  # noqa: S311 (when to kill whom)
         self.kills = Counter[str]()
         self.studies = 0
@@ -81,7 +81,7 @@ class Campaign:
         self._check_acknowledged(name)
 
     def _upload(self, name: str, owner: str, labels: np.ndarray, scores: np.ndarray) -> None:
-        study = Study(self.deployment.kit(owner), name, timeout=20.0)
+        study = Study(self.deployment.kit(owner), name, timeout=60.0)
         while True:
             try:
                 study.submit(check_samples(owner, labels, scores, None))

@@ -41,7 +41,7 @@ def shown(manifest: Manifest, folder: Path, name: str, issued: Issued | None) ->
 
 def knock(port: int, context: ssl.SSLContext, study: str) -> dict[str, Any]:
     """At the owners' port: how is the study?"""
-    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
     with contextlib.closing(connection):
         connection.request("GET", f"{PATH}/{study}")
         return dict(json.loads(connection.getresponse().read()))
@@ -50,7 +50,7 @@ def knock(port: int, context: ssl.SSLContext, study: str) -> dict[str, Any]:
 def question(port: int, context: ssl.SSLContext, line: dict[str, Any], name: str = CONTROL) -> dict[str, Any]:
     """At the nodes' port."""
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=10) as raw,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as raw,
         context.wrap_socket(raw, server_hostname=name) as sock,
     ):
         sock.sendall(json.dumps(line).encode() + b"\n")
@@ -150,7 +150,7 @@ def test_only_proxy_0_leads(nodes: Trials) -> None:
             assert [study.state for study in store.studies() if study.hash == manifest.hash] == ["collecting"]
     leader = NodeKit.read(nodes.kit("proxy-0"))
     ready = Ready(study=manifest.hash, agreed=submitted)
-    assert ask(leader, manifest, PROXY_1, ready, 10).answer == "not yet"  # the positive control
+    assert ask(leader, manifest, PROXY_1, ready, 60).answer == "not yet"  # the positive control
 
 
 @pytest.mark.parametrize(

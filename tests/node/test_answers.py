@@ -48,7 +48,7 @@ def at_owners_port(quiet: Trials) -> Iterator[Says]:
 
 def hello(quiet: Trials) -> Answer:
     leader = NodeKit.read(quiet.kit("proxy-0"))
-    return ask(leader, quiet.manifest, PROXY_1, Hello(study=quiet.manifest.hash), 10)
+    return ask(leader, quiet.manifest, PROXY_1, Hello(study=quiet.manifest.hash), 60)
 
 
 @pytest.mark.parametrize(
@@ -192,5 +192,5 @@ def test_a_node_whose_line_never_ends_is_not_waited_for(quiet: Trials) -> None:
         leader = NodeKit.read(quiet.kit("proxy-0"))
         with pytest.raises(PeerError, match="cannot be reached"):
             ask(leader, quiet.manifest, PROXY_1, Hello(study=quiet.manifest.hash), 1.0)
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()

@@ -100,7 +100,7 @@ def test_an_attempt_is_aborted_from_another_thread(
         start = time.monotonic()
         with pytest.raises(PartyFailedError, match=r"^a later attempt began$"):
             attempt.results()
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < kit.settings.silence_seconds  # it was not waited for
         timer.join()
         attempt.abort("again")
     check_nothing_left(gate, started)
@@ -128,8 +128,13 @@ def test_workers_are_told_once_where_the_others_are(
 
 
 def test_a_process_that_is_killed_is_told_of(
-    kit: NodeKit, gate: Gate, manifest: Manifest, started: list[subprocess.Popen[bytes]]
+    kit: NodeKit,
+    gate: Gate,
+    manifest: Manifest,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(driver, "_SECONDS_TO_END", 60.0)  # in which a busy machine buries it
     attempt = Attempt(kit, gate, plan(manifest))
     started[0].kill()
     with pytest.raises(PartyFailedError, match=r"^the computation was killed by signal 9$"):
@@ -206,15 +211,16 @@ def test_a_process_that_only_gives_signs_of_life_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its budget of time is over although it is not silent."""
-    monkeypatch.setattr(attempt_module, "_SECONDS_TO_START", 5.0 - kit.settings.silence_seconds)
-    monkeypatch.setattr(attempt_module, "budget_seconds", lambda job, factor: 0.5 - 5.0)
+    patience = kit.settings.silence_seconds
+    monkeypatch.setattr(attempt_module, "_SECONDS_TO_START", 0.0)
+    monkeypatch.setattr(attempt_module, "budget_seconds", lambda job, factor: 0.5 - patience)
     attempt = Attempt(kit, gate, plan(manifest))
     alive = threading.Timer(0.2, attempt._events.put, [Alive()])
     alive.start()
     start = time.monotonic()
     with pytest.raises(PartyFailedError, match="did not end in the"):
         attempt.results()
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < patience
     alive.join()
     check_nothing_left(gate, started)
 

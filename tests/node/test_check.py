@@ -83,7 +83,7 @@ def test_a_trials_failure_stops_and_names_its_cause(
     pooled = [
         (risk, int(one)) for labels, risks in data.values() for one, risk in zip(labels, risks, strict=True)
     ]
-    report = Study(nodes.kit("north"), study).wait(timeout=60)
+    report = Study(nodes.kit("north"), study).wait(timeout=300)
     assert report.auroc == pytest.approx(float(defined(exact_auroc(pooled))), abs=1e-12)
 
 

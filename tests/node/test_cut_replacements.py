@@ -43,8 +43,8 @@ def test_a_result_of_what_a_lost_replacement_was_to_replace(
         with pytest.raises(PeerLostError):
             north.submit(some("north"), replace=True)
     harbour.submit(some("harbour"))
-    expected = harbour.wait(timeout=60).auroc
-    assert north.wait(timeout=60).auroc == expected
+    expected = harbour.wait(timeout=300).auroc
+    assert north.wait(timeout=300).auroc == expected
     assert Study(nodes.kit("north"), "lost-replacement").result().auroc == expected
 
 

@@ -34,7 +34,7 @@ def test_lower_scores_are_evaluated_as_the_study_says(nodes: Trials) -> None:
         for labels, scores in data.values()
         for label, score in zip(labels, scores, strict=True)
     ]
-    report = studies["north"].wait(timeout=60)
+    report = studies["north"].wait(timeout=300)
     assert report.auroc == pytest.approx(float(defined(exact_auroc(pooled))), abs=1e-12)
     assert report.evaluation == report.receipt.evaluation == studies["north"].manifest.evaluation
     assert report.to_dict()["receipt"]["manifest"]["evaluation"]["model"] == "alert"

@@ -41,7 +41,7 @@ def evaluated(nodes: Trials, name: str, data: Data, kits: dict[str, Path]) -> li
     """By all owners, some from kits with floors; every owner's study, once there is a result."""
     studies = list(submit_all(nodes, name, data, kits).values())
     for study in studies:
-        study.wait(timeout=60)
+        study.wait(timeout=300)
     return studies
 
 
@@ -49,7 +49,7 @@ def test_who_demands_more_positives_gets_a_suppressed_result_for_all(nodes: Tria
     """The same data is released where nobody demands them."""
     data = made_up("undemanding", (210, 210, 210))
     planned(nodes, "undemanding")
-    check_rounded(submit_all(nodes, "undemanding", data)["north"].wait(timeout=60), data, Policy(), 2)
+    check_rounded(submit_all(nodes, "undemanding", data)["north"].wait(timeout=300), data, Policy(), 2)
     planned(nodes, "demanding")
     kits = {"harbour": with_floors(nodes, "harbour", tmp_path, "minimum_positives = 421")}
     with pytest.warns(UserWarning, match="part of study undemanding"):
@@ -179,7 +179,7 @@ def test_a_result_under_other_floors_than_this_owner_sent_is_not_taken(nodes: Tr
     manifest = planned(nodes, "belittled", head='metrics = ["auroc"]\n')
     kits = {"north": with_floors(nodes, "north", tmp_path, "minimum_positives = 12")}
     study = submit_all(nodes, "belittled", made_up("belittled"), kits)["north"]
-    assert study.wait(timeout=60).policy.minimum_positives == 12
+    assert study.wait(timeout=300).policy.minimum_positives == 12
     assert {one.state for one in at_nodes(nodes, manifest.hash).values()} == {StudyState.RELEASED}
     inbox = kits["north"] / "inbox/belittled.json"
     good = inbox.read_text()

@@ -180,5 +180,5 @@ def test_malformed_answers_between_nodes(quiet: Trials) -> None:
     with false_node(quiet, "proxy-1", quiet.addresses["proxy-1"][1], b"\n") as say:
         for answer in malformed(good):
             say(answer.replace(b"\n", b"") + b"\n")
-            found[outcome(lambda: ask(leader, manifest, PROXY_1, Hello(study=manifest.hash), 10))] += 1
+            found[outcome(lambda: ask(leader, manifest, PROXY_1, Hello(study=manifest.hash), 60))] += 1
     assert found["PeerMisbehavedError"] > 80, found

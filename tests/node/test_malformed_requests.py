@@ -22,12 +22,12 @@ def say(nodes: Trials, manifest: Manifest, request: bytes) -> bytes:
     port = nodes.addresses["proxy-0"][0] or 0
     heard = b""
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=20) as raw,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as raw,
         context.wrap_socket(raw) as sock,
     ):
-        sock.sendall(request)
-        sock.settimeout(5)
         try:
+            sock.sendall(request)  # of a long one it may be tired before all is sent
+            sock.settimeout(5)
             while piece := sock.recv(1 << 16):
                 heard += piece
         except OSError:

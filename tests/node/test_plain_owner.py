@@ -31,7 +31,7 @@ LEADER = PROTOCOL.leader
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    deployment = Deployment(tmp_path, silence=2.0)
+    deployment = Deployment(tmp_path)
     deployment.accept()
     deployment.start()
     yield deployment
@@ -46,12 +46,17 @@ def pooled() -> dict[str, float]:
 
 def check_settled(deployment: Deployment, node: str) -> None:
     """It opened one session, has released the study, and computes no longer."""
-    opened = [event for event in deployment.events(node) if event["event"] == "session opened"]
-    assert [(event["study"], event["attempt"]) for event in opened] == [("trial", 1)]
+
+    def opened() -> list[tuple[str, int]]:
+        events = [event for event in deployment.events(node) if event["event"] == "session opened"]
+        return [(event["study"], event["attempt"]) for event in events]
+
+    assert becomes(lambda: len(opened()) > 0)
+    assert opened() == [("trial", 1)]
     assert becomes(lambda: len(children(deployment.processes[node].pid)) == 1)  # the spare
     released = 'ppaurora_studies{state="released"} 1.0'
     assert becomes(lambda: released in deployment.get(node, "/metrics"))
-    assert "ppaurora_attempts_running 0.0" in deployment.get(node, "/metrics")
+    assert becomes(lambda: "ppaurora_attempts_running 0.0" in deployment.get(node, "/metrics"))
 
 
 def test_a_study_from_uploads_to_its_release(deployment: Deployment) -> None:
@@ -69,7 +74,8 @@ def test_a_study_from_uploads_to_its_release(deployment: Deployment) -> None:
         (name, len(data)) for name, data in DATA.items()
     ]
     for server in PROTOCOL.input_servers:
-        assert list((deployment.kit(server.file_name) / "data/shares").iterdir()) == []
+        shares = deployment.kit(server.file_name) / "data/shares"
+        assert becomes(lambda shares=shares: list(shares.iterdir()) == [])  # type: ignore[misc]
     for name in NODES:
         check_settled(deployment, name)
     assert deployment.stop() == dict.fromkeys(NODES, 0)

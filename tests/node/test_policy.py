@@ -61,7 +61,7 @@ def test_the_default_policy_releases_rounded_numbers(nodes: Trials, run: RunComm
     """Those that plain rounding gives; report, JSON and receipt say under which policy, and of what."""
     planned(nodes, "rounded")
     data = made_up("rounded")
-    report = submit_all(nodes, "rounded", data)["north"].wait(timeout=60)
+    report = submit_all(nodes, "rounded", data)["north"].wait(timeout=300)
     check_rounded(report, data, Policy(), 2)
     assert report.policy == report.receipt.policy == Policy()
     assert report.positives is None
@@ -93,7 +93,7 @@ def test_a_suppressed_result_tells_owners_nothing_and_nodes_no_difference(
             file = write_csv(tmp_path / f"{name}-{owner}.csv", labels, scores)
             code, said = run("submit", nodes.kit(owner), file, "--study", name, *YES)
             assert code == 0, said
-    reports = {name: Study(nodes.kit("north"), name).wait(timeout=60) for name in twins}
+    reports = {name: Study(nodes.kit("north"), name).wait(timeout=300) for name in twins}
     check_rounded(reports["let-out"], twins["let-out"], Policy(), 1)
 
     report = reports["held-back"]
@@ -116,7 +116,7 @@ def test_a_suppressed_result_tells_owners_nothing_and_nodes_no_difference(
     assert run("submit", nodes.kit("harbour"), file, "--study", "held-back", *YES, "--wait")[0] == 2
     check_alike_at_nodes(nodes, manifests["let-out"], manifests["held-back"])
     other = planned(nodes, "another-size")  # the control: what differs is seen
-    submit_all(nodes, other.study, made_up(other.study, sizes=(501, 430, 400)))["north"].wait(timeout=60)
+    submit_all(nodes, other.study, made_up(other.study, sizes=(501, 430, 400)))["north"].wait(timeout=300)
     with pytest.raises(AssertionError):
         check_alike_at_nodes(nodes, manifests["let-out"], other)
 
@@ -163,7 +163,7 @@ def test_a_class_that_is_missing_is_suppressed_like_any_other(nodes: Trials) -> 
     """With floors, owners do not learn that it is that."""
     planned(nodes, "one-class", head='metrics = ["auroc"]\n')
     data = made_up("one-class", (0, 0, 0))
-    assert submit_all(nodes, "one-class", data)["north"].wait(timeout=60).suppressed
+    assert submit_all(nodes, "one-class", data)["north"].wait(timeout=300).suppressed
 
 
 RULES = {
@@ -185,7 +185,7 @@ def test_a_public_rule_stops_a_study_at_every_node(nodes: Trials, rule: str) -> 
         assert stopped.attempts == 0
         assert "attempt begins" not in [event["event"] for event in events_of(nodes, node, manifest.study)]
     with pytest.raises(NotReleasedError, match=f"the study is stopped: {note}"):
-        study.wait(timeout=20)
+        study.wait(timeout=300)
 
 
 def submitted(sizes: tuple[int, ...]) -> tuple[Submitted, ...]:
@@ -215,13 +215,13 @@ def test_a_node_takes_no_leaders_word_for_it(nodes: Trials, rule: str, server: S
         Ready(study=manifest.hash, agreed=agreed),
         Begin(study=manifest.hash, attempt=1, token=token, agreed=agreed, workers=1),
     ):
-        answer = ask(leader, manifest, server, question, 10)
+        answer = ask(leader, manifest, server, question, 60)
         assert answer.answer is Verdict.MISMATCH
         assert answer.note.startswith(note)
     with nodes.store(server.file_name) as store:
         assert store.last_attempt(manifest.hash) == 0
     if server is HELPER:  # the control: it has nothing to compare with, and is ready for what breaks no rule
-        answer = ask(leader, manifest, server, Ready(study=manifest.hash, agreed=good), 10)
+        answer = ask(leader, manifest, server, Ready(study=manifest.hash, agreed=good), 60)
         assert answer.answer is Verdict.READY
 
 

@@ -90,7 +90,7 @@ def test_evaluate_takes_the_same_and_files_what_the_command_files(
     north, harbour = of_north(1), of_north(2)
     ppaurora.Study(nodes.kit("harbour"), "frames").submit(harbour)
     study = ppaurora.Study(nodes.kit("north"), "frames")
-    report = study.evaluate(pd.DataFrame(table(*north)), **COLUMNS, id="patient", timeout=60)
+    report = study.evaluate(pd.DataFrame(table(*north)), **COLUMNS, id="patient", timeout=300)
     died, risks = north[0] + harbour[0], north[1] + harbour[1]
     assert report.auroc == float(defined(exact_auroc(list(zip(risks, died, strict=True)))))
     files = (study.results, receipt_path(study.results))

@@ -40,7 +40,7 @@ def study(running: Trials) -> Study:
     studies = {owner: Study(running.kit(owner), "receipts") for owner in PAIR}
     for number, owner in enumerate(PAIR):
         studies[owner].submit(check_samples(owner, *samples(80, number)))
-    studies["north"].wait(timeout=60)
+    studies["north"].wait(timeout=300)
     return studies["north"]
 
 

@@ -21,8 +21,14 @@ DATA = {owner: samples(60 + 40 * place, place) for place, owner in enumerate(OWN
 
 
 @pytest.fixture
-def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    deployment = Deployment(tmp_path, silence=2.0)
+def silence() -> float:
+    """As long as nodes usually wait for each other."""
+    return 60.0
+
+
+@pytest.fixture
+def deployment(tmp_path: Path, silence: float) -> Iterator[Deployment]:
+    deployment = Deployment(tmp_path, silence=silence)
     deployment.accept()
     deployment.start()
     yield deployment
@@ -40,6 +46,8 @@ def pooled() -> dict[str, float]:
     return values_of(ppaurora.evaluate(pairs, metrics=["auroc", "aupr", "ap"]).metrics)
 
 
+# So long the others wait for a helper that has no worker; less is too little for a busy machine.
+@pytest.mark.parametrize("silence", [10.0])
 def test_a_study_that_keeps_failing_goes_on_when_every_operator_has_looked(deployment: Deployment) -> None:
     """The leader stops and tells the others. Its retry alone begins nothing, and uses up no attempt."""
     folder = deployment.folder
@@ -51,7 +59,7 @@ def test_a_study_that_keeps_failing_goes_on_when_every_operator_has_looked(deplo
         for owner in OWNERS:
             submit(deployment, owner, "few")
         with pytest.raises(NotReleasedError, match="2 attempts failed"):
-            study.wait(timeout=90)
+            study.wait(timeout=300)
     for node in NODES:
         with deployment.store(node) as store:
             assert becomes(lambda store=store: store.studies()[-1].state == "stopped")  # type: ignore[misc]
@@ -75,7 +83,7 @@ def test_a_study_that_keeps_failing_goes_on_when_every_operator_has_looked(deplo
     for node in ("proxy-1", "helper"):
         again = command("retry", deployment.kit(node), "few")
         assert again.returncode == 0, again.stderr
-    report = study.wait(timeout=60)
+    report = study.wait(timeout=300)
     assert values_of(report.metrics) == pytest.approx(pooled(), abs=1e-9)
     assert report.receipt.attempt >= 3
 
@@ -87,7 +95,7 @@ def test_a_node_that_is_stopped_goes_on_when_it_is_back(deployment: Deployment) 
     deployment.start()
     waiting = threading.Timer(0.5, submit, (deployment, OWNERS[2]))
     waiting.start()
-    report = Study(deployment.kit("north")).wait(timeout=60)
+    report = Study(deployment.kit("north")).wait(timeout=300)
     assert values_of(report.metrics) == pytest.approx(pooled(), abs=1e-9)
     waiting.join()
 
@@ -101,4 +109,4 @@ def test_a_follower_that_was_down_and_a_leader_that_was_killed_cost_no_result(de
     deployment.kill("proxy-0")
     deployment.start("helper")
     deployment.start("proxy-0")
-    assert values_of(study.wait(timeout=60).metrics) == pytest.approx(pooled(), abs=1e-12)
+    assert values_of(study.wait(timeout=300).metrics) == pytest.approx(pooled(), abs=1e-12)

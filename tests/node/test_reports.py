@@ -56,7 +56,7 @@ def done(nodes: Trials, name: str, *, counts: str = "hidden", floor: int = 10) -
     studies = {owner: Study(nodes.kit(owner), name) for owner in OWNERS}
     for owner, (labels, scores) in DATA.items():
         studies[owner].submit(check_samples(owner, labels, scores), review=lambda check: None)
-    studies["harbour"].wait(timeout=60)
+    studies["harbour"].wait(timeout=300)
     return studies["harbour"]
 
 
@@ -268,7 +268,7 @@ def test_an_undefined_result_has_a_report_of_its_receipt(
         scores = np.random.default_rng(90 + number).random(20)
         studies[owner].submit(check_samples(owner, np.ones(20, dtype=int), scores))
     with pytest.raises(UndefinedResultError):
-        studies["harbour"].wait(timeout=60)
+        studies["harbour"].wait(timeout=300)
     code, said = run("report", running.kit("harbour"), "--study", "one-class-report", "--format", "markdown")
     assert code == 0
     assert "which holds no values" in said

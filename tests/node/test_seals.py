@@ -154,11 +154,11 @@ def test_a_node_with_a_damaged_row_goes_on_when_it_is_mended(nodes: Trials) -> N
     try:
         assert nodes.refusal(lambda: upload.send(client)) == "not-ready"
         assert DAMAGED in nodes.spoken[-1]
-        assert becomes(lambda: nodes.health("proxy-0") == (503, [DAMAGED]), 60)
+        assert becomes(lambda: nodes.health("proxy-0") == (503, [DAMAGED]))
     finally:
         change_on_disk(*row, 20, manifest.hash, "north")
     assert upload.send(client) == first
-    assert becomes(lambda: nodes.health("proxy-0") == (200, []), 60)
+    assert becomes(lambda: nodes.health("proxy-0") == (200, []))
 
 
 def test_a_seal_is_the_same_with_every_python() -> None:

@@ -53,7 +53,7 @@ class Watched:
         for place, owner in enumerate(PAIR):
             Study(nodes.kit(owner), name).submit(check_samples(owner, *samples(30, 40 + place)))
         client = Study(nodes.kit("north"), name)
-        assert becomes(lambda: {one.state for one in client.status().values()} == {"released"}, 60)
+        assert becomes(lambda: {one.state for one in client.status().values()} == {"released"})
 
     @property
     def contacts(self) -> list[int]:
@@ -132,7 +132,7 @@ def test_whoever_waits_does_not_mind_a_disk_that_is_full_at_the_end(
         return fetch()
 
     monkeypatch.setattr(study, "_fetch", refuse_at_first)
-    assert study.wait(timeout=60).auroc is not None
+    assert study.wait(timeout=300).auroc is not None
     assert refusals == []
 
 
@@ -144,7 +144,7 @@ def test_whoever_waits_is_told_of_what_does_not_pass(watched: Watch, monkeypatch
 
     monkeypatch.setattr(study, "_fetch", refuse)
     with pytest.raises(RefusedError):
-        study.wait(timeout=60)
+        study.wait(timeout=300)
 
 
 def test_a_result_is_fetched_once(watched: Watch, run: RunCommand, tmp_path: Path) -> None:

@@ -28,7 +28,13 @@ from ppaurora.session import no_progress
 from ppaurora.study.kit import NodeKit
 from ppaurora.suites.role import Role
 from ppaurora.testing.consortium import NODES, Consortium
-from tests.support.server_processes import A_FEW_SECONDS, children_of, record_started, servers_of
+from tests.support.server_processes import (
+    A_FEW_SECONDS,
+    children_of,
+    record_started,
+    servers_of,
+    wait_until,
+)
 
 PAIR = ("north", "harbour")
 MUTE = "tests.support.mute"
@@ -163,7 +169,7 @@ def test_a_run_takes_spares_and_every_run_has_its_own(
             parameters={},
             transport="tls",
             progress=no_progress,
-            timeout=60.0,
+            timeout=300.0,
             spares=spares,
         )
         assert report.auroc == 0.625
@@ -220,7 +226,7 @@ def test_a_node_has_one_spare_from_its_start_to_its_end(kit: NodeKit) -> None:
     node = Node(kit, Metrics())
     try:
         assert len(children_of(os.getpid()) - before) == 1
-        assert list(servers_of(os.getpid())) == [kit.title]
+        assert wait_until(lambda: list(servers_of(os.getpid())) == [kit.title])  # once it has its words
         assert node.activity.attempts_of_others("") == 0
         spare = servers_of(os.getpid())[kit.title]
     finally:

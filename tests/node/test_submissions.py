@@ -43,7 +43,7 @@ def put(nodes: Trials, manifest: Manifest, upload: PreparedUpload, **changed: st
     }
     headers.update({name.replace("_", "-"): value for name, value in changed.items()})
     port = nodes.addresses["proxy-0"][0]
-    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
     with contextlib.closing(connection):
         connection.putrequest("PUT", f"{PATH}/{manifest.hash}/submission")
         for name, value in headers.items():
@@ -210,7 +210,7 @@ def test_what_is_acknowledged_survives_a_second_start_of_the_node(nodes: Trials)
     before = nodes.shares()
     with half_sent(nodes, manifest, upload) as finish:
         assert becomes(lambda: nodes.shares() != before)
-        second = command("serve", nodes.kit("proxy-0"), timeout=30)
+        second = command("serve", nodes.kit("proxy-0"))
         nodes.spoken.append(second.stdout + second.stderr)
         assert second.returncode == 2
         assert b" 200 " in finish()
@@ -243,13 +243,16 @@ def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNod
     path = node.store.shares / "upload"
     path.write_bytes(b"share")
     offered = SubmissionRecord("north", 20, ("0" * 64, "1" * 64), time.time())
-    committing, go_on = threading.Event(), threading.Event()
+    committing, go_on, committed = threading.Event(), threading.Event(), threading.Event()
     commit_it = node.store.submit
 
     def slow(*arguments: Any) -> SubmissionRecord:
         committing.set()
-        go_on.wait(10)
-        return commit_it(*arguments)
+        go_on.wait(60)
+        try:
+            return commit_it(*arguments)
+        finally:
+            committed.set()
 
     async def participant(_: Any) -> Any:
         return study, "north"
@@ -259,12 +262,13 @@ def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNod
 
     async def stop_in_the_middle() -> None:
         task = asyncio.create_task(service._submit(None))  # type: ignore[arg-type]
-        await asyncio.to_thread(committing.wait, 10)
+        await asyncio.to_thread(committing.wait, 60)
         task.cancel()
         await asyncio.sleep(0.05)
         go_on.set()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+        await asyncio.to_thread(committed.wait, 60)
         await asyncio.sleep(0.3)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -290,7 +294,7 @@ def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
         upload.bodies[0] + b"\r\n\r\n",
     ):
         with (
-            socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=20) as raw,
+            socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=60) as raw,
             context.wrap_socket(raw) as sock,
         ):
             sock.sendall(noise)

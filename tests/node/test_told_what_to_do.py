@@ -114,7 +114,7 @@ def test_a_port_that_is_taken_names_the_setting(node_kit: Path, setting: str) ->
             for name, port in zip(_SETTINGS, ports, strict=True)
         ]
         path.write_text("\n".join([*listening, *lines]) + "\n")
-        ended = command("serve", node_kit, timeout=60)
+        ended = command("serve", node_kit)
         address = f"127.0.0.1:{taken.getsockname()[1]}"
     assert ended.returncode == 2
     assert f"cannot listen at {address}: Address already in use; another program" in ended.stderr

@@ -200,7 +200,7 @@ def test_a_million_points_are_thinned_without_a_visible_change() -> None:
     random = np.random.default_rng(2)
     scores = random.normal(size=1_000_000)
     labels = random.random(1_000_000) < 1 / (1 + np.exp(-scores))
-    begun = time.monotonic()
+    begun = time.process_time()  # whatever else the machine is busy with
     for whole in (roc_points(labels, scores), precision_recall_points(labels, scores)):
         x, y = thinned(*whole)
         assert len(x) <= 4 * 401
@@ -209,7 +209,7 @@ def test_a_million_points_are_thinned_without_a_visible_change() -> None:
         assert np.abs(np.interp(whole[0][late], x, y) - whole[1][late]).max() < 0.006
     chart = roc_curve(*roc_points(labels, scores))
     assert len(str(chart.svg)) < 60_000
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 def test_few_points_stay_as_they_are() -> None:

@@ -16,7 +16,7 @@ from ppaurora.names import ProtocolName
 from ppaurora.protocols import protocols
 from ppaurora.servers import Server
 from ppaurora.suites.role import Role
-from tests.support.server_processes import TITLES, owners, pooled, servers_of
+from tests.support.server_processes import TITLES, owners, pooled, servers_of, work_long
 
 
 @pytest.mark.parametrize("protocol", protocols())
@@ -47,7 +47,7 @@ def test_progress_is_reported_while_it_runs() -> None:
         reports.append((step, done, total))
         running.append(servers_of(os.getpid()))
 
-    ppaurora.evaluate(owners(20, 20), protocol="paper", transport="tls", progress=watch)
+    work_long(progress=watch)  # with less, servers may have ended before a busy machine tells us of the first
     assert all(0 <= done <= total for _, done, total in reports)
     assert sorted(running[0]) == sorted(TITLES)
 
@@ -58,7 +58,7 @@ def test_the_servers_end_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = LocalProcesses.stop
 
     def wait_and_stop(servers: LocalProcesses) -> None:
-        codes.update((server, held._process.wait(10)) for server, held in servers._processes.items())
+        codes.update((server, held._process.wait(120)) for server, held in servers._processes.items())
         stop(servers)
 
     monkeypatch.setattr(LocalProcesses, "stop", wait_and_stop)
@@ -86,13 +86,13 @@ def test_it_runs_from_a_script_without_a_main_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     check_output_of_script(
-        subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=30)
+        subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=300)
     )
 
 
 def test_it_runs_from_a_script_on_standard_input(tmp_path: Path) -> None:
     check_output_of_script(
         subprocess.run(
-            [sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, cwd=tmp_path, timeout=30
+            [sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, cwd=tmp_path, timeout=300
         )
     )

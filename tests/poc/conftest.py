@@ -33,7 +33,7 @@ class Place:
             env=env or cleaned_environment(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
 

@@ -236,7 +236,7 @@ def test_an_interrupted_start_leaves_nothing_running(place: Place, number: int, 
         assert process.poll() is None
         time.sleep(0.005)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err.strip()) == (130, "", "ppaurora: interrupted")
     assert place.running() == []
     assert place.files() == []

@@ -169,7 +169,7 @@ def test_an_owner_that_forgets_to_sort(transport: Transport, monkeypatch: pytest
 
     monkeypatch.setattr(Fast, "prepare", forget)
     with pytest.raises(UnsortedListError, match="owner 2: the list that was sent is not sorted"):
-        ppaurora.evaluate([GOOD, GOOD, GOOD], transport=transport, timeout=30)
+        ppaurora.evaluate([GOOD, GOOD, GOOD], transport=transport, timeout=120)
     # Tied, it is sorted either way.
     tied = ([0, 1], [0.5, 0.5])
     assert ppaurora.evaluate([GOOD, tied, GOOD], metrics=["auroc"], transport="memory").auroc == float(

@@ -49,7 +49,7 @@ def test_the_salt_binds_job_attempt_and_all_nonces() -> None:
 
 
 def test_parties_that_mean_different_jobs_do_not_start() -> None:
-    transports = memory_transports(Role, timeout=5)
+    transports = memory_transports(Role, timeout=120)
 
     def party(role: Server) -> None:
         open_session(transports[role], bytes(32) if role is not Role.HELPER else b"other job" + bytes(23))

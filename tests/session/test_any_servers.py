@@ -17,7 +17,7 @@ from ppaurora.local.threads import run_parties
 from ppaurora.servers import Server
 from ppaurora.session import Context, open_session
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 JOB = bytes(range(32))
 
 

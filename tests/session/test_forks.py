@@ -20,7 +20,7 @@ WORKERS = 4
 
 def contexts_of(workers: int = WORKERS) -> list[list[Context]]:
     """Of every party, those of all workers."""
-    transports = [memory_transports(Role, timeout=5) for _ in range(workers)]
+    transports = [memory_transports(Role, timeout=120) for _ in range(workers)]
 
     def party(role: Server) -> list[Context]:
         insides = memory_insides(role.title, workers)
@@ -110,7 +110,7 @@ def test_what_forks_send_adds_up() -> None:
 
 
 def test_parties_with_different_numbers_of_workers_do_not_start() -> None:
-    transports = memory_transports(Role, timeout=5)
+    transports = memory_transports(Role, timeout=120)
 
     def party(role: Server) -> None:
         open_session(transports[role], bytes(32), worker=Worker(0, 2 if role is Role.HELPER else 4))
@@ -126,7 +126,7 @@ def test_no_such_worker(worker: tuple[int, int]) -> None:
 
 
 def test_workers_swap_and_notice_who_is_gone() -> None:
-    one, other = memory_insides("proxy 0", 2, timeout=5)
+    one, other = memory_insides("proxy 0", 2, timeout=120)
     _put(other, [b"to the first", b"to itself"])
     assert one.swap([b"to itself", b"to the second"]) == [b"to itself", b"to the first"]
     other.close()

@@ -114,7 +114,7 @@ def test_systemd_knows_every_setting(units: Path, tmp_path: Path) -> None:
 
 def verified(program: str, unit: Path) -> str:
     done = subprocess.run(
-        [program, "verify", str(unit)], capture_output=True, text=True, timeout=60, check=False
+        [program, "verify", str(unit)], capture_output=True, text=True, timeout=300, check=False
     )
     return "\n".join(line for line in done.stderr.splitlines() if "ppaurora.service" in line)
 

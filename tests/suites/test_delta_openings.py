@@ -196,7 +196,7 @@ def telling(number: int) -> World:
             return raw[:HEADER_BYTES] + struct.pack("<Q", number)
         return raw
 
-    return World(tamper=mislead, timeout=10)
+    return World(tamper=mislead, timeout=60)
 
 
 @pytest.mark.parametrize("number", [3, 1 << 63, (1 << 64) - 1])

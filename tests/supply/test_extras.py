@@ -49,7 +49,7 @@ class Installed:
             env=plain_environment(),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 
@@ -85,7 +85,7 @@ def plain_environment() -> dict[str, str]:
 
 def pip(*arguments: object, env: dict[str, str] | None = None) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *map(str, arguments)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -191,7 +191,7 @@ def check_report(ppaurora: Installed, hospitals: Data) -> None:
             env=cleaned_environment(),
             check=True,
             capture_output=True,
-            timeout=120,
+            timeout=600,
         )
         shutil.copy(ppaurora.folder / "ppaurora-poc/kits/valley/results/poc.json", ppaurora.folder)
     finally:
@@ -219,16 +219,16 @@ def check_app(ppaurora: Installed, hospitals: Data) -> None:
             assert app.stderr is not None
             link = re.search(r"http://127\.0\.0\.1:\d+/\S+", app.stderr.readline())
             assert link is not None
-            with browser.open(link[0], timeout=20) as answer:
+            with browser.open(link[0], timeout=120) as answer:
                 page = answer.read().decode()
             asked = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', page))
             assert asked
             for name in asked:
-                with browser.open(urllib.parse.urljoin(link[0], name), timeout=20) as answer:
+                with browser.open(urllib.parse.urljoin(link[0], name), timeout=120) as answer:
                     assert answer.read()
         finally:
             app.terminate()
-            app.wait(timeout=60)
+            app.wait(timeout=180)
     assert app.returncode == 0
 
 

@@ -71,7 +71,7 @@ def test_other_sources_make_other_bytes(packages: Packages, tmp_path: Path) -> N
 
 def test_the_source_archive_builds_the_very_wheel(packages: Packages, tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=unpacked(packages, tmp_path), check=True, capture_output=True, timeout=60)
+    subprocess.run(build, cwd=unpacked(packages, tmp_path), check=True, capture_output=True, timeout=600)
     assert (tmp_path / packages.wheel.name).read_bytes() == packages.wheel.read_bytes()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ppaurora.owner.study import Study
 from tests.support.deployment import samples, write_csv
-from tests.support.local_app import Answer, Browser
+from tests.support.local_app import PATIENCE, Answer, Browser
 from tests.support.trials import Trials
 
 _seeds = itertools.count(100)
@@ -69,7 +69,7 @@ class Person:
         answer = self.submit(*ticked)
         assert answer.status == 303, answer.said
 
-    def page(self, *texts: str, seconds: float = 30.0) -> Answer:
+    def page(self, *texts: str, seconds: float = PATIENCE) -> Answer:
         """The study's, once it says one of these."""
         return self.browser.until(self.path, *texts, seconds=seconds)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, WebError
+
+from tools.browser.chromium import PATIENCE
 
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
@@ -16,7 +19,10 @@ _REFUSED = "Failed to load resource: the server responded with a status of"
 
 
 class Visitor:
-    """One browser profile. `refusals` are the statuses of 400 and above that pages were answered with."""
+    """One browser profile. `refusals` are the statuses of 400 and above that pages were answered with.
+
+    What the browser tells comes a moment behind what is seen in a page, and may come late.
+    """
 
     def __init__(self, browser: Browser, *, known: Sequence[str] = (), **options: Any) -> None:
         self._hosts = {"127.0.0.1", "localhost", *known}
@@ -25,9 +31,12 @@ class Visitor:
         self.context: BrowserContext = browser.new_context(
             viewport={"width": width, "height": height}, **options
         )
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(PATIENCE)
         self.complaints: list[str] = []
         self.refusals: list[int] = []
+        self._foreseen: list[str] = []
+        self._parts_of_foreseen: tuple[str, ...] = ()
+        self._foreseen_refusals: frozenset[int] = frozenset()
         self.requests: list[str] = []
         self.context.on("console", self._heard)
         self.context.on("weberror", self._failed)
@@ -44,21 +53,35 @@ class Visitor:
         assert "token" not in page.url
         return page
 
-    def take_refusals(self) -> list[int]:
-        """Statuses seen since the last call; a test that expects them takes them."""
+    def take_refusals(self, count: int = 1) -> list[int]:
+        """Statuses seen since the last call, once there are so many; a test that expects them takes them."""
+        self._wait(lambda: len(self.refusals) >= count)
         taken, self.refusals = self.refusals, []
         return taken
 
     def take_complaints(self) -> list[str]:
-        """Likewise."""
+        """What looks at pages have found since the last call."""
         taken, self.complaints = self.complaints, []
         return taken
+
+    def foresee(self, *parts: str, refusals: Sequence[int] = ()) -> None:
+        """From now on, complaints with one of these parts and refusals of these statuses are expected.
+
+        Whenever they come: of some there are more than one, and the last may come at any time.
+        """
+        self._parts_of_foreseen += parts
+        self._foreseen_refusals |= frozenset(refusals)
+
+    def wait_for_foreseen(self, part: str) -> None:
+        """Until something with this part was complained of, as was expected."""
+        assert self._wait(lambda: any(part in one for one in self._foreseen)), self._foreseen
 
     def look(self, name: str) -> None:
         """The page as it stands, for axe at desktop and phone width, light and dark, and at the narrowest.
 
         What is found is complained of in the end, so that one run shows all of it.
         """
+        self.page.wait_for_load_state()
         page, before = self.page, self.page.viewport_size
         assert before is not None
         for width, height in (DESKTOP, PHONE):
@@ -76,27 +99,38 @@ class Visitor:
         self.context.close()
         assert (self.complaints, self.refusals) == ([], [])
 
+    def _wait(self, condition: Callable[[], bool]) -> bool:
+        """Meanwhile, what the browser tells is heard."""
+        deadline = time.monotonic() + PATIENCE / 1000
+        while not (is_so := condition()) and time.monotonic() < deadline:
+            self.page.wait_for_timeout(20)
+        return is_so
+
+    def _complain(self, complaint: str) -> None:
+        is_foreseen = any(part in complaint for part in self._parts_of_foreseen)
+        (self._foreseen if is_foreseen else self.complaints).append(complaint)
+
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not message.text.startswith(_REFUSED):
-            self.complaints.append(f"console: {message.text}")
+            self._complain(f"console: {message.text}")
 
     def _failed(self, error: WebError) -> None:
-        self.complaints.append(f"script: {error.error}")
+        self._complain(f"script: {error.error}")
 
     def _asked(self, request: Request) -> None:
         self.requests.append(request.url)
         found = urlsplit(request.url)
         if found.scheme in ("http", "https", "ws", "wss") and found.hostname not in self._hosts:
-            self.complaints.append(f"a request to another machine: {request.url}")
+            self._complain(f"a request to another machine: {request.url}")
 
     def _answered(self, response: Response) -> None:
-        if response.status >= 400:
+        if response.status >= 400 and response.status not in self._foreseen_refusals:
             self.refusals.append(response.status)
 
     def _lost(self, request: Request) -> None:
         # A page that is left gives up what it was asking for; a download is not a page.
         if request.failure != "net::ERR_ABORTED":
-            self.complaints.append(f"{request.url}: {request.failure}")
+            self._complain(f"{request.url}: {request.failure}")
 
 
 def violations(page: Page, *, only_colours: bool = False) -> list[str]:

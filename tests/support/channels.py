@@ -14,7 +14,7 @@ from ppaurora.channel.tls import Identity, TlsTransport, connect_parties, listen
 from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 
-PATIENCE = 20.0  # far more than anything here takes on a busy machine
+PATIENCE = 120.0  # far more than anything here takes on a busy machine
 LINKS = [(sender, receiver) for sender in Role for receiver in sender.peers]
 MB = 1 << 20
 
@@ -44,15 +44,21 @@ def failure_of(party: Callable[[], Any]) -> Exception | None:
 
 
 def tls_transports(identities: Identities, timeout: float = PATIENCE) -> list[TlsTransport]:
-    """Three parties that found each other on loopback, in the order of the roles."""
+    """Three parties that found each other on loopback, in the order of the roles.
+
+    `timeout` is for what they say from then on: to connect may take longer on a busy machine.
+    """
     listeners = {role: listen() for role in Role}
     addresses: dict[Server, Address] = {role: listeners[role].getsockname() for role in Role}
 
     def join(role: Role) -> TlsTransport:
         with listeners[role] as listener:
-            return connect_parties(role, identities[role], listener, addresses, timeout)
+            return connect_parties(role, identities[role], listener, addresses, PATIENCE)
 
-    return side_by_side(*(lambda role=role: join(role) for role in Role))
+    transports: list[TlsTransport] = side_by_side(*(lambda role=role: join(role) for role in Role))
+    for transport in transports:
+        transport._timeout = timeout
+    return transports
 
 
 def send_all(channel: Channel, to: Role, payloads: list[bytes]) -> None:

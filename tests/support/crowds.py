@@ -50,10 +50,10 @@ class Crowd:
             # From several addresses: one has too few ports for tens of thousands.
             source = (f"127.0.0.{2 + place % 8}", 0)
             sock = socket.create_connection(("127.0.0.1", self._port), timeout=5, source_address=source)
+            self._sockets[place] = sock  # to be closed, also if it is hung up on before it has said anything
             sock.setblocking(False)
             if self._word:
                 sock.send(self._word)
-            self._sockets[place] = sock
             self.came += 1
 
     def leave(self) -> None:

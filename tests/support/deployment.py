@@ -32,7 +32,7 @@ def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
         [sys.executable, "-m", "ppaurora", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=options.pop("timeout", 120),
+        timeout=options.pop("timeout", 300),
         check=False,
         **options,
     )
@@ -52,16 +52,19 @@ def write_csv(path: Path, labels: np.ndarray, scores: np.ndarray) -> Path:
 
 
 def nodes_in(folder: Path) -> list[str]:
-    """The command lines of all nodes that run with kits below this folder, however they were started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if str(folder) in words and " serve " in words:
-            found.append(words)
-    return found
+    """The command lines of all nodes that run with kits below this folder, however they were started.
+
+    A process that a node is just starting has the node's own, until it has another.
+    """
+    found: dict[str, str] = {}
+    parents: dict[str, str] = {}
+    for number in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it may have ended
+            words = Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if str(folder) in words and " serve " in words:
+                parents[number] = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1]
+                found[number] = words
+    return [words for number, words in found.items() if parents[number] not in found]
 
 
 def values_of(metrics: Mapping[str, Estimate | Table]) -> dict[str, float]:
@@ -78,8 +81,9 @@ class Deployment(Consortium):
     """With three owners, and means to break it."""
 
     def __init__(
-        self, folder: Path, owners: Sequence[str] = OWNERS, *, jobs: int = 2, silence: float = 10.0
+        self, folder: Path, owners: Sequence[str] = OWNERS, *, jobs: int = 2, silence: float = 60.0
     ) -> None:
+        """A `silence` that is short makes attempts fail on a busy machine that have no other reason to."""
         super().__init__(folder, owners, jobs=jobs, silence=silence)
 
     @contextlib.contextmanager
@@ -117,11 +121,13 @@ class Deployment(Consortium):
 
 
 def children(pid: int) -> list[int]:
-    """Of all threads of a process."""
+    """Of all threads of a process; none of one that is gone."""
     found = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += [int(child) for child in listing.read_text().split()]
+    threads = Path(f"/proc/{pid}/task")
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(threads):
+            with contextlib.suppress(OSError):
+                found += [int(child) for child in (threads / thread / "children").read_text().split()]
     return found
 
 

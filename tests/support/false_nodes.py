@@ -35,11 +35,11 @@ def false_node(consortium: Consortium, name: str, port: int, end: bytes) -> Iter
                 raw, _ = listener.accept()
             except OSError:
                 return
-            raw.settimeout(10)
+            raw.settimeout(60)
             with contextlib.suppress(OSError), raw, context.wrap_socket(raw, server_side=True) as sock:
                 asked = b""
-                while end not in asked:
-                    asked += sock.recv(1 << 16)
+                while end not in asked and (piece := sock.recv(1 << 16)):
+                    asked += piece
                 sock.sendall(answer)
 
     with listen("127.0.0.1", port) as listener:

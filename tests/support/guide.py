@@ -31,7 +31,7 @@ WHO = {
 }
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BY_HAND = re.compile(r"^<!-- by hand: (.*) -->$", re.MULTILINE)
-SECONDS = 60
+SECONDS = 300
 
 
 class Step(NamedTuple):
@@ -193,7 +193,7 @@ class Walk:
             return False
 
     def get(self, name: str, path: str) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin[name]}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin[name]}{path}", timeout=60) as answer:
             return str(answer.read().decode())
 
     def wait(self, condition: Callable[[], bool]) -> None:

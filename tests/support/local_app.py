@@ -31,6 +31,9 @@ _WORD = re.compile(r'name="csrf" value="([^"]+)"')
 _DRAFT = re.compile(r'name="draft" value="([^"]+)"')
 _LINK = re.compile(r"http://127\.0\.0\.1:(\d+)(/enter\?token=\S+)")
 
+# Whatever is awaited is to come, however busy the machine is.
+PATIENCE = 180.0
+
 Change = Callable[[web.Application], None]
 
 
@@ -83,7 +86,7 @@ class Browser:
         if method not in ("GET", "HEAD"):
             sent["Origin"] = self.origin
         sent |= dict(headers or {})
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in sent.items():
@@ -137,11 +140,11 @@ class Browser:
         lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"Origin: {self.origin}"]
         lines += [f"Cookie: {self.cookie}", "Content-Type: multipart/form-data; boundary=x"]
         lines += [f"Content-Length: {length}", "", ""]
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall("\r\n".join(lines).encode() + begun)
             yield
 
-    def until(self, path: str, *texts: str, seconds: float = 30.0) -> Answer:
+    def until(self, path: str, *texts: str, seconds: float = PATIENCE) -> Answer:
         """The page once it says one of these."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -178,7 +181,7 @@ def served(mode: Mode | Path | None, change: Change | None = None) -> Iterator[t
 
         thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
         thread.start()
-        assert ready.wait(20)
+        assert ready.wait(PATIENCE)
         try:
             yield door, workroom
         finally:
@@ -229,7 +232,7 @@ class AppProcess:
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """Exit code, and what it has said."""
         self.process.send_signal(number)
-        said = self.process.communicate(timeout=30)[1]
+        said = self.process.communicate(timeout=PATIENCE)[1]
         return self.process.returncode, self.first + said
 
     def __enter__(self) -> AppProcess:

@@ -22,7 +22,6 @@ version = "2.1.0"
 outcome = "sepsis (Sepsis-3) within 48 hours of the score"
 positive_class = "sepsis"
 """
-LONG = 30_000.0  # milliseconds, for whatever nodes have to do first
 
 
 class OwnerAtWork:
@@ -63,9 +62,10 @@ class OwnerAtWork:
             form.dispatch_event(event, {"dataTransfer": transfer})
 
     def wait_for_look(self) -> None:
-        """Until what was sent has been read: the file is at hand, or there is a sentence."""
+        """Until what was sent has been read: the file is at hand, or there is a sentence; all of the page."""
         done = self.page.get_by_text("At hand:").or_(self.page.get_by_role("alert"))
-        expect(done.first).to_be_visible(timeout=LONG)
+        expect(done.first).to_be_visible()
+        self.page.wait_for_load_state()
 
     def agree(self, *others: str) -> None:
         """Tick what one agrees to."""
@@ -80,7 +80,7 @@ class OwnerAtWork:
     def expect_standing(self, title: str | re.Pattern[str]) -> None:
         """Where the study stands, without anybody's loading the page again."""
         place = self.page.get_by_role("region", name="Where the study stands").get_by_role("status")
-        expect(place).to_have_text(title, timeout=LONG)
+        expect(place).to_have_text(title)
 
     def row(self, name: str) -> Locator:
         """Of the table of owners or of servers."""

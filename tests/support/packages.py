@@ -44,7 +44,7 @@ def make_dist(checkout: Path, *, umask: int = 0o022, **environment: str) -> Pack
         umask=umask,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

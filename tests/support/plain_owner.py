@@ -54,7 +54,7 @@ class PlainOwner:
         kit = OwnerKit.read(self.deployment.kit(self.name))
         host, port = self.manifest.owners_address(server)
         context = kit.client_context(self.manifest)
-        connection = http.client.HTTPSConnection(host, port, context=context, timeout=20)
+        connection = http.client.HTTPSConnection(host, port, context=context, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -89,7 +89,7 @@ class PlainOwner:
             for server, (salt, share) in zip(protocol.input_servers, salted, strict=True)
         ]
 
-    def result(self, seconds: float = 60.0) -> dict[str, float]:
+    def result(self, seconds: float = 300.0) -> dict[str, float]:
         """Once all have released it."""
         manifest, protocol = self.manifest, self.manifest.protocol
 

@@ -130,7 +130,7 @@ def stops_everywhere(nodes: Trials, manifest_hash: str) -> dict[str, Stopped]:
     def stopped() -> bool:
         return all(one.state is StudyState.STOPPED for one in at_nodes(nodes, manifest_hash).values())
 
-    assert becomes(stopped, 30), at_nodes(nodes, manifest_hash)
+    assert becomes(stopped), at_nodes(nodes, manifest_hash)
     return at_nodes(nodes, manifest_hash)
 
 

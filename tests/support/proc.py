@@ -29,7 +29,7 @@ def run_proc(script: str) -> list[str]:
         input="\n".join(lines),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env=os.environ | {"LC_ALL": "C"},
         check=False,
     )

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from tests.support.repository import ROOT
 
-SECONDS = 120
+SECONDS = 600
 _LOADING = ("script", "link", "img", "source", "iframe", "object", "embed", "audio", "video", "use", "image")
 _IN_A_STYLE = re.compile(r"""url\(\s*["']?([^"')]*)|@import\s+["']([^"']*)""")
 

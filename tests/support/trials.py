@@ -82,8 +82,8 @@ class PreparedUpload:
 class Trials(Deployment):
     """The deployment, with as many studies as tests want; it knows its secrets, to look for them."""
 
-    def __init__(self, folder: Path, owners: Sequence[str] = OWNERS) -> None:
-        super().__init__(folder, owners)
+    def __init__(self, folder: Path, owners: Sequence[str] = OWNERS, *, silence: float = 60.0) -> None:
+        super().__init__(folder, owners, silence=silence)
         self.spoken: list[str] = []  # what nodes have answered and commands have said
         self.secrets = [PLANTED]  # scores, salts, shares and keys, as they could be printed
         for name in (*owners, *NODES):
@@ -126,7 +126,7 @@ class Trials(Deployment):
         return OwnerKit.read(self.kit(name))
 
     def client(self, owner: str, manifest: Manifest, server: Server = PROXY_0) -> NodeClient:
-        return NodeClient(self.owner(owner), manifest, server, 20.0)
+        return NodeClient(self.owner(owner), manifest, server, 60.0)
 
     def shares(self, node: str = "proxy-0") -> set[str]:
         return set(os.listdir(self.kit(node) / "data" / "shares"))
@@ -155,7 +155,7 @@ class Trials(Deployment):
         for server in (PROXY_0, PROXY_1):
             assert self.client("valley", self.manifest, server).status().state == "collecting"
         for server in (PROXY_1, HELPER):
-            assert ask(leader, self.manifest, server, Hello(study=self.manifest.hash), 10).answer == "hello"
+            assert ask(leader, self.manifest, server, Hello(study=self.manifest.hash), 60).answer == "hello"
 
     def told(self, text: str) -> list[str]:
         """The secrets that a text tells."""
@@ -170,7 +170,8 @@ class Trials(Deployment):
             assert strange == [], name
 
 
-def becomes(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+def becomes(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
+    """Whether it is so at last: what a node does at once may take long on a busy machine."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
@@ -190,7 +191,7 @@ def half_sent(
     lines += [f"{OFFER_HEADER}: {to_json(upload.offer).decode()}"]
     lines += [f"Content-Length: {len(body)}", f"{more}", ""]
     with (
-        socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=20) as raw,
+        socket.create_connection(("127.0.0.1", nodes.addresses["proxy-0"][0] or 0), timeout=60) as raw,
         context.wrap_socket(raw) as sock,
     ):
         sock.sendall("\r\n".join(lines).encode() + body[: len(body) // 2])

@@ -26,7 +26,7 @@ def _toml(value: object) -> str:
 class WorkerNodes(Deployment):
     """With a `[workers]` for every node, as text."""
 
-    def __init__(self, folder: Path, workers: Mapping[str, str], silence: float = 20.0) -> None:
+    def __init__(self, folder: Path, workers: Mapping[str, str], silence: float = 60.0) -> None:
         super().__init__(folder, silence=silence)
         for name in NODES:
             path = self.kit(name) / "node.toml"

@@ -51,7 +51,7 @@ def by_threads(workers: int, work: Callable[[Team, Worker], T]) -> list[T]:
     """What each worker of one party returns."""
     results: dict[int, T] = {}
     failures: list[BaseException] = []
-    insides = memory_insides("all", workers, timeout=10)
+    insides = memory_insides("all", workers, timeout=300)
 
     def run(worker: Worker) -> None:
         inside = insides[worker.index]
@@ -123,6 +123,6 @@ def run_of_workers(
     job = Job(terms=terms, sizes=tuple(map(len, owners)))
     shares = [terms.share(samples) for samples in owners]
     inputs = dict(zip(terms.protocol.input_servers, zip(*shares, strict=True), strict=True))
-    outcomes = run_in_threads(job, inputs, no_progress, 120.0, workers=workers)
+    outcomes = run_in_threads(job, inputs, no_progress, 600.0, workers=workers)
     parts = [outcomes[server].parts[0] for server in terms.protocol.result_servers]
     return terms.protocol.combine(parts, job.asked, [samples.source for samples in owners]), outcomes

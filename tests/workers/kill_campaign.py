@@ -40,7 +40,7 @@ FAILED = "clean failure, then right result"
 NOBODY = "right result (nobody was there to be killed)"
 PLACING = "before the first step"
 _SAMPLES = 10_000
-_SECONDS_TO_LEAVE = 10.0
+_SECONDS_TO_LEAVE = 60.0
 
 
 def owners(samples: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -62,7 +62,7 @@ def attempt(
         parameters={},
         transport="tls",
         progress=progress,
-        timeout=60.0,
+        timeout=120.0,
         workers=workers,
         clusters=clusters,
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ppaurora.errors import PartyFailedError, PpauroraError
+from ppaurora.local import processes as local_processes
 from ppaurora.local.processes import run_in_processes
 from ppaurora.messages.workers import Crew
 from ppaurora.metrics import METRICS
@@ -27,6 +28,7 @@ from ppaurora.session import Progress, no_progress
 from ppaurora.sharing.stages import OwnerShare
 from ppaurora.suites.role import Role
 from ppaurora.terms import Job, Limits, Terms
+from tests.support.deployment import children
 from tests.support.stand_in_part import BYTES
 from tests.workers.conftest import Crews
 
@@ -41,7 +43,7 @@ JOB = Job(terms=TERMS, sizes=(5, 6))
 
 
 def run(
-    crews: dict[Server, Crew], progress: Progress = no_progress, timeout: float = 60.0
+    crews: dict[Server, Crew], progress: Progress = no_progress, timeout: float = 120.0
 ) -> dict[Server, RunOutcome]:
     sums = len(TERMS.sums)
     shares: dict[Server, list[OwnerShare]] = {
@@ -59,7 +61,7 @@ def processes(outcome: RunOutcome) -> list[int]:
 
 
 def wait_until_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
         assert time.monotonic() < deadline, "a worker was left behind"
         time.sleep(0.1)
@@ -80,11 +82,15 @@ def test_workers_meet_their_peers_and_hand_on_to_each_other(crews: Crews, worker
 
 
 def test_a_worker_may_wait_longer_for_its_fellow_than_a_peer_may_be_silent(crews: Crews) -> None:
-    outcomes = run(crews(2, "work_longer"), timeout=8.0)
+    outcomes = run(crews(2, "work_longer"), timeout=12.0)
     assert {outcome.meter.messages for outcome in outcomes.values()} == {2 * 6}
 
 
-def test_a_worker_that_fails_is_named_and_the_others_end(crews: Crews) -> None:
+def test_a_worker_that_fails_is_named_and_the_others_end(
+    crews: Crews, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The others tell whom they lost; on a busy machine that may come first, by more than a moment.
+    monkeypatch.setattr(local_processes, "_SECONDS_FOR_LAST_WORDS", 60.0)
     with pytest.raises(PpauroraError) as caught:
         run(crews(2, "fail", tested=Role.PROXY_1))
     told = str(caught.value)
@@ -111,7 +117,7 @@ def test_a_worker_that_is_killed_is_named_and_nothing_is_left(crews: Crews, vict
     if crews.clusters is not None:
         cluster = crews.clusters["proxy-0"]
         eventually(lambda: not cluster.workers())
-        assert cluster.placement_groups() <= {"REMOVED"}
+        eventually(lambda: cluster.placement_groups() <= {"REMOVED"})
 
 
 def test_a_worker_that_hangs_is_named_and_ended(crews: Crews) -> None:
@@ -136,14 +142,13 @@ def sibling(crews: Crews, first: int, number: int) -> int:
         return other
     parent = re.search(r"PPid:\s*(\d+)", Path(f"/proc/{first}/status").read_text())
     assert parent is not None
-    for children in Path(f"/proc/{parent[1]}/task").glob("*/children"):
-        for child in map(int, children.read_text().split()):
-            if f"worker {number}" in Path(f"/proc/{child}/cmdline").read_text():
-                return child
+    for child in children(int(parent[1])):
+        if f"worker {number}" in Path(f"/proc/{child}/cmdline").read_text():
+            return child
     raise AssertionError("there is no such worker")
 
 
-def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> None:
+def eventually(is_so: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline

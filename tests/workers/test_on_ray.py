@@ -16,10 +16,12 @@ from ppaurora.servers import Server
 from ppaurora.study.kit import NodeKit
 from ppaurora.suites.role import Role
 from ppaurora.testing.ray_clusters import RayCluster, make_credentials
+from ppaurora.workers import inspecting
 from tests.support.deployment import NODES, free_ports
 from tests.support.worker_nodes import WorkerNodes, settings
 from tests.workers.conftest import Crews, needs_ray
 from tests.workers.test_engines import (  # noqa: F401
+    eventually,
     run,
     test_a_worker_that_fails_is_named_and_the_others_end,
     test_a_worker_that_is_killed_is_named_and_nothing_is_left,
@@ -55,7 +57,7 @@ def test_a_study_on_three_clusters_one_of_which_loses_a_worker(
         )
         for name, cluster in three_clusters.items()
     }
-    with running(WorkerNodes(tmp_path, workers, silence=60.0)) as nodes:
+    with running(WorkerNodes(tmp_path, workers)) as nodes:
         compute_in_spite_of_a_lost_worker(nodes, three_clusters["proxy-1"].workers)
         last = max(int(str(event["attempt"])) for event in sessions(nodes, "proxy-0"))
         opened = [
@@ -65,7 +67,7 @@ def test_a_study_on_three_clusters_one_of_which_loses_a_worker(
         assert opened[0] == opened[1] == opened[2]
         assert len(opened[0]) == 2
     for cluster in three_clusters.values():
-        assert cluster.placement_groups() <= {"REMOVED"}
+        eventually(lambda cluster=cluster: cluster.placement_groups() <= {"REMOVED"})  # type: ignore[misc]
 
 
 def on_ray(place: RayPlace, workers: int = 2) -> dict[Server, Crew]:
@@ -84,9 +86,11 @@ def test_a_run_names_the_party_whose_cluster_is_not_there(tmp_path: Path) -> Non
 
 def test_a_cluster_that_is_too_small_says_so(three_clusters: Clusters) -> None:
     cluster = three_clusters["proxy-0"]
+    free = "print(ray.available_resources().get('CPU', 0))"
+    eventually(lambda: float(cluster.ask(free)) == 2)  # also of what ran there before
     with pytest.raises(PartyFailedError, match="has no room for 4 workers with 1 CPUs each; free are 2 CPUs"):
         run(on_ray(cluster.place(), workers=4))
-    assert cluster.placement_groups() <= {"REMOVED"}
+    eventually(lambda: cluster.placement_groups() <= {"REMOVED"})
 
 
 def test_a_wrong_token_is_named_and_not_shown(three_clusters: Clusters, tmp_path: Path) -> None:
@@ -102,8 +106,9 @@ def test_a_wrong_token_is_named_and_not_shown(three_clusters: Clusters, tmp_path
     assert "0123456789abcdef" not in str(caught.value)
 
 
-def test_preflight_looks_into_the_cluster(tmp_path: Path) -> None:
+def test_preflight_looks_into_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks for no token, spills elsewhere and has no room; tests/documents has one that is in order."""
+    monkeypatch.setattr(inspecting, "_SECONDS", 600.0)
     kit = WorkerNodes(tmp_path, dict.fromkeys(NODES, "")).kit("proxy-0")
     cluster = RayCluster(make_credentials(kit / "ray"), cpus=1, token=False)
     try:

@@ -102,9 +102,9 @@ def test_a_worker_that_fails_stops_all(where: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(BitslicedSuite, where, fails)
     before, start = threading.active_count(), time.monotonic()
     with pytest.raises(ZeroDivisionError, match="worker 2 of proxy 1"):
-        ppaurora.evaluate(OWNERS, metrics=["auroc"], workers=4)
-    assert time.monotonic() - start < 60
-    deadline = time.monotonic() + 20
+        ppaurora.evaluate(OWNERS, metrics=["auroc"], workers=4, timeout=600)
+    assert time.monotonic() - start < 300  # nobody was waited for
+    deadline = time.monotonic() + 120
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert threading.active_count() <= before
@@ -167,7 +167,7 @@ def test_what_an_engine_does() -> None:
         )
 
     tasks = [partial(process, role, Worker(index, workers)) for role in Role for index in range(workers)]
-    outcomes = side_by_side(*tasks, patience=100)
+    outcomes = side_by_side(*tasks, patience=600)
     by_server = {role: outcomes[workers * role :][:workers] for role in Role}
     assert [len(outcome.parts) for outcome in by_server[Role.PROXY_1]] == [1, 0, 0, 0]
     assert len(set(sessions)) == workers, "a session per number of workers"

@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 REBOUND = "rebound.test"  # a name that somebody else's server resolves to this machine
+PATIENCE = 180_000.0  # milliseconds: whatever is awaited is to come, however busy the machine is
 MISSING = f"no browser here: install one, for instance with: apt-get install {NAMES[0]}"
 
 
@@ -27,7 +28,8 @@ def chromium(path: str) -> Iterator[Browser]:
     if os.geteuid() == 0:
         options.append("--no-sandbox")  # Chromium refuses to be root in its sandbox
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=options)
+        expect.set_options(timeout=PATIENCE)
+        browser = playwright.chromium.launch(executable_path=path, args=options, timeout=PATIENCE)
         try:
             yield browser
         finally:

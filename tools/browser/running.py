@@ -16,13 +16,14 @@ from ppaurora.errors import PartyFailedError
 from ppaurora.poc.machine import program
 
 _LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/\S+")
+_SECONDS_TO_END = 180  # of one that has nodes to end first, on a machine that is busy
 
 
 class RunningApp:
     """Ended by leaving the `with` block."""
 
     def __init__(
-        self, kit: Path | None = None, *, seconds: float = 30.0, environment: Mapping[str, str] | None = None
+        self, kit: Path | None = None, *, seconds: float = 180.0, environment: Mapping[str, str] | None = None
     ) -> None:
         self.began = time.perf_counter()
         self._seconds = seconds
@@ -55,12 +56,15 @@ class RunningApp:
         """The exit code after SIGTERM."""
         if self.process.poll() is None:
             self.process.terminate()
-        code = self.process.wait(timeout=60)
-        self._reader.join()
-        if self.process.stderr is not None and not self.process.stderr.closed:
-            self.process.stderr.close()
-            os.close(self._terminal)
-        return code
+        try:
+            return self.process.wait(timeout=_SECONDS_TO_END)
+        finally:  # also of one that does not end, so that nothing of it is left
+            self.process.kill()
+            self.process.wait()
+            self._reader.join()
+            if self.process.stderr is not None and not self.process.stderr.closed:
+                self.process.stderr.close()
+                os.close(self._terminal)
 
     def __enter__(self) -> RunningApp:
         return self

@@ -8,11 +8,11 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext, Page, expect
 
 from ppaurora.pages.report.writing import write_report
+from tools.browser.collecting import read_result
 from tools.browser.running import RunningApp
 from tools.browser.shown import STUDY, ShownConsortium
 from tools.browser.uploading import upload_form
 
-LONG = 120_000.0  # milliseconds, for whatever nodes have to do first
 CHECKED, REPORT = "data-checked", "report"  # the two that documents show
 
 
@@ -42,12 +42,14 @@ def owner_scenes(context: BrowserContext, consortium: ShownConsortium, *, brief:
             page.get_by_label("Positive label").select_option("sepsis")
             page.get_by_role("button", name="Look at it with these columns").click()
             expect(page.get_by_text("is below 0.5")).to_have_count(0)
+            expect(page.get_by_role("heading", name="What you agree to")).to_be_visible()
         page.get_by_label("I have read what the result will disclose").check()
         page.get_by_role("button", name="Submit").click()
         _stands(page, "Your data is submitted")
         if not brief:
             yield "study-submitted"
             page.get_by_role("link", name="Withdraw").click()
+            expect(page.get_by_role("heading", name="Withdraw from")).to_be_visible()
             yield "withdraw"
             page.goto(f"{app.origin}/studies/{STUDY}")
         for owner in ("harbour", "valley"):
@@ -55,8 +57,7 @@ def owner_scenes(context: BrowserContext, consortium: ShownConsortium, *, brief:
         _stands(page, "There is a result")
         if not brief:
             yield "study-released"
-        page.get_by_role("button", name="Get the result").click()
-        expect(page.get_by_role("heading", name=f"Result of {STUDY}")).to_be_visible(timeout=LONG)
+        read_result(page, STUDY)
         if not brief:
             yield "result"
             page.goto(f"{app.origin}/nothing")
@@ -89,7 +90,7 @@ def story_scenes(context: BrowserContext) -> Iterator[str]:
         yield "story-beginning"
         page.get_by_role("button", name="Run the whole story").click()
         yield "story-computing"
-        expect(page.get_by_role("heading", name="Is it right?")).to_be_visible(timeout=LONG)
+        expect(page.get_by_role("heading", name="Is it right?")).to_be_visible()
         yield "story-result"
         context.clear_cookies()
         page.goto(link)
@@ -111,9 +112,10 @@ def _report_scenes(page: Page, consortium: ShownConsortium, *, brief: bool) -> I
 
 def _choose(page: Page, path: Path) -> None:
     upload_form(page).get_by_label("A table with a score and a label").set_input_files(path)
-    expect(page.get_by_text("At hand:")).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("At hand:")).to_be_visible()
+    page.wait_for_load_state()
 
 
 def _stands(page: Page, title: str) -> None:
     place = page.get_by_role("region", name="Where the study stands").get_by_role("status")
-    expect(place).to_have_text(title, timeout=LONG)
+    expect(place).to_have_text(title)

@@ -91,7 +91,7 @@ class Consortium:
         for name in names or NODES:
             self.wait_until_healthy(name)
 
-    def wait_until_healthy(self, name: str, seconds: float = 60.0) -> None:
+    def wait_until_healthy(self, name: str, seconds: float = 180.0) -> None:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
@@ -117,13 +117,15 @@ class Consortium:
         for process in self.processes.values():
             if process.poll() is None:
                 process.terminate()
-        return {name: process.wait(timeout=30) for name, process in self.processes.items()}
+        return {name: process.wait(timeout=180) for name, process in self.processes.items()}
 
     def log(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text()
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log(name).splitlines() if line.startswith("{")]
+        """A line that is being written is not there yet."""
+        whole = self.log(name).rpartition("\n")[0]
+        return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
 
     def database(self, name: str) -> Path:
         return self.kit(name) / "data" / "node.db"

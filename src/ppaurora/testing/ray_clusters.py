@@ -23,12 +23,14 @@ from ppaurora.workers.cluster import Cluster
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 
-_SECONDS_TO_START = 180.0
-# For a short life: no worker is started before it is asked for, and none is waited for in the end.
+_SECONDS_TO_START = 600.0
+# For a short life: no worker is started before it is asked for, and none is waited for in the end. On a busy
+# machine it may take long to start.
 SHORT_LIVED = {
     "RAY_enable_worker_prestart": "0",
     "RAY_prestart_worker_first_driver": "0",
     "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0",
+    "RAY_worker_register_timeout_seconds": "300",
 }
 _CURVE = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
@@ -141,7 +143,7 @@ class RayCluster:
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=True,
         )
         return done.stdout

@@ -84,7 +84,7 @@ class World:
         suite: Callable[[Context], Suite] = CeciliaSuite,
         *,
         tamper: Tamper | None = None,
-        timeout: float = 20.0,
+        timeout: float = 120.0,
         job_hash: bytes = bytes(32),
     ) -> None:
         self._suite = suite

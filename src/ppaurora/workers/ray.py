@@ -29,6 +29,7 @@ from ppaurora.workers.engine import Ended
 from ppaurora.workers.relay import relay
 
 _SECONDS_TO_PLACE = 60.0
+_SECONDS_TO_START = 150.0  # an actor, on a busy machine
 _SECONDS_BETWEEN_SIGNS = 5.0
 _CALLS_AT_ONCE = 8
 
@@ -135,7 +136,7 @@ class RayEngine:
     def _door(self, number: int) -> Door:
         try:
             version, host, port, placed = self._ray.get(
-                self._actors[number].place.remote(self._place.ports), timeout=_SECONDS_TO_PLACE
+                self._actors[number].place.remote(self._place.ports), timeout=_SECONDS_TO_START
             )
         except self._ray.exceptions.RayError as error:
             raise PartyFailedError(f"worker {number} could not be placed: {_reason(error)}") from None

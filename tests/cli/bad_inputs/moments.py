@@ -32,7 +32,7 @@ def done(place: Place) -> None:
             step(place)
         harbour = Study(place.nodes.kit("harbour"), "done")
         harbour.submit(read_data(place.folder / "other.csv"), review=lambda check: None)
-        harbour.wait(timeout=60)
+        harbour.wait(timeout=300)
         assert becomes(lambda: not any(map(shares_of_done, (place,) * 2, ("proxy-0", "proxy-1"))))
         shutil.copytree(place.folder, kept)
     shutil.copytree(kept, place.folder, dirs_exist_ok=True)

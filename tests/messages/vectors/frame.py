@@ -92,7 +92,7 @@ def check(vector: Entry) -> None:
 
 def take(bad: Entry) -> object:
     """First as bytes of a connection, then as what is due in a session."""
-    transports = memory_transports(Role, timeout=5)
+    transports = memory_transports(Role, timeout=60)
     for frame in _frames(bytes.fromhex(bad["stream"])):
         transports[Role.PROXY_1].put(Role.PROXY_0, [frame.header.pack(), frame.payload])
     channel = Channel(transports[Role.PROXY_0])

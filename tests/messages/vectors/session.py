@@ -114,7 +114,7 @@ def check(vector: Entry) -> None:
 def take(bad: Entry) -> object:
     """The receiver opens a session in which the sender says this, and the others what they should."""
     job_hash, attempt = bytes.fromhex(bad["job_hash"]), bad["attempt"]
-    transports = memory_transports(Role, timeout=5)
+    transports = memory_transports(Role, timeout=60)
     for peer in Role(bad["receiver"]).peers:
         said = bytes.fromhex(bad["hello"]) if peer == bad["sender"] else hello(peer, job_hash, attempt)
         transports[peer].put(Role(bad["receiver"]), [Header(1, NO_SESSION, 0, len(said)).pack() + said])
