@@ -6,9 +6,9 @@ parties that both send large frames before they receive cannot block each other,
 runs ahead of the others is held back by the limits of outbox and inbox.
 
 What nobody has asked for yet is kept up to the inbox's limit; a larger frame waits behind its header until
-it is asked for, and one that is longer than was asked for is refused there. While a party waits for room in an
-outbox it keeps more, as much as it has sent itself: of parties that wait for each other in a ring, the one
-that has sent the most can take all that the one before it has sent, so somebody always goes on.
+it is asked for, and one that is longer than was asked for is refused there. While a party waits for room in
+an outbox it keeps more, as much as it has sent itself: of parties that wait for each other in a ring, the
+one that has sent the most can take all that the one before it has sent, so somebody always goes on.
 
 The workers of a party share its room: each keeps to its part of both limits.
 """
