@@ -44,6 +44,7 @@ from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
 from ppaurora.servers import Server
 from ppaurora.session import Worker
 from ppaurora.session.agreement import SessionSecrets
+from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.sharing.stages import OwnerShare
 from ppaurora.terms import Job, Limits, Terms
 from ppaurora.workers.sockets import SocketInside
@@ -63,7 +64,7 @@ class Measurement:
     party: str
     workers: int
     seconds: float
-    cpu_seconds: float  # of all workers
+    cpu_seconds: float  # of all workers, with all cores at work: a core is faster while another one rests
 
 
 @dataclass(frozen=True)
@@ -199,8 +200,28 @@ def record(case: Case, count: int, party: Server) -> Recording:
     )
 
 
-def play(recording: Recording) -> tuple[float, float]:
-    """Seconds until the last worker has finished, and the CPU seconds of all: processes side by side."""
+def play(recording: Recording, copies: int = 1) -> tuple[float, float]:
+    """Seconds until the last worker has finished, and the CPU seconds of a copy's workers: processes side by
+    side.
+    """
+    controls = [control for _ in range(copies) for control in _processes(recording)]
+    for control in controls:
+        control.recv()
+    begun = time.perf_counter()
+    for control in controls:
+        control.send("go")
+    try:
+        done = [control.recv() for control in controls]
+    except EOFError:
+        raise PartyFailedError(f"a worker of {recording.party.title} failed; what it said is above") from None
+    seconds = time.perf_counter() - begun
+    if not all(same for _, same in done):
+        raise WrongResultError(f"{recording.party.title} played again has another outcome than it had")
+    return seconds, sum(cpu for cpu, _ in done) / copies
+
+
+def _processes(recording: Recording) -> list[Connection]:
+    """One for each worker, which begins when it is told to."""
     count = len(recording.workers)
     pairs = {(a, b): socket.socketpair() for b in range(count) for a in range(b)}
 
@@ -216,6 +237,7 @@ def play(recording: Recording) -> tuple[float, float]:
         player = Player(recording.party, recording.received[worker])
         inside = SocketInside(recording.party.title, worker, ends(worker.index), TIMEOUT)
         recording.secrets.this_is((recording.party, worker))
+        keep_large_arrays_apart()  # as server processes do
         control.send("ready")
         control.recv()
         before = cpu_seconds(resource.RUSAGE_SELF)
@@ -229,19 +251,7 @@ def play(recording: Recording) -> tuple[float, float]:
     for ours, theirs in pairs.values():
         ours.close()
         theirs.close()
-    for control in controls:
-        control.recv()
-    begun = time.perf_counter()
-    for control in controls:
-        control.send("go")
-    try:
-        done = [control.recv() for control in controls]
-    except EOFError:
-        raise PartyFailedError(f"a worker of {recording.party.title} failed; what it said is above") from None
-    seconds = time.perf_counter() - begun
-    if not all(same for _, same in done):
-        raise WrongResultError(f"{recording.party.title} played again has another outcome than it had")
-    return seconds, sum(cpu for cpu, _ in done)
+    return controls
 
 
 def _forked(work: Callable[[Worker, Connection], None], worker: Worker) -> Connection:
@@ -270,7 +280,9 @@ def measure(samples: int, counts: Sequence[int], repeats: int) -> Iterator[Measu
     for party in (case.job.terms.protocol.leader, *(one for one in servers if one.runs_ahead)):
         for count in counts:
             recording = record(case, count, party)
-            seconds, cpu = min(play(recording) for _ in range(repeats))
+            seconds = min(play(recording)[0] for _ in range(repeats))
+            copies = max((os.cpu_count() or 1) // count, 1)
+            cpu = min(play(recording, copies)[1] for _ in range(repeats))
             yield Measurement(sum(case.job.sizes), party.title, count, seconds, cpu)
 
 

@@ -24,11 +24,16 @@ def recorded(case: Case, count: int, party: str) -> Recording:
     return record(case, count, next(server for server in servers if server.title == party))
 
 
-@pytest.mark.parametrize(("party", "count"), [("proxy 0", 1), ("proxy 1", 2), ("helper", 2), ("proxy 0", 4)])
-def test_a_party_alone_does_what_it_did_with_the_others(case: Case, party: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("party", "count", "copies"),
+    [("proxy 0", 1, 2), ("proxy 1", 2, 1), ("helper", 2, 2), ("proxy 0", 4, 1)],
+)
+def test_a_party_alone_does_what_it_did_with_the_others(
+    case: Case, party: str, count: int, copies: int
+) -> None:
     recording = recorded(case, count, party)
     assert len(recording.outcomes) == count
-    seconds, cpu_seconds = play(recording)
+    seconds, cpu_seconds = play(recording, copies)
     assert seconds > 0
     assert cpu_seconds > 0
 
