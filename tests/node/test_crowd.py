@@ -44,10 +44,9 @@ def port_of(trials: Trials) -> int:
 
 
 def patiently(ask: Callable[[], T]) -> T:
-    """In a crowd, who does not speak at once has to go, as an owner on a busy machine; it comes again."""
-    for _ in range(9):
-        with contextlib.suppress(PeerError):
-            return ask()
+    """In a crowd, who does not speak at once has to go, also a slow owner; it comes again, once."""
+    with contextlib.suppress(PeerError):
+        return ask()
     return ask()
 
 
