@@ -11,10 +11,9 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: .venv/ready ## three hospitals, three servers, the result next to scikit-learn's
 	$(BIN)/python examples/demo.py
 
-# Files side by side, and one more than there are cores, for many tests wait; tests with nodes start many
-# processes, so four at most.
+# Files side by side, one worker for each core; tests with nodes start many processes, so four at most.
 # In the order of tests/conftest.py: rooms that share nodes stay together.
-PYTEST_ARGS ?= --numprocesses=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+PYTEST_ARGS ?= --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 test: .venv/ready ## all tests; a part of them: make test PYTEST_ARGS="tests/data -q"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
