@@ -32,21 +32,21 @@ from benchmarks.saving import Results
 from benchmarks.scale import METRICS, SEED, cpu_seconds
 from benchmarks.synthetic import synthetic_owners
 from benchmarks.tables import Table, show
+from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.channel.base import Buffer, Transport
 from ppaurora.channel.frames import MAX_PAYLOAD_BYTES, Frame
-from ppaurora.channel.inside import Inside, memory_insides
+from ppaurora.channel.intra_party import IntraPartyChannel, memory_intra_party_channels
 from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.data import samples_of
 from ppaurora.errors import PartyFailedError
 from ppaurora.metrics import find_metric
 from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
-from ppaurora.servers import Server
 from ppaurora.session import Worker
 from ppaurora.session.agreement import SessionSecrets
 from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.sharing.stages import OwnerShare
-from ppaurora.terms import Job, Limits, Terms
 from ppaurora.workers.sockets import SocketInside
 
 OWNERS = 8
@@ -87,11 +87,13 @@ class Case:
         job = Job(terms=terms, sizes=tuple(len(one) for one in owners))
         return cls(job, dict(zip(protocol.input_servers, shares, strict=True)))
 
-    def take_part(self, transport: Transport, worker: Worker, inside: Inside | None) -> RunOutcome:
+    def take_part(
+        self, transport: Transport, worker: Worker, intra_party: IntraPartyChannel | None
+    ) -> RunOutcome:
         """As one worker of one party."""
         protocol, shares = self.job.terms.protocol, self.inputs.get(transport.role, ())
-        given = [share if inside is None else protocol.worker_share(share, worker) for share in shares]
-        outcome = take_part(transport, self.job, given, worker=worker, inside=inside)
+        given = [share if intra_party is None else protocol.worker_share(share, worker) for share in shares]
+        outcome = take_part(transport, self.job, given, worker=worker, intra_party=intra_party)
         transport.finish()
         return outcome
 
@@ -173,7 +175,9 @@ def record(case: Case, count: int, party: Server) -> Recording:
     servers = type(party)
     workers = tuple(Worker(index, count) for index in range(count))
     lanes = {worker: memory_transports(servers, TIMEOUT) for worker in workers}
-    insides = {server: memory_insides(server.title, count, TIMEOUT) for server in servers}
+    intra_party_channels = {
+        server: memory_intra_party_channels(server.title, count, TIMEOUT) for server in servers
+    }
     secrets = Secrets()
     recorders = {worker: Recorder(lanes[worker][party]) for worker in workers}
     outcomes: dict[Who, RunOutcome] = {}
@@ -181,12 +185,12 @@ def record(case: Case, count: int, party: Server) -> Recording:
     def work(server: Server, worker: Worker) -> None:
         secrets.this_is((server, worker))
         transport = recorders[worker] if server is party else lanes[worker][server]
-        inside = insides[server][worker.index] if count > 1 else None
+        intra_party = intra_party_channels[server][worker.index] if count > 1 else None
         try:
-            outcomes[server, worker] = case.take_part(transport, worker, inside)
+            outcomes[server, worker] = case.take_part(transport, worker, intra_party)
         finally:
             transport.close()
-            insides[server][worker.index].close()
+            intra_party_channels[server][worker.index].close()
 
     with secrets.used():
         threads = [threading.Thread(target=work, args=(server, one)) for server in servers for one in workers]
@@ -235,14 +239,14 @@ def _processes(recording: Recording) -> list[Connection]:
 
     def work(worker: Worker, control: Connection) -> None:
         player = Player(recording.party, recording.received[worker])
-        inside = SocketInside(recording.party.title, worker, ends(worker.index), TIMEOUT)
+        intra_party = SocketInside(recording.party.title, worker, ends(worker.index), TIMEOUT)
         recording.secrets.this_is((recording.party, worker))
         keep_large_arrays_apart()  # as server processes do
         control.send("ready")
         control.recv()
         before = cpu_seconds(resource.RUSAGE_SELF)
         with recording.secrets.used():
-            outcome = recording.case.take_part(player, worker, inside if count > 1 else None)
+            outcome = recording.case.take_part(player, worker, intra_party if count > 1 else None)
         control.send(
             (cpu_seconds(resource.RUSAGE_SELF) - before, is_same(outcome, recording.outcomes[worker]))
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ppaurora.evaluation import evaluate
-from ppaurora.report import Report
+from ppaurora.evaluation.evaluate import evaluate
+from ppaurora.evaluation.report import Report
 
 evaluate_by_name: Callable[..., Report] = evaluate

@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.environment import not_installed
 from benchmarks.synthetic import Owner
 from ppaurora.errors import PpauroraError
+from ppaurora.evaluation.report import Report
 from ppaurora.metrics import find_metric
-from ppaurora.report import Report
 
 TOLERANCE = 1e-9
 

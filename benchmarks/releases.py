@@ -22,10 +22,10 @@ from benchmarks.saving import Results
 from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.channel.shaped import Network
-from ppaurora.estimates import Estimate
+from ppaurora.evaluation.report import Report
 from ppaurora.metrics import Metric, find_metric, metrics_named
-from ppaurora.policy import Policy
-from ppaurora.report import Report
+from ppaurora.policy.rules import Policy
+from ppaurora.statistics.estimates import Estimate
 
 SEED = 2023
 OWNERS = 8

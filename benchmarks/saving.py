@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.environment import environment
 from ppaurora.errors import InputError
-from ppaurora.files import replace_file
+from ppaurora.io.files import replace_file
 
 Row = dict[str, Any]
 

@@ -22,13 +22,13 @@ from benchmarks.progress import progress_of
 from benchmarks.saving import Results
 from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
+from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network
 from ppaurora.data import samples_of
 from ppaurora.errors import InputError
-from ppaurora.evaluation import TRANSPORTS, evaluate_samples
+from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.messages.workers import RayPlace
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
-from ppaurora.servers import Server
 from ppaurora.session import Progress
 from ppaurora.testing.ray_clusters import clusters as start_clusters
 from ppaurora.workers.cluster import installed_ray

@@ -19,11 +19,11 @@ from benchmarks.plain import WrongResultError
 from benchmarks.saving import Results
 from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
+from ppaurora.agreement.terms import Terms
 from ppaurora.data import check_samples
+from ppaurora.evaluation.report import Report
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.study import Study
-from ppaurora.report import Report
-from ppaurora.terms import Terms
 from ppaurora.testing.consortium import NODES, Consortium
 
 SEED = 2023

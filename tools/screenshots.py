@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from ppaurora.cli.main import run
 from ppaurora.errors import InputError
-from ppaurora.files import replace_file
+from ppaurora.io.files import replace_file
 from tools.browser.chromium import MISSING, PATIENCE, chromium, find_chromium
 from tools.browser.scenes import CHECKED, REPORT, operator_scenes, owner_scenes, story_scenes
 from tools.browser.shown import ShownConsortium

@@ -24,24 +24,24 @@ from benchmarks.attacks.numbers import numbers_of
 from benchmarks.attacks.policy import Bools, Floats, Ints, Policy, rounded
 from benchmarks.attacks.population import Population, Random
 from benchmarks.attacks.reading import LabelReader
-from ppaurora import policy
+from ppaurora.agreement.terms import Job, Terms
+from ppaurora.channel.servers import Server
 from ppaurora.data import check_samples
 from ppaurora.errors import MisuseError, ProtocolError
-from ppaurora.estimates import Estimate
 from ppaurora.local.threads import run_in_threads
 from ppaurora.metrics import metrics_named
+from ppaurora.policy import rules as policy
 from ppaurora.protocols.fast import Fast
-from ppaurora.servers import Server
 from ppaurora.session import Context, no_progress
 from ppaurora.sharing.algebra import RING, Ring
 from ppaurora.sharing.planes import LANES, pack_lanes
 from ppaurora.sharing.shares import RingShare, Words
 from ppaurora.sharing.stages import OwnerShare, PlanesShare
+from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.gates import Finish
 from ppaurora.suites.bitsliced.lanes import MaskedBits
 from ppaurora.suites.role import Role
-from ppaurora.terms import Job, Terms
 
 NAME = "tampering"
 OWNERS = 3
@@ -113,7 +113,7 @@ def tampered_auroc(owners: Sequence[tuple[Any, Any]], owner: int, index: int, er
     job = Job(terms=terms, sizes=tuple(sizes))
     outcomes = run_in_threads(job, inputs, no_progress, 60.0)
     parts = [outcomes[server].parts[0] for server in protocol.result_servers]
-    found = protocol.combine(parts, job.asked, names).metrics["auroc"]
+    found = protocol.combine(parts, job.query, names).metrics["auroc"]
     if not isinstance(found, Estimate) or found.value is None:
         raise MisuseError("an AUROC without a policy has a value")
     return found.value

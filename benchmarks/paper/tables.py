@@ -22,8 +22,8 @@ class Measurements:
         return experiment in self._found
 
     def get(self, setting: Setting, metric: str, network: str, protocol: str) -> Measured | None:
-        asked = setting if has_delta(protocol) else Setting(setting.sizes)
-        return self._found.get(Experiment(asked, metric, network, protocol))
+        query = setting if has_delta(protocol) else Setting(setting.sizes)
+        return self._found.get(Experiment(query, metric, network, protocol))
 
     def any_network(self, setting: Setting, metric: str, protocol: str) -> Measured | None:
         """Traffic and rounds are the same on every network."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ppaurora.io.models import StrictModel
 from ppaurora.messages.process import AnyEvent, Event, Links
-from ppaurora.models import StrictModel
 
 
 class Start(StrictModel):

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from benchmarks.primitives.messages import Answered, MeasuringEvent, Start, Task
+from ppaurora.channel.servers import Server
 from ppaurora.local.processes import LocalProcesses
-from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 
 T = TypeVar("T")

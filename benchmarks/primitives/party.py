@@ -14,11 +14,11 @@ from ppaurora.suites.role import Role
 
 
 def _serve(starter: Starter) -> None:
-    entrance, start = starter.entrance(), starter.hear(Start)
-    if entrance is None or start is None:
+    listener, start = starter.listener(), starter.hear(Start)
+    if listener is None or start is None:
         return
     server = next(role for role in Role if role.file_name == start.server)
-    transport = connect(server, start.links, entrance)
+    transport = connect(server, start.links, listener)
     try:
         while (task := starter.hear(Task)) is not None:
             function, arguments = pickle.loads(task.call)  # noqa: S301 (from the process that started this one)

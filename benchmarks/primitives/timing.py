@@ -75,13 +75,13 @@ def run_case(transport: Transport, suite_name: str, name: str, elements: int, re
     inputs = case.prepare(suite, MadeUpData(suite.holder, elements))
     trials = []
     for _ in range(repeats + 1):
-        meet(context.channel)
+        rendezvous(context.channel)
         context.channel.meter = meter = fresh_meter(Role(context.role))
         start = time.perf_counter()
         case.run(suite, *inputs)
         seconds = time.perf_counter() - start
         trials.append(Trial(seconds, _counted(meter)))
-    meet(context.channel)
+    rendezvous(context.channel)
     return trials[1:]
 
 
@@ -94,7 +94,7 @@ def _counted(meter: Meter) -> Cost:
     return Cost(meter.messages, meter.bytes, max(meter.depth - _DEPTH_AT_START, 0))
 
 
-def meet(channel: Channel) -> None:
+def rendezvous(channel: Channel) -> None:
     """Nobody goes on before everybody is here, and nothing is on its way."""
     for peer in channel.role.peers:
         channel.send(peer)

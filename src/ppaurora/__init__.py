@@ -35,18 +35,19 @@ from ppaurora.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ppaurora.check import DataCheck, DataWarning
-    from ppaurora.estimates import Estimate, Table
-    from ppaurora.evaluation import evaluate
+    from ppaurora.evaluation.evaluate import Transport, evaluate
+    from ppaurora.evaluation.report import Report, RunCost
     from ppaurora.metrics import METRICS
-    from ppaurora.names import MetricName, ProtocolName, Transport
+    from ppaurora.metrics.names import MetricName
     from ppaurora.owner.ledger import OverlapWarning
     from ppaurora.owner.report import StudyReport
     from ppaurora.owner.study import Study
     from ppaurora.owner.verifying import verify_receipt
     from ppaurora.pages.report import write_report
-    from ppaurora.policy import Policy
-    from ppaurora.receipt import Receipt, Verification
-    from ppaurora.report import Report, RunCost
+    from ppaurora.policy.rules import Policy
+    from ppaurora.protocols.names import ProtocolName
+    from ppaurora.statistics.estimates import Estimate, Table
+    from ppaurora.study.receipt import Receipt, Verification
 
 __all__ = [
     "METRICS",
@@ -89,20 +90,20 @@ _HOMES = {
     "METRICS": "ppaurora.metrics",
     "DataCheck": "ppaurora.check",
     "DataWarning": "ppaurora.check",
-    "Estimate": "ppaurora.estimates",
-    "MetricName": "ppaurora.names",
+    "Estimate": "ppaurora.statistics.estimates",
+    "MetricName": "ppaurora.metrics.names",
     "OverlapWarning": "ppaurora.owner.ledger",
-    "Policy": "ppaurora.policy",
-    "ProtocolName": "ppaurora.names",
-    "Receipt": "ppaurora.receipt",
-    "Report": "ppaurora.report",
-    "RunCost": "ppaurora.report",
+    "Policy": "ppaurora.policy.rules",
+    "ProtocolName": "ppaurora.protocols.names",
+    "Receipt": "ppaurora.study.receipt",
+    "Report": "ppaurora.evaluation.report",
+    "RunCost": "ppaurora.evaluation.report",
     "Study": "ppaurora.owner.study",
     "StudyReport": "ppaurora.owner.report",
-    "Table": "ppaurora.estimates",
-    "Transport": "ppaurora.names",
-    "Verification": "ppaurora.receipt",
-    "evaluate": "ppaurora.evaluation",
+    "Table": "ppaurora.statistics.estimates",
+    "Transport": "ppaurora.evaluation.evaluate",
+    "Verification": "ppaurora.study.receipt",
+    "evaluate": "ppaurora.evaluation.evaluate",
     "verify_receipt": "ppaurora.owner.verifying",
     "write_report": "ppaurora.pages.report",
 }

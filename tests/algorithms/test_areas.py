@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.errors import InputError
 from ppaurora.metrics import metrics_named
-from ppaurora.policy import Policy
-from ppaurora.terms import Job, Limits, Terms
+from ppaurora.policy.rules import Policy
 from ppaurora.testing import World
 from tests.support.cases import Owner, by_three_parties, in_the_clear, owners, paper, pooled
 from tests.support.oracles import defined, exact_aupr, exact_auroc, exact_average_precision

@@ -21,13 +21,13 @@ from ppaurora.suites.bitsliced import costs
 from tests.support.cases import Owner, on_planes
 from tests.support.curves import GROUPS, SUITES, curve_of, in_groups, roc_points, run_under, sorted_samples
 
-Asked = tuple[str, int, int]  # a row's name, the scale, the most
+Query = tuple[str, int, int]  # a row's name, the scale, the most
 ROWS = {"FP": FP, "TP": TP}
 
 
-def by_definition(owner: Owner, asked: Asked) -> list[int]:
+def by_definition(owner: Owner, query: Query) -> list[int]:
     """TP and FP at the last point within the limit, at the first one beyond, and twice the area up to it."""
-    row, scale, most = asked
+    row, scale, most = query
     points = roc_points(owner)
     within = [point for point in points if point[row == "TP"] * scale <= most]
     beyond = points[len(within) :] or points[-1:]
@@ -35,9 +35,9 @@ def by_definition(owner: Owner, asked: Asked) -> list[int]:
     return [within[-1][1], within[-1][0], beyond[0][1], beyond[0][0], area]
 
 
-def crossed(party: Suite, records: Records, asked: Sequence[Asked]) -> list[RingShare]:
+def crossed(party: Suite, records: Records, query: Sequence[Query]) -> list[RingShare]:
     curve = curve_of(party, records, [FP])
-    limits = [Limit(ROWS[row], scale, party.constant(most)) for row, scale, most in asked]
+    limits = [Limit(ROWS[row], scale, party.constant(most)) for row, scale, most in query]
     crossings = find_crossings(curve, limits)
     areas = areas_up_to(curve, crossings)
     found: list[RingShare] = []
@@ -46,21 +46,21 @@ def crossed(party: Suite, records: Records, asked: Sequence[Asked]) -> list[Ring
     return found
 
 
-def check(suite: str, owner: Owner, asked: Sequence[Asked]) -> None:
-    found = run_under(suite, lambda party, lists: crossed(party, lists[0], asked), owner)
+def check(suite: str, owner: Owner, query: Sequence[Query]) -> None:
+    found = run_under(suite, lambda party, lists: crossed(party, lists[0], query), owner)
     assert [value for (value,) in found] == [
-        value for question in asked for value in by_definition(owner, question)
+        value for question in query for value in by_definition(owner, question)
     ]
 
 
-def questions(owner: Owner) -> list[Asked]:
+def questions(owner: Owner) -> list[Query]:
     """Nothing, everything, one less than everything, between points, and exactly at each of some points."""
-    asked: list[Asked] = []
+    query: list[Query] = []
     for place, row in enumerate(("FP", "TP")):
         most = roc_points(owner)[-1][place]
-        asked += [(row, 1, 0), (row, 3, 3 * most), (row, 5, max(5 * most - 1, 0)), (row, 7, 3 * most)]
-        asked += [(row, 10**6, 10**6 * point[place]) for point in roc_points(owner)[1:-1:11]]
-    return asked
+        query += [(row, 1, 0), (row, 3, 3 * most), (row, 5, max(5 * most - 1, 0)), (row, 7, 3 * most)]
+        query += [(row, 10**6, 10**6 * point[place]) for point in roc_points(owner)[1:-1:11]]
+    return query
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -96,13 +96,13 @@ def test_any_groups(groups: list[tuple[int, int]], row: str, scale: int, part: f
 @pytest.mark.parametrize("limits", [1, 3])
 def test_costs_follow_the_square_root(size: int, limits: int) -> None:
     owner = sorted_samples(size, 50, 1)
-    asked = [("FP", 1, k) for k in range(limits)]
+    query = [("FP", 1, k) for k in range(limits)]
 
     def cost(algorithm: Any) -> Cost:
         return on_planes(algorithm, [owner]).cost
 
     without = cost(lambda party, lists: curve_of(party, lists[0], [FP]) and None)
-    whole = cost(lambda party, lists: crossed(party, lists[0], asked))
+    whole = cost(lambda party, lists: crossed(party, lists[0], query))
     block = crossing_module._Blocks(size).size
     starts = -(-(size + 1) // block)
     assert starts <= block <= size**0.5 + 1

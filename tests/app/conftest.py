@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ppaurora.app.door import FrontDoor
-from ppaurora.app.workroom import Workroom
+from ppaurora.app.private_folder import PrivateFolder
+from ppaurora.app.sessions import Sessions
 from tests.support.deployment import NODES
 from tests.support.local_app import Browser, entered, served
 from tests.support.trials import Trials
@@ -26,12 +26,12 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
 
 
 @pytest.fixture
-def app(nodes: Trials) -> Iterator[tuple[FrontDoor, Workroom]]:
+def app(nodes: Trials) -> Iterator[tuple[Sessions, PrivateFolder]]:
     """Of the owner north."""
     with served(nodes.kit("north")) as running:
         yield running
 
 
 @pytest.fixture
-def browser(app: tuple[FrontDoor, Workroom]) -> Browser:
+def browser(app: tuple[Sessions, PrivateFolder]) -> Browser:
     return entered(app[0])

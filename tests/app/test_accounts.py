@@ -11,21 +11,21 @@ from pathlib import Path
 import pytest
 
 from ppaurora.app import accounts
-from ppaurora.app import door as front_door
-from ppaurora.app.door import FrontDoor
+from ppaurora.app import sessions as front_door
+from ppaurora.app.sessions import Sessions
 from tests.app.test_security import SECRET, Notes
 from tests.support.local_app import PATIENCE, Browser, entered, served
 
 
 @pytest.fixture(scope="module")
-def door() -> Iterator[FrontDoor]:
-    with served(Notes()) as (door, _):
-        yield door
+def sessions() -> Iterator[Sessions]:
+    with served(Notes()) as (sessions, _):
+        yield sessions
 
 
 @pytest.fixture
-def browser(door: FrontDoor) -> Browser:
-    return entered(door)
+def browser(sessions: Sessions) -> Browser:
+    return entered(sessions)
 
 
 # What another account's program does with a cookie that the browser has sent to its port.
@@ -70,16 +70,16 @@ def test_a_cookie_is_of_no_use_to_another_account(
 @pytest.mark.skipif(
     sys.platform != "linux", reason="elsewhere the system does not tell whose a connection is"
 )
-def test_a_session_knows_the_account_of_its_browser(door: FrontDoor) -> None:
-    browser = entered(door)
-    assert door._sessions[-1].account == os.getuid()
+def test_a_session_knows_the_account_of_its_browser(sessions: Sessions) -> None:
+    browser = entered(sessions)
+    assert sessions._sessions[-1].account == os.getuid()
     assert SECRET in browser.get("/").text
 
 
 def test_where_the_system_does_not_tell_accounts_a_session_is_good(
-    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accounts, "_TABLES", {Path("/none"): ""})
-    browser = entered(door)
-    assert door._sessions[-1].account is None
+    browser = entered(sessions)
+    assert sessions._sessions[-1].account is None
     assert SECRET in browser.get("/").text

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.app.jobs import AppJob, Jobs
 from ppaurora.app.owner.guessing import ChosenColumns, guess_columns, guess_positive
 from ppaurora.data import read_columns, read_file
 from ppaurora.errors import DataError, InputError
-from ppaurora.evaluated import Evaluated
-from ppaurora.text import Line
+from ppaurora.io.text import Line
 from tests.support.app_owner import table
 from tests.support.local_app import PATIENCE
 
-SEPSIS = Evaluated(outcome=Line("sepsis within 48 hours"), positive_class=Line("sepsis"))
+SEPSIS = EvaluationSpec(outcome=Line("sepsis within 48 hours"), positive_class=Line("sepsis"))
 
 
 @pytest.mark.parametrize(

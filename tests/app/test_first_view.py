@@ -19,9 +19,9 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 
 import ppaurora.cli.main, ppaurora.cli.app
-from ppaurora.app import late, server
+from ppaurora.app import lazy, server
 
-late._SECONDS_TO_PAINT = 3600.0
+lazy._SECONDS_TO_PAINT = 3600.0
 seen = {}
 
 def look(link):

@@ -14,8 +14,8 @@ import pytest
 
 from ppaurora.app.operator.proposals import MOST_BYTES
 from ppaurora.messages.owners import StudyState
+from ppaurora.node.admin_client import find_running
 from ppaurora.node.audit import check_log
-from ppaurora.node.living import find_running
 from ppaurora.owner.study import Study
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
@@ -27,7 +27,7 @@ from tests.support.local_app import AppProcess, Browser, entered, served
 NODE = "proxy-0"
 
 
-class Desk:
+class Operator:
     """A deployment, and a browser at the operator's app of one of its nodes."""
 
     def __init__(self, nodes: Deployment, browser: Browser) -> None:
@@ -42,11 +42,11 @@ class Desk:
 
     def propose(self, name: str, content: bytes) -> str:
         """The sentence of a refusal, or where the review is."""
-        answer = self.browser.upload("/proposals", name, content, word=self.browser.word())
+        answer = self.browser.upload("/proposals", name, content, csrf_token=self.browser.csrf_token())
         return answer.location if answer.status == 303 else refusal(answer.text)
 
     def act(self, study: str, action: str) -> tuple[int, str]:
-        answer = self.browser.post(f"/studies/{study}/{action}", word=self.browser.word())
+        answer = self.browser.post(f"/studies/{study}/{action}", csrf_token=self.browser.csrf_token())
         return answer.status, answer.location if answer.status == 303 else refusal(answer.text)
 
     def state(self, study: str) -> StudyState:
@@ -67,28 +67,28 @@ def refusal(page: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
     """Three nodes that run."""
     nodes = Deployment(tmp_path_factory.mktemp("running"))
     nodes.accept()
     nodes.start()
     try:
-        with served(nodes.kit(NODE)) as (door, _):
-            yield Desk(nodes, entered(door))
+        with served(nodes.kit(NODE)) as (sessions, _):
+            yield Operator(nodes, entered(sessions))
     finally:
         nodes.stop()
 
 
 @pytest.fixture
-def resting(tmp_path: Path) -> Iterator[Desk]:
+def resting(tmp_path: Path) -> Iterator[Operator]:
     """None of the nodes runs."""
     nodes = Deployment(tmp_path)
     nodes.accept()
-    with served(nodes.kit(NODE)) as (door, _):
-        yield Desk(nodes, entered(door))
+    with served(nodes.kit(NODE)) as (sessions, _):
+        yield Operator(nodes, entered(sessions))
 
 
-def test_a_manifest_is_read_agreed_to_and_worked_on(running: Desk) -> None:
+def test_a_manifest_is_read_agreed_to_and_worked_on(running: Operator) -> None:
     """From the file to the released result, watched in the page; what it cost is in the node's log."""
     manifest = running.new_study("agreed", accepted=False)
     running.nodes.accept(manifest, ("proxy-1", "helper"))
@@ -104,14 +104,16 @@ def test_a_manifest_is_read_agreed_to_and_worked_on(running: Desk) -> None:
         "nobody can tell",
     ):
         assert said in review
-    word = running.browser.word(path)
-    assert "tick that you have" in refusal(running.browser.post(f"{path}/accept", word=word).text)
-    wrong = running.browser.post(f"{path}/accept", {"agree": "on", "expect-hash": "0" * 12}, word=word)
+    csrf_token = running.browser.csrf_token(path)
+    assert "tick that you have" in refusal(running.browser.post(f"{path}/accept", csrf_token=csrf_token).text)
+    wrong = running.browser.post(
+        f"{path}/accept", {"agree": "on", "expect-hash": "0" * 12}, csrf_token=csrf_token
+    )
     assert "is not the expected one; nothing was done" in refusal(wrong.text)
     assert "agreed" not in " ".join(running.log())
     agreed = {"agree": "on", "expect-hash": manifest.hash[:12]}
-    first = running.browser.post(f"{path}/accept", agreed, word=word)
-    again = running.browser.post(f"{path}/accept", agreed, word=word)
+    first = running.browser.post(f"{path}/accept", agreed, csrf_token=csrf_token)
+    again = running.browser.post(f"{path}/accept", agreed, csrf_token=csrf_token)
     assert first.location == "/studies/agreed?done=accepted"
     assert again.location == "/studies/agreed?done=accepted-before"
     assert running.log().count(f"agreed: the operator accepted the manifest {manifest.hash}") == 1
@@ -146,14 +148,16 @@ def test_a_manifest_is_read_agreed_to_and_worked_on(running: Desk) -> None:
     ],
 )
 def test_what_is_no_manifest_is_refused_by_its_name(
-    running: Desk, name: str, content: bytes, said: str
+    running: Operator, name: str, content: bytes, said: str
 ) -> None:
     before = running.log()
     assert running.propose(name, content).startswith(said)
     assert running.log() == before
 
 
-def test_manifests_that_were_changed_or_mean_another_node_are_refused(running: Desk, tmp_path: Path) -> None:
+def test_manifests_that_were_changed_or_mean_another_node_are_refused(
+    running: Operator, tmp_path: Path
+) -> None:
     manifest = running.new_study("changed", accepted=False)
     changed = manifest.text().replace('"attempts": 100', '"attempts": 101')
     assert running.propose("changed.json", changed.encode()).startswith("/proposals/")  # another study
@@ -163,7 +167,7 @@ def test_manifests_that_were_changed_or_mean_another_node_are_refused(running: D
     assert running.browser.get(f"/proposals/{other.hash}").status == 404
 
 
-def test_two_nodes_of_one_organisation_have_to_be_wanted(running: Desk) -> None:
+def test_two_nodes_of_one_organisation_have_to_be_wanted(running: Operator) -> None:
     nodes = running.nodes
     plan = nodes.plan("shared", 100)
     for node in ("proxy-0", "proxy-1"):
@@ -173,20 +177,20 @@ def test_two_nodes_of_one_organisation_have_to_be_wanted(running: Desk) -> None:
         nodes.folder / "shared.toml", nodes.folder / "shared", nodes.folder / "kits", force=True
     )
     path = running.propose("shared.json", manifest.text().encode())
-    word = running.browser.word(path)
-    answer = running.browser.post(f"{path}/accept", {"agree": "on"}, word=word)
+    csrf_token = running.browser.csrf_token(path)
+    answer = running.browser.post(f"{path}/accept", {"agree": "on"}, csrf_token=csrf_token)
     assert "proxy 0 and proxy 1 are run by one organisation, 'Alpha'" in refusal(answer.text)
-    answer = running.browser.post(f"{path}/accept", {"agree": "on", "force": "on"}, word=word)
+    answer = running.browser.post(f"{path}/accept", {"agree": "on", "force": "on"}, csrf_token=csrf_token)
     assert answer.location == "/studies/shared?done=accepted"
 
 
-def test_two_tabs_stop_at_once_and_it_stops_once(running: Desk) -> None:
+def test_two_tabs_stop_at_once_and_it_stops_once(running: Operator) -> None:
     running.new_study("halted")
-    word = running.browser.word()
+    csrf_token = running.browser.csrf_token()
     answers: list[int] = []
 
     def stop() -> None:
-        answers.append(running.browser.post("/studies/halted/stop", word=word).status)
+        answers.append(running.browser.post("/studies/halted/stop", csrf_token=csrf_token).status)
 
     tabs = [threading.Thread(target=stop) for _ in range(2)]
     for tab in tabs:
@@ -209,7 +213,7 @@ def test_two_tabs_stop_at_once_and_it_stops_once(running: Desk) -> None:
     assert (status, said) == (409, "this study has not stopped; there is nothing to retry")
 
 
-def test_delete_asks_first_and_deletes_once(running: Desk) -> None:
+def test_delete_asks_first_and_deletes_once(running: Operator) -> None:
     running.new_study("deleted")
     assert "This cannot" in running.browser.get("/studies/deleted/delete").text
     assert running.state("deleted") is StudyState.COLLECTING
@@ -220,17 +224,19 @@ def test_delete_asks_first_and_deletes_once(running: Desk) -> None:
     assert running.browser.get("/studies/deleted/delete").status == 422
 
 
-def test_what_is_not_there_gets_a_sentence(running: Desk) -> None:
+def test_what_is_not_there_gets_a_sentence(running: Operator) -> None:
     assert "has not accepted a study 'none'" in refusal(running.browser.get("/studies/none").text)
     assert running.act("none", "stop")[0] == 409
     assert running.browser.get("/proposals/" + "0" * 64).status == 404
-    assert running.browser.post("/studies/trial/launch", word=running.browser.word()).status == 404
+    assert (
+        running.browser.post("/studies/trial/launch", csrf_token=running.browser.csrf_token()).status == 404
+    )
     assert running.browser.get("/studies/trial/stop").status == 405
-    assert running.browser.post("/studies/trial/stop", word="another").status == 403
+    assert running.browser.post("/studies/trial/stop", csrf_token="another").status == 403  # noqa: S106
     assert running.state("trial") is StudyState.COLLECTING
 
 
-def test_a_node_that_does_not_run_is_shown_from_its_disk(resting: Desk) -> None:
+def test_a_node_that_does_not_run_is_shown_from_its_disk(resting: Operator) -> None:
     page = resting.browser.get("/").text
     assert "does not run" in page
     assert f"ppaurora serve {resting.nodes.kit(NODE)}" in page
@@ -252,7 +258,7 @@ def test_a_node_that_does_not_run_is_shown_from_its_disk(resting: Desk) -> None:
         resting.nodes.stop()
 
 
-def test_an_attempt_under_way_is_aborted_and_retried(resting: Desk) -> None:
+def test_an_attempt_under_way_is_aborted_and_retried(resting: Operator) -> None:
     with resting.nodes.store(NODE) as store:
         (study,) = store.studies()
         store.begin_attempt(study.hash, 1, has_shares=False)
@@ -268,7 +274,7 @@ def test_an_attempt_under_way_is_aborted_and_retried(resting: Desk) -> None:
     assert resting.log()[-1] == "trial: the operator let it go on"
 
 
-def test_the_audit_log_is_shown_and_verified(resting: Desk) -> None:
+def test_the_audit_log_is_shown_and_verified(resting: Operator) -> None:
     hash_ = resting.nodes.manifest.hash
     page = resting.browser.get("/audit").text
     assert "Verified: 1 entry, all as this node wrote them" in page
@@ -293,7 +299,7 @@ def test_the_audit_log_is_shown_and_verified(resting: Desk) -> None:
     assert "declined" not in page
 
 
-def test_a_damaged_database_is_told_and_nothing_is_hidden(resting: Desk) -> None:
+def test_a_damaged_database_is_told_and_nothing_is_hidden(resting: Operator) -> None:
     database = resting.nodes.database(NODE)
     database.write_bytes(b"no database" * 1000)
     answer = resting.browser.get("/")
@@ -305,7 +311,7 @@ def test_a_damaged_database_is_told_and_nothing_is_hidden(resting: Desk) -> None
     assert "Traceback" not in resting.browser.get("/audit").text
 
 
-def test_a_damaged_manifest_in_the_kit_hides_nothing_else(resting: Desk) -> None:
+def test_a_damaged_manifest_in_the_kit_hides_nothing_else(resting: Operator) -> None:
     (resting.nodes.kit(NODE) / "studies/damaged.json").write_text("{")
     answer = resting.browser.get("/")
     assert answer.status == 200
@@ -313,7 +319,7 @@ def test_a_damaged_manifest_in_the_kit_hides_nothing_else(resting: Desk) -> None
     assert "Waits for north, harbour, valley." in answer.text
 
 
-def test_a_damaged_manifest_in_the_kit_keeps_nobody_from_another_study(resting: Desk) -> None:
+def test_a_damaged_manifest_in_the_kit_keeps_nobody_from_another_study(resting: Operator) -> None:
     manifest = resting.new_study("sound", accepted=False)
     (resting.nodes.kit(NODE) / "studies/damaged.json").write_text("{")
     review = resting.propose("sound.json", manifest.text().encode())
@@ -326,7 +332,7 @@ def test_a_damaged_manifest_in_the_kit_keeps_nobody_from_another_study(resting: 
     "said", [b"[" * 200_000, b"<script>", b"[1]", b'{"role": NaN}', b"\xff"], ids=lambda said: repr(said[:9])
 )
 def test_whatever_somebody_says_at_the_nodes_local_port_it_does_not_run(
-    resting: Desk, status: int, said: bytes
+    resting: Operator, status: int, said: bytes
 ) -> None:
     with nonsense_at(NodeKit.read(resting.nodes.kit(NODE)).settings.listen_admin, status, said):
         answer = resting.browser.get("/")
@@ -366,7 +372,7 @@ def test_a_damaged_kit_is_refused_at_the_start(tmp_path: Path, damage: str) -> N
     assert "Traceback" not in done.stderr
 
 
-def test_the_app_leaves_the_node_and_its_kit_as_they_were(resting: Desk) -> None:
+def test_the_app_leaves_the_node_and_its_kit_as_they_were(resting: Operator) -> None:
     kit = resting.nodes.kit(NODE)
     before = sorted(path.name for path in kit.iterdir())
     with AppProcess(kit) as app:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.app.door import FrontDoor
 from ppaurora.app.owner.pictures import pictures_of
-from ppaurora.app.workroom import Workroom
+from ppaurora.app.private_folder import PrivateFolder
+from ppaurora.app.sessions import Sessions
 from ppaurora.check import check_data
 from ppaurora.data import check_samples
 from ppaurora.owner.study import Study
@@ -25,11 +25,11 @@ from tests.support.local_app import Browser, entered
 from tests.support.oracles import defined, exact_auroc, exact_average_precision
 from tests.support.trials import Trials, becomes
 
-App = tuple[FrontDoor, Workroom]
+App = tuple[Sessions, PrivateFolder]
 NUMBERS = itertools.count(1)
 
 
-def files_in(room: Workroom) -> list[str]:
+def files_in(room: PrivateFolder) -> list[str]:
     return [name for name in os.listdir(room.path) if name != "in-use"]
 
 
@@ -68,7 +68,7 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert files_in(app[1]) == []
     submit_other(nodes, person.study)
     person.page("There is a result")
-    collected = person.browser.post(f"{person.path}/collect", word=person.word())
+    collected = person.browser.post(f"{person.path}/collect", csrf_token=person.csrf_token())
     assert collected.status == 303
     person.page("The result is here")
     result = person.browser.get(f"{person.path}/result")
@@ -106,10 +106,10 @@ def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
     assert "did not work" not in replaced.text
     person.page("Your data is submitted")  # and nothing is under way any longer
     assert revision(nodes, person.study) == 2
-    asked = person.browser.get(f"{person.path}/withdraw")
-    assert "80 samples" in asked.text
+    query = person.browser.get(f"{person.path}/withdraw")
+    assert "80 samples" in query.text
     assert revision(nodes, person.study) == 2  # looking changes nothing
-    assert person.browser.post(f"{person.path}/withdraw", word=person.word()).status == 303
+    assert person.browser.post(f"{person.path}/withdraw", csrf_token=person.csrf_token()).status == 303
     person.page("You have withdrawn your data")
     assert revision(nodes, person.study) == 3
     person.choose(table(60))
@@ -119,19 +119,19 @@ def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
 
 
 def test_withdrawing_nothing_is_told(person: Person) -> None:
-    person.browser.post(f"{person.path}/withdraw", word=person.word())
+    person.browser.post(f"{person.path}/withdraw", csrf_token=person.csrf_token())
     assert "there is nothing to withdraw" in person.page("did not work").text
 
 
 def test_two_tabs_submit_at_once_and_one_does(nodes: Trials, person: Person, app: App) -> None:
     person.choose(table(3000))
     other = Person(entered(app[0]), person.study)
-    draft, words = person.browser.draft(person.data), (person.word(), other.word())
+    draft, words = person.browser.draft(person.data), (person.csrf_token(), other.csrf_token())
     answers = []
 
-    def submit(who: Person, word: str) -> None:
+    def submit(who: Person, csrf_token: str) -> None:
         fields = {"draft": draft, "agree": "on"}
-        answers.append(who.browser.post(f"{who.path}/submit", fields, word=word))
+        answers.append(who.browser.post(f"{who.path}/submit", fields, csrf_token=csrf_token))
 
     threads = [threading.Thread(target=submit, args=one) for one in zip((person, other), words, strict=True)]
     for thread in threads:
@@ -160,13 +160,15 @@ def test_a_file_of_another_tab_is_not_submitted_unseen(person: Person, app: App)
     person.choose(table(60))
     old = person.browser.draft(person.data)
     Person(entered(app[0]), person.study).choose(table(80), "other.csv")
-    answer = person.browser.post(f"{person.path}/submit", {"draft": old, "agree": "on"}, word=person.word())
+    answer = person.browser.post(
+        f"{person.path}/submit", {"draft": old, "agree": "on"}, csrf_token=person.csrf_token()
+    )
     assert answer.status == 422
     assert "another one took its place" in answer.text
     assert len(files_in(app[1])) == 1
     assert "other.csv" in person.browser.get(person.data).text
     fields = {"draft": person.browser.draft(person.data)}
-    person.browser.post(f"{person.data}/away", fields, word=person.word())
+    person.browser.post(f"{person.data}/away", fields, csrf_token=person.csrf_token())
     assert files_in(app[1]) == []
 
 
@@ -179,7 +181,9 @@ def test_columns_that_another_tab_chose_are_not_submitted_unseen(
     shown = person.browser.draft(person.data)
     Person(entered(app[0]), person.study).columns(score="other", label="label")
     answer = person.browser.post(
-        f"{person.path}/submit", {"draft": shown, "agree": "on", "despite-warnings": "on"}, word=person.word()
+        f"{person.path}/submit",
+        {"draft": shown, "agree": "on", "despite-warnings": "on"},
+        csrf_token=person.csrf_token(),
     )
     assert answer.status == 422
     assert "not at hand any longer" in answer.text
@@ -236,7 +240,7 @@ def test_a_wrong_file_is_told_as_the_command_does(
     assert "high" not in answer.text.split("<h2>")[0]
     person.choose(table(), "mended.csv")
     assert "Submit 60 samples" in browser.get(person.data).text
-    browser.post(f"{person.data}/away", {"draft": browser.draft(person.data)}, word=person.word())
+    browser.post(f"{person.data}/away", {"draft": browser.draft(person.data)}, csrf_token=person.csrf_token())
     assert files_in(app[1]) == []
 
 
@@ -264,8 +268,8 @@ def test_a_closed_browser_loses_nothing(nodes: Trials, person: Person, app: App)
 
 
 def test_an_upload_that_is_cut_off_leaves_nothing(person: Person, app: App) -> None:
-    word = person.word()
-    head = f'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n{word}\r\n'
+    csrf_token = person.csrf_token()
+    head = f'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n{csrf_token}\r\n'
     head += '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nscore,label\n'
     with person.browser.half_sent(f"{person.data}/file", head.encode(), length=5_000_000):
         assert becomes(lambda: len(files_in(app[1])) == 1)
@@ -293,7 +297,9 @@ def test_a_file_is_kept_under_no_name_of_its_own(person: Person, app: App, name:
 
 @pytest.mark.parametrize("letter", ["\x1b", "\0"])
 def test_a_name_that_cannot_be_sent_gets_a_sentence(person: Person, app: App, letter: str) -> None:
-    answer = person.browser.upload(f"{person.data}/file", f"a{letter}b.csv", table(), word=person.word())
+    answer = person.browser.upload(
+        f"{person.data}/file", f"a{letter}b.csv", table(), csrf_token=person.csrf_token()
+    )
     assert answer.status == 422
     assert "Give it a plain name" in answer.text
     assert files_in(app[1]) == []
@@ -301,7 +307,7 @@ def test_a_name_that_cannot_be_sent_gets_a_sentence(person: Person, app: App, le
 
 @pytest.mark.parametrize("gigabytes", [3, 10, 10_000])
 def test_a_large_file_is_refused_before_it_is_read(person: Person, app: App, gigabytes: int) -> None:
-    kind = {"Content-Type": "multipart/form-data; boundary=x", "X-CSRF-Token": person.word()}
+    kind = {"Content-Type": "multipart/form-data; boundary=x", "X-CSRF-Token": person.csrf_token()}
     length = {"Content-Length": str(gigabytes << 30)}
     answer = person.browser.send("POST", f"{person.data}/file", None, kind | length)
     assert answer.status == 413

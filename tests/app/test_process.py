@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.app.workroom import Workroom
+from ppaurora.app.private_folder import PrivateFolder
 from ppaurora.cli.main import main
 from ppaurora.owner.study import Study
 from tests.support.app_owner import Person, copied_kit, submit_other, table
@@ -89,7 +89,7 @@ def test_a_killed_app_leaves_nothing_for_long(kit: Path) -> None:
         app.end(signal.SIGKILL)
     [room] = rooms(kit)
     assert any(path.stat().st_size > 500 for path in room.iterdir())  # the private copy is still there
-    with Workroom(kit) as next_start:
+    with PrivateFolder(kit) as next_start:
         assert rooms(kit) == [next_start.path]
     assert rooms(kit) == []
 

@@ -21,18 +21,18 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
-from ppaurora.app import late
+from ppaurora.app import lazy
 from ppaurora.app.story import abandoned, pages, seen
 from ppaurora.app.story.example import DIGITS, Example
 from ppaurora.app.story.hospitals import Hospital, make_hospitals, plain_result
 from ppaurora.app.story.mode import StoryMode
 from ppaurora.app.story.pictures import alone_chart
 from ppaurora.app.story.splitting import SplitRecord, show_record, split_record
-from ppaurora.estimates import delong_variance
 from ppaurora.node import operating
 from ppaurora.pages.charts import Chart
 from ppaurora.poc.machine import NODES, PROTOCOL
 from ppaurora.randomness.streams import Stream
+from ppaurora.statistics.estimates import delong_variance
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import nodes_in
 from tests.support.local_app import PATIENCE, AppProcess, entered, served
@@ -76,7 +76,7 @@ def test_the_whole_story_ends_with_the_pooled_result(app: AppProcess, temporary:
     first = browser.get("/")
     assert "Step 1 of 5" in first.text
     assert "It is here when the servers are done." in first.text
-    assert browser.post("/story/run", word=browser.word()).location == "/#servers"
+    assert browser.post("/story/run", csrf_token=browser.csrf_token()).location == "/#servers"
     page = browser.until("/", "Is it right?", "That did not work").text
     labels, scores = pooled(consortium_in(temporary))
     precision, recall, _ = precision_recall_curve(labels, scores)
@@ -100,10 +100,10 @@ def test_the_whole_story_ends_with_the_pooled_result(app: AppProcess, temporary:
 def test_steps_one_by_one_and_in_two_tabs(app: AppProcess, temporary: Path) -> None:
     """Shares differ every time; a second tab that begins the computation again finds the first one's."""
     browser = app.enter()
-    word = browser.word()
+    csrf_token = browser.csrf_token()
     assert SHARES.findall(browser.get("/").text) == []
-    browser.post("/story/split", word=word)
-    browser.post("/story/split", word=word)
+    browser.post("/story/split", csrf_token=csrf_token)
+    browser.post("/story/split", csrf_token=csrf_token)
     cells = SHARES.findall(browser.get("/").text)
     rows = [cells[start : start + 3] for start in range(0, len(cells), 3)]
     assert len(rows) == 3
@@ -113,9 +113,9 @@ def test_steps_one_by_one_and_in_two_tabs(app: AppProcess, temporary: Path) -> N
         assert int(zero[1]) ^ int(one[1]) == int(together[1])
     assert len({row[0][0] for row in rows}) == len({row[1][0] for row in rows}) == 3
     assert len({row[2] for row in rows}) == 1
-    assert [browser.post("/story/compute", word=word).status for _ in range(2)] == [303, 303]
+    assert [browser.post("/story/compute", csrf_token=csrf_token).status for _ in range(2)] == [303, 303]
     browser.until("/story/computation", 'data-goto="/?try=1#result"')
-    assert browser.post("/story/compute", word=word).status == 303
+    assert browser.post("/story/compute", csrf_token=csrf_token).status == 303
     database = (consortium_in(temporary) / "logs/proxy-0.log").read_text()
     assert database.count('"attempt begins"') == 1
 
@@ -123,7 +123,7 @@ def test_steps_one_by_one_and_in_two_tabs(app: AppProcess, temporary: Path) -> N
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_nothing_is_left_when_the_app_ends(app: AppProcess, temporary: Path, number: int) -> None:
     browser = app.enter()
-    browser.post("/story/run", word=browser.word())
+    browser.post("/story/run", csrf_token=browser.csrf_token())
     deadline = time.monotonic() + PATIENCE
     while len(nodes_in(temporary)) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -137,7 +137,7 @@ def test_nothing_is_left_when_the_app_ends(app: AppProcess, temporary: Path, num
 def test_what_a_killed_app_has_left_is_gone_at_the_next_start(temporary: Path) -> None:
     with AppProcess(TMPDIR=str(temporary)) as killed:
         browser = killed.enter()
-        browser.post("/story/run", word=browser.word())
+        browser.post("/story/run", csrf_token=browser.csrf_token())
         browser.until("/", "Is it right?")
         killed.process.kill()
     assert len(nodes_in(temporary)) == 3
@@ -217,9 +217,9 @@ def test_a_study_that_was_stopped_beside_the_example_goes_on_later(temporary: Pa
 def test_a_result_that_comes_while_the_page_is_drawn_is_on_the_next_one(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(late, "_SECONDS_TO_PAINT", 3600.0)  # nothing else begins
+    monkeypatch.setattr(lazy, "_SECONDS_TO_PAINT", 3600.0)  # nothing else begins
     mode = StoryMode()
-    with served(mode) as (door, _):
+    with served(mode) as (sessions, _):
         example = mode._pages.begin().result().example
 
         def draw(hospitals: Sequence[Hospital]) -> Chart:
@@ -227,7 +227,7 @@ def test_a_result_that_comes_while_the_page_is_drawn_is_on_the_next_one(
             return alone_chart(hospitals)
 
         monkeypatch.setattr(pages, "alone_chart", draw)
-        answer = entered(door).get("/")
+        answer = entered(sessions).get("/")
     assert answer.status == 200, answer.said
     assert "It is here when the servers are done." in answer.text
 
@@ -237,8 +237,8 @@ def test_a_full_disk_is_told_in_the_page(monkeypatch: pytest.MonkeyPatch) -> Non
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(abandoned, "tempfile", SimpleNamespace(mkdtemp=refuse))
-    with served(None) as (door, _):
-        answer = entered(door).get("/")
+    with served(None) as (sessions, _):
+        answer = entered(sessions).get("/")
     assert answer.status == 422
     assert "the folder for temporary files cannot be written to: No space left on device" in answer.text
     assert "TMPDIR=FOLDER ppaurora app" in answer.text

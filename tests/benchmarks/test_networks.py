@@ -6,11 +6,12 @@ import time
 
 import pytest
 
-from ppaurora.channel import Channel, memory_transports
+from ppaurora.channel.base import Channel
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.errors import InputError
 from ppaurora.local.threads import run_parties
-from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 
 

@@ -127,11 +127,11 @@ def test_the_headline_divides_what_it_says() -> None:
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Experiment] = []
+    query: list[Experiment] = []
 
     def measure(experiment: Experiment, progress: object) -> Measured:
-        asked.append(experiment)
-        if len(asked) == 3:
+        query.append(experiment)
+        if len(query) == 3:
             raise KeyboardInterrupt
         return made_up(experiment)
 
@@ -144,7 +144,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch
     second = CliRunner().invoke(cli, options)
     assert second.exit_code == 0, second.output
     assert "25 runs, 2 measured before" in second.output
-    assert sorted(map(str, asked)) == sorted([str(asked[2]), *map(str, set(asked))])
+    assert sorted(map(str, query)) == sorted([str(query[2]), *map(str, set(query))])
     assert (tmp_path / "paper.md").read_text() in second.output
     assert {path.name for path in tmp_path.glob("*.svg")} == {figure.file for figure in figures.FIGURES}
 

@@ -48,7 +48,7 @@ def fake_peer(folder: Path, program: str) -> Path:
     return script
 
 
-def asked(folder: Path, program: str, limit: float = 300.0) -> Answer:
+def query(folder: Path, program: str, limit: float = 300.0) -> Answer:
     return ask(PYTHON, fake_peer(folder, program), tied_owners(), arguments=["-M3"], limit=limit)
 
 
@@ -77,7 +77,7 @@ print(json.dumps({"auroc": "7/9", "seconds": 1.5, "bytes": 10, "version": str(nu
 """
     labels, scores = (np.concatenate(column) for column in zip(*tied_owners(), strict=True))
     expected = [len(labels), int(labels.sum()), float(scores.sum())]
-    assert asked(tmp_path, program) == Answer(Fraction(7, 9), 1.5, 10, None, str(expected))
+    assert query(tmp_path, program) == Answer(Fraction(7, 9), 1.5, 10, None, str(expected))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ print(json.dumps({"auroc": "7/9", "seconds": 1.5, "bytes": 10, "version": str(nu
 )
 def test_a_peer_without_an_answer_has_a_reason(tmp_path: Path, program: str, reason: str) -> None:
     with pytest.raises(NotMeasuredError) as raised:
-        asked(tmp_path, program)
+        query(tmp_path, program)
     assert str(raised.value) == reason
 
 
@@ -110,7 +110,7 @@ os.fork()
 time.sleep(600)
 """
     with pytest.raises(NotMeasuredError, match="stopped after 10 s"):
-        asked(tmp_path, program, limit=10)
+        query(tmp_path, program, limit=10)
     deadline = time.monotonic() + 60
     with lock.open() as file:
         while not is_lockable(file):

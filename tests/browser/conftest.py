@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from ppaurora.app.workroom import FOLDER
+from ppaurora.app.private_folder import FOLDER
 from tests.support.browsing import Visitor
 from tests.support.trials import Trials
 from tools.browser.chromium import MISSING, chromium, find_chromium

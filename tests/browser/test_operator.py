@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ppaurora.acceptance import accept
 from ppaurora.owner.study import Study
+from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision

@@ -95,10 +95,10 @@ def test_from_a_wrong_file_to_the_report(
         page.get_by_role("link", name="Save the report").click()
     report = tmp_path / "report.html"
     download.value.save_as(report)
-    asked = len(visitor.requests)
+    query = len(visitor.requests)
     page.goto(report.as_uri())
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert [url for url in visitor.requests[asked:] if not url.startswith("data:")] == [report.as_uri()]
+    assert [url for url in visitor.requests[query:] if not url.startswith("data:")] == [report.as_uri()]
     visitor.look("the saved report")
 
 

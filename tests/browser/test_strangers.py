@@ -22,7 +22,7 @@ FETCH = """async ([address, options]) => {
 }"""
 
 
-def csrf_word(page: Page) -> str:
+def csrf_token(page: Page) -> str:
     """As if a stranger had found it out."""
     return page.locator("input[name=csrf]").first.get_attribute("value") or ""
 
@@ -54,7 +54,7 @@ def test_a_form_of_another_site_changes_nothing(nodes: Trials, submitted: OwnerA
     """Even with the session's word, which it cannot know. The cookie goes along: the site is the same."""
     own, stranger = submitted.page, submitted.visitor.context.new_page()
     action = f"{submitted.address}/withdraw"
-    with other_site(posting_page(action, {"csrf": csrf_word(own)})) as origin:
+    with other_site(posting_page(action, {"csrf": csrf_token(own)})) as origin:
         with stranger.expect_response(action) as answer:
             stranger.goto(origin.replace("127.0.0.1", host), wait_until="commit")
         assert answer.value.status == 403
@@ -93,10 +93,10 @@ def test_another_sites_script_reads_nothing(north: RunningApp, visitor: Visitor)
         stranger.goto(origin)
         answers.clear()
         with stranger.expect_response(lambda answer: answer.url.startswith(north.origin)):
-            asked = [f"{north.origin}/", {"credentials": "include", "mode": "no-cors"}]
-            assert stranger.evaluate(FETCH, asked) == ["failed", 0]
-            asked = [f"{north.origin}/", {"credentials": "include"}]
-            assert stranger.evaluate(FETCH, asked) == ["failed", 0]
+            query = [f"{north.origin}/", {"credentials": "include", "mode": "no-cors"}]
+            assert stranger.evaluate(FETCH, query) == ["failed", 0]
+            query = [f"{north.origin}/", {"credentials": "include"}]
+            assert stranger.evaluate(FETCH, query) == ["failed", 0]
             stranger.set_content(f'<iframe src="{north.origin}/" title="app"></iframe>')  # until it is loaded
         assert not stranger.frames[-1].get_by_text("Studies").count()
     assert {answer.status for answer in answers} == {403}

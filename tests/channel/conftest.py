@@ -8,7 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from ppaurora.channel import Channel, memory_transports
+from ppaurora.channel.base import Channel
+from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.tls import TlsTransport, connect_parties, listen
 from ppaurora.local.certificates import make_identities
 from ppaurora.suites.role import Role

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ppaurora.channel import Channel
+from ppaurora.channel.base import Channel
 from ppaurora.errors import MisuseError
 from ppaurora.suites.role import Role
 from tests.support.channels import LINKS, Connect, frame, receive_all, send_all, side_by_side

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ppaurora.channel import Channel
+from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Header
 from ppaurora.errors import PeerMisbehavedError, PeerTimeoutError
 from ppaurora.suites.role import Role

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ppaurora.channel import Channel, memory_transports
+from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import MAX_PAYLOAD_BYTES, Header
+from ppaurora.channel.memory import memory_transports
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.suites.role import Role
 from tests.support.channels import Connect, ConnectTls, frame

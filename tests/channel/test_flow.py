@@ -11,8 +11,10 @@ import time
 import numpy as np
 import pytest
 
-from ppaurora.channel import Channel, memory, memory_transports
+from ppaurora.channel import memory
+from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.channel.memory import memory_transports
 from ppaurora.errors import PeerTimeoutError
 from ppaurora.suites.role import Role
 from tests.support.channels import (

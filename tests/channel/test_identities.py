@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.certificates import pin_of_pem
+from ppaurora.credentials.certificates import pin_of_pem
 from ppaurora.local.certificates import make_identities
 from ppaurora.suites.role import Role
 from tests.support.channels import Identities

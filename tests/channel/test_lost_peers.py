@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from ppaurora.channel import Channel
+from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerLostError, PeerTimeoutError
 from ppaurora.local.threads import run_parties
-from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 from tests.support.channels import (
     MB,

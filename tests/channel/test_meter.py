@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ppaurora.channel import Channel, Cost, Meter, memory_transports
+from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.meter import Cost, Meter
 from ppaurora.suites.role import Role
 from tests.support.channels import LINKS, receive_all, send_all
 

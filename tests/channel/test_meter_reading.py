@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ppaurora.channel import Channel, Cost, Meter, MeterReading, memory_transports
+from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import HEADER_BYTES
-from ppaurora.models import from_builtins, to_builtins
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.meter import Cost, Meter, MeterReading
+from ppaurora.io.models import from_builtins, to_builtins
 from ppaurora.suites.role import Role
 
 PROXY_0, PROXY_1, HELPER = Role

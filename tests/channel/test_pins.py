@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 
-from ppaurora.certificates import Authority, pin_of_pem
-from ppaurora.pins import pin_of
+from ppaurora.credentials.certificates import Authority, pin_of_pem
+from ppaurora.credentials.pins import pin_of
 
 DAY = datetime.timedelta(days=1)
 Key = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from ppaurora.channel import Channel
+from ppaurora.channel.base import Channel
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, connect_parties, listen
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
-from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 from tests.support.channels import PATIENCE, Address, Identities
 from tests.support.tls_peers import GREETING, AcceptingParty, Serve, connect_real_peers, serve_with, server

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check import DataCheck, check_data
 from ppaurora.check.concerns import scale_concerns
 from ppaurora.data import read_data
-from ppaurora.evaluated import Evaluated
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from tests.support.checks import named, outcomes, owners_kit, write_table
@@ -182,7 +182,7 @@ def test_thresholds_outside_the_scores_are_a_matter_of_scale(tmp_path: Path) -> 
         ((-2.0, -1.0), ["scale"]),
         ((), []),
     ):
-        assert [one.code for one in scale_concerns(samples, Evaluated(), thresholds)] == expected
+        assert [one.code for one in scale_concerns(samples, EvaluationSpec(), thresholds)] == expected
 
 
 def test_no_text_tells_a_score_or_a_count(manifest: Manifest, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ppaurora.check import check_data
 from ppaurora.check.data_check import local_auroc
 from ppaurora.data import Samples, check_samples, read_data
-from ppaurora.estimates import delong_estimate, delong_variance
+from ppaurora.statistics.estimates import delong_estimate, delong_variance
 from tests.support.checks import named, outcomes, write_table
 from tests.support.oracles import defined, exact_auroc
 

@@ -124,10 +124,10 @@ def test_an_example_that_does_not_parse_is_found(line: str, error: type[click.Us
 def completed(*words: str, shell: str = "bash") -> list[str]:
     """What the program offers a shell that completes the last of these words."""
     line, place = " ".join(("ppaurora", *words)), str(len(words))
-    return asked(f"{shell}_complete", COMP_WORDS=line, COMP_CWORD=place).splitlines()
+    return query(f"{shell}_complete", COMP_WORDS=line, COMP_CWORD=place).splitlines()
 
 
-def asked(instruction: str, **more: str) -> str:
+def query(instruction: str, **more: str) -> str:
     environment = os.environ | {"_PPAURORA_COMPLETE": instruction} | more
     done = subprocess.run(
         [sys.executable, "-m", "ppaurora"],
@@ -143,7 +143,7 @@ def asked(instruction: str, **more: str) -> str:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_for_every_shell(shell: str) -> None:
-    said = asked(f"{shell}_source")
+    said = query(f"{shell}_source")
     assert f"_PPAURORA_COMPLETE={shell}_complete" in said
     if shutil.which(shell):
         done = subprocess.run([shell, "-n"], input=said, text=True, capture_output=True, check=False)

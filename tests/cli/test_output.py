@@ -71,8 +71,8 @@ def test_text_names_what_was_opened(command: CommandLine, files: list[Path]) -> 
 
 
 def test_metrics_in_the_order_asked_for(command: CommandLine, files: list[Path]) -> None:
-    asked = " aupr , auroc_no_ties,ap,"
-    finished = command("evaluate", *files, *FAST, "--format", "json", "--metrics", asked)
+    query = " aupr , auroc_no_ties,ap,"
+    finished = command("evaluate", *files, *FAST, "--format", "json", "--metrics", query)
     assert finished.code == 0
     assert list(json.loads(finished.out)["metrics"]) == ["aupr", "auroc_no_ties", "ap"]
 

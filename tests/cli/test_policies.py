@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
-from ppaurora.models import to_builtins
-from ppaurora.policy import Policy
+from ppaurora.io.models import to_builtins
+from ppaurora.policy.rules import Policy
 from tests.support.command_line import FAST, CommandLine, check_refused, table, values, written
 from tests.support.oracles import Sample, defined, exact_auroc
 
@@ -104,9 +104,9 @@ def test_intervals_are_printed_as_proc_prints_them(command: CommandLine, many: l
 
 
 def test_metrics_with_parameters(command: CommandLine, many: list[Path]) -> None:
-    asked = ("--metrics", "sensitivity,ppv,partial_auroc,histogram", "--thresholds", "0.25,0.5")
+    query = ("--metrics", "sensitivity,ppv,partial_auroc,histogram", "--thresholds", "0.25,0.5")
     more = ("--max-fpr", "0.2", "--bins", "0,0.5,1")
-    finished = command("evaluate", *many, *FAST, *asked, *more, "--format", "json")
+    finished = command("evaluate", *many, *FAST, *query, *more, "--format", "json")
     assert finished.code == 0, finished.err
     metrics = json.loads(finished.out)["metrics"]
     assert list(metrics) == ["sensitivity", "ppv", "partial_auroc", "histogram"]
@@ -115,7 +115,7 @@ def test_metrics_with_parameters(command: CommandLine, many: list[Path]) -> None
     assert 0 < metrics["partial_auroc"]["value"] < 1
     counted = [row["values"] for row in metrics["histogram"]["rows"]]
     assert sum(row[label]["value"] for row in counted for label in ("positives", "negatives")) == 400
-    shown = command("evaluate", *many, *FAST, *asked, *more)
+    shown = command("evaluate", *many, *FAST, *query, *more)
     assert "sensitivity at threshold 0.25" in shown.out
     assert "ppv: called_positive at threshold 0.5" in shown.out
 

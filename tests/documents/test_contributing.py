@@ -16,8 +16,8 @@ import pytest
 import ppaurora
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, Metric
-from ppaurora.names import ProtocolName
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
+from ppaurora.protocols.names import ProtocolName
 from tests.support.deployment import cleaned_environment
 from tests.support.releases import half_away
 from tests.support.repository import ROOT

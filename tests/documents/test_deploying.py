@@ -12,17 +12,17 @@ from typing import get_args
 import pytest
 
 from ppaurora import errors
+from ppaurora.agreement.terms import Terms
 from ppaurora.check import check_data
 from ppaurora.check.concerns import Code
 from ppaurora.cli.main import EXIT_INTERRUPTED
 from ppaurora.data import check_samples
+from ppaurora.io.models import to_builtins
 from ppaurora.messages.owners import StudyState
 from ppaurora.metrics import METRICS
-from ppaurora.models import to_builtins
-from ppaurora.policy import Floors, Policy
+from ppaurora.policy.rules import Floors, Policy
 from ppaurora.study.kit import NodeSettings
 from ppaurora.study.plan import read_plan
-from ppaurora.terms import Terms
 from tests.support import releases
 from tests.support.guide import (
     EVERYBODY,

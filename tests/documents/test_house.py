@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from ppaurora.protocols import protocols
 from tests.support.repository import ROOT
 
 REGISTRY = Path("src/ppaurora/protocols/registry.py")
-LONGEST_MODULE = 400
 
 
 def modules(*folders: str) -> Iterator[tuple[Path, str]]:
@@ -52,20 +50,3 @@ protocols = ("paper", "fast")
 """
     found = comparisons_with_a_protocols_name(Path("bad.py"), text)
     assert sorted(found) == ["bad.py:2", "bad.py:3", "bad.py:5"]
-
-
-def test_modules_fit_in_the_head() -> None:
-    lengths = {
-        path: text.count("\n") for path, text in modules("src", "benchmarks", "tools", "tests", "examples")
-    }
-    assert {path: length for path, length in lengths.items() if length >= LONGEST_MODULE} == {}
-
-
-def test_no_two_classes_of_the_package_have_the_same_name() -> None:
-    names = Counter(
-        node.name
-        for _, text in modules("src")
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.ClassDef)
-    )
-    assert [name for name, count in names.items() if count > 1] == []

@@ -81,12 +81,12 @@ def test_every_public_name_is_in_the_api_reference_and_no_private_one(site: Path
 def test_the_search_works_in_files_without_a_network(site: Path) -> None:
     from playwright.sync_api import sync_playwright
 
-    asked: list[str] = []
+    query: list[str] = []
     wrong: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page()
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: query.append(request.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto((site / "hospitals.html").as_uri())
         page.get_by_role("textbox", name="Search").click()
@@ -95,4 +95,4 @@ def test_the_search_works_in_files_without_a_network(site: Path) -> None:
         page.locator(".md-search-result__link", has_text="For statisticians").first.wait_for()
         browser.close()
     assert wrong == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in query if not url.startswith(("file:", "data:"))] == []

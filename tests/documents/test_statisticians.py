@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ppaurora.policy import MOST_AUTO_DIGITS, SAMPLES_PER_STEP, Policy
+from ppaurora.policy.rules import MOST_AUTO_DIGITS, SAMPLES_PER_STEP, Policy
 from ppaurora.version import __version__
 from tests.support.repository import ROOT
 

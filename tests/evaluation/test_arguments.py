@@ -10,8 +10,9 @@ import pytest
 
 import ppaurora
 from ppaurora import DataError, InputError, Policy, UndefinedResultError
-from ppaurora.names import MetricName, ProtocolName
+from ppaurora.metrics.names import MetricName
 from ppaurora.protocols import Protocol
+from ppaurora.protocols.names import ProtocolName
 from tests.support.bad_arrays import BAD_ARRAYS
 from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol
 from tests.support.evaluations import ALL_METRICS, GOOD, METRIC_NAMES, check_values

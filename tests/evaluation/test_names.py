@@ -14,13 +14,14 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import ppaurora
-from ppaurora import report
 from ppaurora.cli.options import policy_options
-from ppaurora.evaluation import TRANSPORTS, evaluate
-from ppaurora.names import MetricName, ProtocolName, ProtocolParameters, Transport
-from ppaurora.policy import Counts, Floors, Policy
+from ppaurora.evaluation import report
+from ppaurora.evaluation.evaluate import TRANSPORTS, Transport, evaluate
+from ppaurora.metrics.names import MetricName
+from ppaurora.policy.rules import Counts, Floors, Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Fast, protocols
 from ppaurora.protocols.fast import KEY_WIDTHS
+from ppaurora.protocols.names import ProtocolName, ProtocolParameters
 from tests.support.repository import ROOT
 
 SECONDS = 120

@@ -8,9 +8,10 @@ import pytest
 
 import ppaurora
 from ppaurora import Report
-from ppaurora.models import to_builtins
-from ppaurora.names import MetricName, ProtocolName
-from ppaurora.policy import Policy
+from ppaurora.io.models import to_builtins
+from ppaurora.metrics.names import MetricName
+from ppaurora.policy.rules import Policy
+from ppaurora.protocols.names import ProtocolName
 from tests.support.evaluations import ALL_METRICS, GOOD, each_protocol
 
 

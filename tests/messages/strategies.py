@@ -9,14 +9,14 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from ppaurora.evaluated import Evaluated
-from ppaurora.models import StrictModel, from_builtins
-from ppaurora.policy import MOST_DEMANDED, MOST_DIGITS, Floors, Policy
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.agreement.terms import Job
+from ppaurora.io.models import StrictModel, from_builtins
+from ppaurora.io.times import Time, as_time
+from ppaurora.policy.rules import MOST_DEMANDED, MOST_DIGITS, Floors, Policy
 from ppaurora.protocols import Protocol
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.terms import Job
-from ppaurora.times import Time, as_time
 from tests.messages.vectors.examples import PATTERNS
 
 Values = st.SearchStrategy[Any]
@@ -111,7 +111,7 @@ EVALUATED = st.fixed_dictionaries(
     },
 )
 WHOLE: dict[type, Values] = {
-    Evaluated: EVALUATED,
+    EvaluationSpec: EVALUATED,
     Floors: FLOORS,
     Job: JOBS,
     Policy: POLICIES,

@@ -75,10 +75,10 @@ def strictest(rules: list[dict[str, Any]]) -> dict[str, Any]:
     found["counts"] = next(
         word for word in ("hidden", "rounded", "exact") if word in [one["counts"] for one in rules]
     )
-    asked = {one["digits"] for one in rules} - {"exact"}
-    numbers = [int(digits) for digits in asked if digits != "auto"]
+    query = {one["digits"] for one in rules} - {"exact"}
+    numbers = [int(digits) for digits in query if digits != "auto"]
     found["most_digits"] = rules[0]["most_digits"]
-    if "auto" in asked:
+    if "auto" in query:
         found["digits"] = "auto"
         found["most_digits"] = min([found["most_digits"], *numbers])
     else:
@@ -135,12 +135,12 @@ def test_frames(vector: dict[str, Any]) -> None:
     if "stream" in vector:
         rest = bytes.fromhex(vector["stream"])
         while rest:
-            assert rest[:4] == b"PPA5"
+            assert rest[:4] == b"PPA6"
             rest = rest[32 + int.from_bytes(rest[28:32], "big") :]
         return
     header = vector["header"]
     numbers = [header[name].to_bytes(4, "big") for name in ("depth", "sequence", "length")]
-    packed = b"PPA5" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
+    packed = b"PPA6" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
     assert packed.hex() == vector["packed"]
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from ppaurora import messages
 from ppaurora.channel import frames
+from ppaurora.io.models import StrictModel
 from ppaurora.messages import nodes
 from ppaurora.messages.nodes import AttemptNumber
 from ppaurora.messages.owners import Digest
-from ppaurora.models import StrictModel
 from ppaurora.session import agreement
 from ppaurora.sharing.stages import PlanesShare, ResultShare
 from tests.messages import make_vectors

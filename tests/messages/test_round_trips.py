@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppaurora.models import StrictModel, canonical_json, from_builtins, from_json, to_builtins, to_json
+from ppaurora.io.models import StrictModel, canonical_json, from_builtins, from_json, to_builtins, to_json
 from ppaurora.sharing.stages import ResultShare
 from tests.messages.strategies import messages
 from tests.messages.vectors.typed import MODULES, message_types, reading_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from tests.support import releases
 from tests.support.oracles import Sample, defined
 from tests.support.repository import ROOT

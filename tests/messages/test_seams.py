@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from ppaurora import Study, evaluate
+from ppaurora.agreement.terms import Terms
 from ppaurora.data.samples import Samples
 from ppaurora.metrics import metrics_named
 from ppaurora.protocols import Protocol, protocols
 from ppaurora.session import open_session
 from ppaurora.session.agreement import SessionSecrets
-from ppaurora.terms import Terms
 from tests.support.repository import ROOT
 
 SEAMS = {"stream", "nonce", "private"}

@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
+from ppaurora.io.models import StrictModel, from_json, to_json
 from ppaurora.messages.owners import ReleasedPart
 from ppaurora.messages.process import Finished, Task
-from ppaurora.models import StrictModel, from_json, to_json
 from tests.messages.vectors.typed import MODULES, examples, message_types
 from tests.support.secrecy import WAYS_TO_SHOW, everything_about, leaks
 

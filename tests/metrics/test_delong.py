@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import ppaurora
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.algorithms.placements import limb_weights
-from ppaurora.estimates import Estimate, delong_variance
-from ppaurora.metrics import Asked, metrics_named
+from ppaurora.metrics import Query, metrics_named
 from ppaurora.metrics.evidence import Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.sharing.shares import RingShare
+from ppaurora.statistics.estimates import Estimate, delong_variance
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.cleartext import CleartextSuite
@@ -169,18 +169,18 @@ def standard_error_of(
     p, n, a, q, c2 = placement_sums(groups)
     weights = limb_weights(p + n)
     limbs = [digit for number in (q, c2) for digit in in_limbs(number, weights)]
-    asked = Asked(metrics_named("auroc"), (p, n), policy, 0.95)
+    query = Query(metrics_named("auroc"), (p, n), policy, 0.95)
     numbers_of_curve = np.array([p, p * n, a, *limbs], dtype=np.uint64)
 
     def stage(suite: Suite, given: RingShare) -> RingShare:
         wide = suite.widen(given)
         parts = [wide[place] for place in range(len(wide))]
-        metric = asked.metrics[0]
+        metric = query.metrics[0]
         found = Found(given[0], given[1], {metric: [given[2]]})
         inputs = Inputs(None, None, None)
-        evidence = Evidence(suite, asked, inputs, found, parts[0], parts[1], {}, {})
+        evidence = Evidence(suite, query, inputs, found, parts[0], parts[1], {}, {})
         ratios = metric.formula(parts[2:], evidence)
-        return numbers(suite, asked, found, ratios, None)
+        return numbers(suite, query, found, ratios, None)
 
     columns = run(stage, numbers_of_curve)
     return int(columns[0, -1]), int(columns[1, -1])

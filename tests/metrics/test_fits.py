@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ppaurora
 from ppaurora import Policy, UnsortedListError
 from ppaurora.data import Samples
-from ppaurora.metrics import METRICS, Asked, Metric
+from ppaurora.metrics import METRICS, Metric, Query
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
     ExpectedIn,
@@ -37,13 +37,13 @@ SCORES = st.one_of(st.sampled_from(BINS), st.floats(0, 1))
 def test_any_list_fits(scored: list[tuple[float, int]]) -> None:
     scores, labels = zip(*scored, strict=True)
     samples = Samples("owner", np.array(scores), np.array(labels, dtype=np.uint8))
-    asked = Asked((RELIABILITY, HISTOGRAM), (len(scored),), POLICY)
-    rows = [RingShare(Holder.CLEARTEXT, np.array([total])) for total in sums_of(samples, asked.sums)]
+    query = Query((RELIABILITY, HISTOGRAM), (len(scored),), POLICY)
+    rows = [RingShare(Holder.CLEARTEXT, np.array([total])) for total in sums_of(samples, query.sums)]
     positives = RingShare(Holder.CLEARTEXT, np.array([sum(labels)], dtype=np.uint64))
     counts = ListCounts(np.array([len(scored)], dtype=np.uint64), positives)
-    by_owner = dict(zip(asked.sums, rows, strict=True))
-    assert len(asked.fits) == 2 + 2 * (len(BINS) - 1) + 2
-    for fit in asked.fits:
+    by_owner = dict(zip(query.sums, rows, strict=True))
+    assert len(query.fits) == 2 + 2 * (len(BINS) - 1) + 2
+    for fit in query.fits:
         assert fit.room(by_owner, counts).values.astype(np.int64)[0] >= 0
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import ProtocolError, UndefinedResultError, UnsortedListError
-from ppaurora.estimates import Estimate, Table
-from ppaurora.metrics import METRICS, Asked, Metric
+from ppaurora.io.models import checked, to_builtins
+from ppaurora.metrics import METRICS, Metric, Query
 from ppaurora.metrics.reading import ReleasedResult, column_count, read_release
-from ppaurora.models import checked, to_builtins
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.statistics.estimates import Estimate, Table
 
 Column = tuple[int, int]
 
@@ -28,16 +28,16 @@ ALL_FIT = [YES] * len(OWNERS)
 UNFIT = "^the parts of the result do not belong together$"
 
 
-def asked_for(*metrics: Metric, level: float | None = None, **rules: Any) -> Asked:
+def asked_for(*metrics: Metric, level: float | None = None, **rules: Any) -> Query:
     policy = checked(Policy, {**to_builtins(Policy.none()), "counts": "hidden", **rules})
-    return Asked(metrics, SIZES, policy, level)
+    return Query(metrics, SIZES, policy, level)
 
 
-def read(asked: Asked, columns: Sequence[Column], checked_owners: Sequence[str] = OWNERS) -> ReleasedResult:
+def read(query: Query, columns: Sequence[Column], checked_owners: Sequence[str] = OWNERS) -> ReleasedResult:
     """Negative numbers are modulo 2^64, as parts are."""
-    assert len(columns) == column_count(asked, len(checked_owners)), "this test gives the wrong columns"
+    assert len(columns) == column_count(query, len(checked_owners)), "this test gives the wrong columns"
     words = np.array([[number % 2**64 for number in column] for column in columns], dtype=np.uint64)
-    return read_release(words.T, asked, checked_owners)
+    return read_release(words.T, query, checked_owners)
 
 
 def value_of(released: ReleasedResult, name: str) -> float | None:
@@ -51,17 +51,17 @@ class OneNumber:
     """Something asked for that has one number; some columns that can be, and what they say, and some that
     cannot be. The flag that a conditional number has follows."""
 
-    asked: Asked
+    query: Query
     good: dict[Column, float]
     bad: list[Column]
 
     @property
     def name(self) -> str:
-        return self.asked.metrics[0].name
+        return self.query.metrics[0].name
 
     @property
     def flag(self) -> list[Column]:
-        return [YES] if self.asked.outputs[0].conditional else []
+        return [YES] if self.query.outputs[0].conditional else []
 
 
 AUROC, BRIER = METRICS["auroc"](), METRICS["brier"]()
@@ -111,7 +111,7 @@ BAD = [(name, column) for name, one in NUMBERS.items() for column in one.bad]
 @pytest.mark.parametrize(("name", "column"), GOOD)
 def test_a_number_is_read(name: str, column: Column) -> None:
     one = NUMBERS[name]
-    released = read(one.asked, [YES, column, *one.flag, *ALL_FIT])
+    released = read(one.query, [YES, column, *one.flag, *ALL_FIT])
     assert value_of(released, one.name) == one.good[column]
     assert (released.suppressed, released.positives) == (False, None)
 
@@ -120,7 +120,7 @@ def test_a_number_is_read(name: str, column: Column) -> None:
 def test_a_number_that_cannot_be_is_refused(name: str, column: Column) -> None:
     one = NUMBERS[name]
     with pytest.raises(ProtocolError, match=UNFIT):
-        read(one.asked, [YES, column, *one.flag, *ALL_FIT])
+        read(one.query, [YES, column, *one.flag, *ALL_FIT])
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -129,9 +129,9 @@ def test_a_number_where_there_is_no_result_is_refused(name: str) -> None:
     for column in (column for column in one.good if column != (0, 0)):
         for flag in ([YES], [NO]) if one.flag else ([],):
             with pytest.raises(ProtocolError, match=UNFIT):
-                read(one.asked, [NO, column, *flag, *ALL_FIT])
+                read(one.query, [NO, column, *flag, *ALL_FIT])
     with pytest.raises(UndefinedResultError, match=r"^undefined: one class only$"):
-        read(one.asked, [NO, NO, *([NO] if one.flag else []), *ALL_FIT])
+        read(one.query, [NO, NO, *([NO] if one.flag else []), *ALL_FIT])
 
 
 FLAGS = [(2, 0), (-1, 0), (1, 1), (0, 1), (1, 2**63), (2**63, 0), (2**64 - 1, 2**64 - 1)]
@@ -152,15 +152,15 @@ def test_flags_are_0_or_1(flag: Column) -> None:
 
 
 def test_what_is_withheld_by_itself_has_no_value() -> None:
-    asked = asked_for(RATIO, AUROC)
+    query = asked_for(RATIO, AUROC)
     columns = [YES, NO, (1, 1), NO, *ALL_FIT]
-    released = read(asked, columns)
+    released = read(query, columns)
     assert released.metrics["observed_expected"] == Estimate(None, suppressed=True)
     assert value_of(released, "auroc") == 0.5
     assert not released.suppressed
     for value in ((1, 7), (1, 0), (0, 1), (-1, 0)):
         with pytest.raises(ProtocolError, match=UNFIT):
-            read(asked, [YES, value, *columns[2:]])
+            read(query, [YES, value, *columns[2:]])
 
 
 def test_nothing_is_there_by_itself_where_there_is_no_result() -> None:
@@ -207,12 +207,12 @@ def test_rounded_counts_that_cannot_be(steps: Column) -> None:
 def test_a_standard_error_is_a_root_and_has_one_digit_more(
     rules: dict[str, Any], column: Column, expected: float
 ) -> None:
-    asked = asked_for(AUROC, level=0.95, **rules)
+    query = asked_for(AUROC, level=0.95, **rules)
     value = (75, 0) if rules else (3, 2)
-    found = read(asked, [YES, value, column, YES, *ALL_FIT]).metrics["auroc"]
+    found = read(query, [YES, value, column, YES, *ALL_FIT]).metrics["auroc"]
     assert isinstance(found, Estimate)
     assert (found.value, found.standard_error) == (0.75, expected)
-    missing = read(asked, [YES, value, NO, NO, *ALL_FIT]).metrics["auroc"]
+    missing = read(query, [YES, value, NO, NO, *ALL_FIT]).metrics["auroc"]
     assert isinstance(missing, Estimate)
     assert (missing.value, missing.standard_error, missing.interval) == (0.75, None, None)
     assert "fewer than two" in missing.note
@@ -232,9 +232,9 @@ def test_a_standard_error_that_cannot_be(rules: dict[str, Any], column: Column) 
 
 def test_a_table_is_read_row_by_row() -> None:
     ppv = METRICS["ppv"](thresholds=[0.25, 0.75])
-    asked = asked_for(ppv, counts="exact", level=0.9)
+    query = asked_for(ppv, counts="exact", level=0.9)
     columns = [YES, (40, 0), (1, 1), (60, 0), NO, (3, 0), YES, YES, NO, YES, *ALL_FIT]
-    released = read(asked, columns)
+    released = read(query, columns)
     table = released.metrics["ppv"]
     assert isinstance(table, Table)
     assert [row.at for row in table] == [{"threshold": 0.25}, {"threshold": 0.75}]
@@ -244,7 +244,7 @@ def test_a_table_is_read_row_by_row() -> None:
     assert table[1]["ppv"] == Estimate(None, suppressed=True)
     for place, column in ((4, (1, 1)), (5, (101, 0)), (3, (-1, 0)), (9, (2, 0)), (8, (0, 1))):
         with pytest.raises(ProtocolError, match=UNFIT):
-            read(asked, [*columns[:place], column, *columns[place + 1 :]])
+            read(query, [*columns[:place], column, *columns[place + 1 :]])
 
 
 # Owners' flags, and results that are not there
@@ -252,10 +252,10 @@ def test_a_table_is_read_row_by_row() -> None:
 
 def test_an_owner_whose_submission_does_not_fit_is_told_before_anything_else() -> None:
     for rules in ({}, {"minimum_positives": 10}):
-        asked = asked_for(AUROC, **rules)
+        query = asked_for(AUROC, **rules)
         for flags, culprit in (((0, 1, 1), "north"), ((1, 0, 0), "harbour"), ((1, 1, 0), "valley")):
             with pytest.raises(UnsortedListError) as caught:
-                read(asked, [NO, NO, *((flag, 0) for flag in flags)])
+                read(query, [NO, NO, *((flag, 0) for flag in flags)])
             assert str(caught.value) == (
                 f"{culprit}: the list that was sent is not sorted, or its sums do not fit it; "
                 "there is no result"
@@ -265,9 +265,9 @@ def test_an_owner_whose_submission_does_not_fit_is_told_before_anything_else() -
 @pytest.mark.parametrize("rule", ["minimum_positives", "minimum_negatives"])
 def test_with_floors_a_result_that_is_not_there_is_suppressed(rule: str) -> None:
     metrics = (AUROC, RATIO, METRICS["ppv"](thresholds=[0.5]))
-    asked = asked_for(*metrics, level=0.95, counts="rounded", **{rule: 1})
-    columns = [NO] * (column_count(asked, 3) - 3)
-    released = read(asked, [*columns, *ALL_FIT])
+    query = asked_for(*metrics, level=0.95, counts="rounded", **{rule: 1})
+    columns = [NO] * (column_count(query, 3) - 3)
+    released = read(query, [*columns, *ALL_FIT])
     assert released.suppressed
     assert released.positives is None
     assert list(released.metrics) == ["auroc", "observed_expected", "ppv"]

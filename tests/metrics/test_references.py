@@ -22,9 +22,9 @@ from sklearn.metrics import (
 )
 
 import ppaurora
-from ppaurora.estimates import Estimate, Table
+from ppaurora.evaluation.evaluate import Transport
 from ppaurora.metrics import METRICS, Metric, find_metric
-from ppaurora.names import Transport
+from ppaurora.statistics.estimates import Estimate, Table
 
 TOLERANCE = 1e-9
 THRESHOLDS = (0.05, 0.3, 0.325, 0.5, 0.95)
@@ -84,9 +84,9 @@ def check_equal(found: Estimate | Table, expected: Any, at: str) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_metric_by_itself_equals_its_reference(name: str, seed: int) -> None:
     pooled = without_ties(seed) if name == "auroc_no_ties" else data(seed)
-    asked = metric(name)
-    report = ppaurora.evaluate(split(pooled, 90, 91, 130), metrics=[asked])
-    check_equal(report.metrics[name], asked.reference(*pooled), name)
+    query = metric(name)
+    report = ppaurora.evaluate(split(pooled, 90, 91, 130), metrics=[query])
+    check_equal(report.metrics[name], query.reference(*pooled), name)
     assert report.openings == {}
     assert report.positives == pooled[0].sum()
 

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ppaurora
-from ppaurora.estimates import Estimate, Table
 from ppaurora.metrics import find_metric
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
+from ppaurora.statistics.estimates import Estimate, Table
 from tests.support import releases
 from tests.support.oracles import Sample, exact_delong_variance
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.data import Samples
-from ppaurora.evaluated import Evaluated
-from ppaurora.evaluation import evaluate_samples
-from ppaurora.metrics import METRICS, Asked, Metric, metrics_named
+from ppaurora.evaluation.evaluate import evaluate_samples
+from ppaurora.evaluation.report import Report
+from ppaurora.metrics import METRICS, Metric, Query, metrics_named
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
     Bin,
@@ -30,9 +31,8 @@ from ppaurora.metrics.sums import (
     TruePositives,
     sums_of,
 )
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper
-from ppaurora.report import Report
 from ppaurora.session import no_progress
 from ppaurora.sharing import Holder, RingShare
 
@@ -80,7 +80,7 @@ def test_true_and_false_positives_reach_the_threshold(scored: Scored, threshold:
 @given(SOME_SCORES, ANY_SCORES)
 def test_on_negated_scores_a_threshold_is_one_of_the_source(scored: Scored, threshold: float) -> None:
     """There a sample is called positive if the source's score is at most the threshold."""
-    read = Evaluated(score_direction="lower").read(samples(scored))
+    read = EvaluationSpec(score_direction="lower").read(samples(scored))
     for edge in (threshold, scored[0][0]):
         assert TruePositives(edge).of(read) == count(scored, at_most(edge), 1)
         assert FalsePositives(edge).of(read) == count(scored, at_most(edge), 0)
@@ -165,7 +165,7 @@ def every_metric() -> list[Metric]:
 
 
 def every_sum() -> tuple[OwnerSum, ...]:
-    return Asked(tuple(every_metric()), (1, 1), Policy.none()).sums
+    return Query(tuple(every_metric()), (1, 1), Policy.none()).sums
 
 
 def test_metrics_share_their_sums() -> None:
@@ -173,13 +173,13 @@ def test_metrics_share_their_sums() -> None:
     at_thresholds = [metric for metric in every_metric() if "thresholds" in metric.settings()]
     assert len(at_thresholds) == 7
     for chosen in (at_thresholds, at_thresholds[:1], at_thresholds[2:4]):
-        assert Asked(tuple(chosen), (1, 1), Policy.none()).sums == (
+        assert Query(tuple(chosen), (1, 1), Policy.none()).sums == (
             TruePositives(0.25),
             FalsePositives(0.25),
             TruePositives(0.5),
             FalsePositives(0.5),
         )
-    assert Asked(metrics_named("auroc", "ap", "youden_j"), (1, 1), Policy.none()).sums == ()
+    assert Query(metrics_named("auroc", "ap", "youden_j"), (1, 1), Policy.none()).sums == ()
 
 
 @pytest.mark.parametrize("protocol", [Fast(), Paper()], ids=str)
@@ -198,7 +198,7 @@ def test_shares_of_sums_add_up_and_look_like_nothing(protocol: Fast | Paper) -> 
 
 def lower_is_positive(owners: list[Scored], *metrics: Metric) -> Report:
     return evaluate_samples(
-        [Evaluated(score_direction="lower").read(samples(owner)) for owner in owners],
+        [EvaluationSpec(score_direction="lower").read(samples(owner)) for owner in owners],
         metrics=metrics,
         protocol="fast",
         parameters={},

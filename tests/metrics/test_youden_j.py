@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ppaurora
 from ppaurora.errors import UndefinedResultError
-from ppaurora.names import ProtocolName
+from ppaurora.protocols.names import ProtocolName
 from tests.support.oracles import Sample
 
 SAMPLE = st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.integers(0, 1))

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from ppaurora.certificates import Authority, Issued, load_key
+from ppaurora.credentials.certificates import Authority, Issued, load_key
+from ppaurora.io.models import to_builtins
 from ppaurora.messages.nodes import Ready
 from ppaurora.messages.owners import PATH, Submitted
-from ppaurora.models import to_builtins
-from ppaurora.node.gate import job_name
 from ppaurora.node.questions import CONTROL, ask
+from ppaurora.node.sni_router import job_name
 from ppaurora.owner.client import NodeClient
 from ppaurora.study.kit import NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest

@@ -13,9 +13,9 @@ import pytest
 
 from ppaurora.channel.tls import listen
 from ppaurora.errors import PeerError, PeerMisbehavedError, RefusedError
+from ppaurora.io.models import to_json
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import ReleasedPart, Submitted
-from ppaurora.models import to_json
 from ppaurora.node.questions import ask
 from ppaurora.sharing.commitment import Salt
 from ppaurora.study.kit import NodeKit

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerLostError
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome, Release, Verdict
 from ppaurora.messages.owners import StudyState
-from ppaurora.models import from_json, to_json
 from ppaurora.node import leading, runner
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import AttemptPlan
@@ -28,7 +29,6 @@ from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
 from ppaurora.protocols import Fast, registry
-from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
@@ -61,7 +61,7 @@ class FakeAttempt:
 
     ends: Callable[[Server, int], bool]  # of a server and an attempt's number: does it compute its part?
 
-    def __init__(self, kit: NodeKit, gate: object, plan: AttemptPlan, spares: object) -> None:
+    def __init__(self, kit: NodeKit, router: object, plan: AttemptPlan, warm_pool: object) -> None:
         self.number = plan.number
         self.progress = ""
         self.cost: dict[str, object] = {}
@@ -85,7 +85,7 @@ class FourNodes:
         self.stores: dict[Server, Store] = {}
         self.followers: dict[Server, Follower] = {}
         self.down: set[Server] = set()
-        self.asked: list[tuple[Server, AnyQuestion]] = []
+        self.query: list[tuple[Server, AnyQuestion]] = []
         for server in Four:
             kit = NodeKit.read(folder / "kits" / server.file_name)
             kit.check_own(self.manifest)
@@ -103,7 +103,7 @@ class FourNodes:
         """As over the wire, but without one."""
         if peer in self.down:
             raise PeerLostError(peer.title, "cannot be reached")
-        self.asked.append((peer, question))
+        self.query.append((peer, question))
         read: AnyQuestion = from_json(AnyQuestion, to_json(question))
         return from_json(Answer, to_json(self.followers[peer].answer(kit.pin, read)))
 
@@ -166,8 +166,8 @@ def test_the_protocols_leader_leads_and_all_release(nodes: FourNodes) -> None:
     nodes.submit()
     assert nodes.watch(lambda: nodes.states() == [StudyState.RELEASED] * 4)
     assert nodes.watch(lambda: nodes.study(MadeUp.leader).told_peers)
-    assert {peer for peer, _ in nodes.asked} == {Four.FIRST, Four.SECOND, Four.FOURTH}
-    asked_for_outcome = {peer for peer, question in nodes.asked if isinstance(question, Outcome)}
+    assert {peer for peer, _ in nodes.query} == {Four.FIRST, Four.SECOND, Four.FOURTH}
+    asked_for_outcome = {peer for peer, question in nodes.query if isinstance(question, Outcome)}
     assert asked_for_outcome == {Four.FIRST, Four.FOURTH}
     for server in Four:
         store = nodes.stores[server]

@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
+from ppaurora.agreement.terms import Job
 from ppaurora.errors import PartyFailedError
+from ppaurora.io.models import StrictModel
 from ppaurora.messages.owners import Submitted
 from ppaurora.messages.process import Alive
-from ppaurora.messages.workers import Door, Meeting
-from ppaurora.models import StrictModel
+from ppaurora.messages.workers import Endpoint, PeerEndpoints
 from ppaurora.node import attempt as attempt_module
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, budget_seconds, fresh_token
 from ppaurora.node.authorities import Authorities
-from ppaurora.node.gate import Gate
+from ppaurora.node.sni_router import SniRouter
 from ppaurora.party import driver
 from ppaurora.party.driver import ServerProcess
 from ppaurora.protocols import Fast
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.terms import Job
 from tests.support.deployment import NODES
 from tests.support.trials import PAIR, Trials
 
@@ -42,10 +42,10 @@ def kit(consortium: Trials) -> NodeKit:
 
 
 @pytest.fixture
-def gate(kit: NodeKit) -> Iterator[Gate]:
-    gate = Gate(("127.0.0.1", 0), Authorities(kit).server_context())
-    yield gate
-    gate.close()
+def router(kit: NodeKit) -> Iterator[SniRouter]:
+    router = SniRouter(("127.0.0.1", 0), Authorities(kit).server_context())
+    yield router
+    router.close()
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def plan(manifest: Manifest, number: int = 1) -> AttemptPlan:
     return AttemptPlan(manifest, number, fresh_token(), AGREED)
 
 
-def check_nothing_left(gate: Gate, started: list[subprocess.Popen[bytes]]) -> None:
-    assert gate._jobs == {}
+def check_nothing_left(router: SniRouter, started: list[subprocess.Popen[bytes]]) -> None:
+    assert router._jobs == {}
     for process in started:
         assert process.returncode is not None
         with pytest.raises(ProcessLookupError):
@@ -77,24 +77,24 @@ def check_nothing_left(gate: Gate, started: list[subprocess.Popen[bytes]]) -> No
 
 def test_a_silent_process_is_given_up(
     kit: NodeKit,
-    gate: Gate,
+    router: SniRouter,
     manifest: Manifest,
     started: list[subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(attempt_module, "_SECONDS_TO_START", 0.5 - kit.settings.silence_seconds)
-    attempt = Attempt(kit, gate, plan(manifest))
+    attempt = Attempt(kit, router, plan(manifest))
     with pytest.raises(PartyFailedError, match="no sign of life"):
         attempt.results()
-    check_nothing_left(gate, started)
+    check_nothing_left(router, started)
 
 
 def test_an_attempt_is_aborted_from_another_thread(
-    kit: NodeKit, gate: Gate, manifest: Manifest, started: list[subprocess.Popen[bytes]]
+    kit: NodeKit, router: SniRouter, manifest: Manifest, started: list[subprocess.Popen[bytes]]
 ) -> None:
     """Who waits for it hears why; also if it was aborted before anybody waited, or twice."""
     for delay in (0.3, 0.0):
-        attempt = Attempt(kit, gate, plan(manifest))
+        attempt = Attempt(kit, router, plan(manifest))
         timer = threading.Timer(delay, attempt.abort, ["a later attempt began"])
         timer.start()
         start = time.monotonic()
@@ -103,12 +103,12 @@ def test_an_attempt_is_aborted_from_another_thread(
         assert time.monotonic() - start < kit.settings.silence_seconds  # it was not waited for
         timer.join()
         attempt.abort("again")
-    check_nothing_left(gate, started)
+    check_nothing_left(router, started)
 
 
 def test_workers_are_told_once_where_the_others_are(
     kit: NodeKit,
-    gate: Gate,
+    router: SniRouter,
     manifest: Manifest,
     started: list[subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
@@ -116,37 +116,39 @@ def test_workers_are_told_once_where_the_others_are(
     """However often a leader says it: the process expects nothing more."""
     sent: list[StrictModel] = []
     monkeypatch.setattr(ServerProcess, "send", lambda _, message, *raw: sent.append(message))
-    attempt = Attempt(kit, gate, plan(manifest))
-    first: dict[str, tuple[Door, ...]] = {"helper": (Door(certificate="of its worker"),)}
-    for doors in (first, first, {}):
-        attempt.meet(doors)
-    assert [message for message in sent if isinstance(message, Meeting)] == [Meeting(doors=first)]
+    attempt = Attempt(kit, router, plan(manifest))
+    first: dict[str, tuple[Endpoint, ...]] = {"helper": (Endpoint(certificate="of its worker"),)}
+    for endpoints in (first, first, {}):
+        attempt.rendezvous(endpoints)
+    assert [message for message in sent if isinstance(message, PeerEndpoints)] == [
+        PeerEndpoints(endpoints=first)
+    ]
     attempt.abort("enough")
     with pytest.raises(PartyFailedError, match="enough"):
         attempt.results()
-    check_nothing_left(gate, started)
+    check_nothing_left(router, started)
 
 
 def test_a_process_that_is_killed_is_told_of(
     kit: NodeKit,
-    gate: Gate,
+    router: SniRouter,
     manifest: Manifest,
     started: list[subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(driver, "_SECONDS_TO_END", 60.0)  # in which a busy machine buries it
-    attempt = Attempt(kit, gate, plan(manifest))
+    attempt = Attempt(kit, router, plan(manifest))
     started[0].kill()
     with pytest.raises(PartyFailedError, match=r"^the computation was killed by signal 9$"):
         attempt.results()
-    check_nothing_left(gate, started)
+    check_nothing_left(router, started)
 
 
 def test_a_node_that_stops_aborts_what_runs_and_what_is_added(
-    kit: NodeKit, gate: Gate, manifest: Manifest, started: list[subprocess.Popen[bytes]]
+    kit: NodeKit, router: SniRouter, manifest: Manifest, started: list[subprocess.Popen[bytes]]
 ) -> None:
     activity = Activity()
-    early, late = Attempt(kit, gate, plan(manifest)), Attempt(kit, gate, plan(manifest, 2))
+    early, late = Attempt(kit, router, plan(manifest)), Attempt(kit, router, plan(manifest, 2))
     activity.add(manifest.hash, early)
     activity.stop()
     activity.add("another", late)
@@ -155,13 +157,13 @@ def test_a_node_that_stops_aborts_what_runs_and_what_is_added(
             attempt.results()
         activity.remove(study, attempt)
     activity.wait_until_idle()
-    check_nothing_left(gate, started)
+    check_nothing_left(router, started)
 
 
 @pytest.mark.parametrize("nth", [1, 2])
 def test_without_threads_no_process_is_left(
     kit: NodeKit,
-    gate: Gate,
+    router: SniRouter,
     manifest: Manifest,
     started: list[subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
@@ -178,9 +180,9 @@ def test_without_threads_no_process_is_left(
 
     monkeypatch.setattr(threading.Thread, "start", fail)
     with pytest.raises(RuntimeError, match="new thread"):
-        Attempt(kit, gate, plan(manifest))
+        Attempt(kit, router, plan(manifest))
     assert len(started) == 1
-    check_nothing_left(gate, started)
+    check_nothing_left(router, started)
 
 
 def test_the_session_is_bound_to_manifest_and_submissions(manifest: Manifest) -> None:
@@ -197,15 +199,15 @@ def test_the_session_is_bound_to_manifest_and_submissions(manifest: Manifest) ->
 
 def test_a_server_process_ends_with_its_driver(tmp_path: Path) -> None:
     """Closed, it is gone, whatever it does."""
-    with contextlib.closing(socket.socket()) as entrance:
-        process = ServerProcess("tests.support.mute", "mute", lambda event: None, entrance.fileno())
+    with contextlib.closing(socket.socket()) as listener:
+        process = ServerProcess("tests.support.mute", "mute", lambda event: None, listener.fileno())
         process.close()
         assert process.end() == "was killed by signal 9"
 
 
 def test_a_process_that_only_gives_signs_of_life_is_given_up(
     kit: NodeKit,
-    gate: Gate,
+    router: SniRouter,
     manifest: Manifest,
     started: list[subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
@@ -214,7 +216,7 @@ def test_a_process_that_only_gives_signs_of_life_is_given_up(
     patience = kit.settings.silence_seconds
     monkeypatch.setattr(attempt_module, "_SECONDS_TO_START", 0.0)
     monkeypatch.setattr(attempt_module, "budget_seconds", lambda job, factor: 0.5 - patience)
-    attempt = Attempt(kit, gate, plan(manifest))
+    attempt = Attempt(kit, router, plan(manifest))
     alive = threading.Timer(0.2, attempt._events.put, [Alive()])
     alive.start()
     start = time.monotonic()
@@ -222,7 +224,7 @@ def test_a_process_that_only_gives_signs_of_life_is_given_up(
         attempt.results()
     assert time.monotonic() - start < patience
     alive.join()
-    check_nothing_left(gate, started)
+    check_nothing_left(router, started)
 
 
 def test_the_budget_of_an_attempt_grows_with_its_work(manifest: Manifest) -> None:

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from ppaurora.io.times import as_time
 from ppaurora.node import audit
 from ppaurora.node.audit import CheckedLog, check_log, make_entry, problem_with_head, read_entry
 from ppaurora.node.store import Store
 from ppaurora.node.store import audit as writing
 from ppaurora.node.store.audit import CHANGED, COMPLETED
 from ppaurora.study.manifest import Manifest
-from ppaurora.times import as_time
 from tests.support.deployment import command
 from tests.support.trials import PAIR, RunCommand, Trials, becomes, part
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from ppaurora.certificates import Authority
+from ppaurora.credentials.certificates import Authority
 from ppaurora.node.authorities import Authorities
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import NODES

@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 from ppaurora.errors import PeerError
-from ppaurora.node import porch as porch_module
+from ppaurora.node import admission as porch_module
 from tests.support.crowds import HELLO_BEGUN, crowd, descriptors_of, memory_of, start_with_descriptors
 from tests.support.trials import PAIR, PreparedUpload, Trials, becomes
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import RefusedError
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.owner.study import Study
-from ppaurora.servers import Server
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import samples
 from tests.support.disks import change_on_disk

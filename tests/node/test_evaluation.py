@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from ppaurora.agreement.evaluation_spec import Deadline, EvaluationSpec
 from ppaurora.data import check_samples
 from ppaurora.errors import DataError
-from ppaurora.evaluated import Deadline, Evaluated
 from ppaurora.node.store import SubmissionRecord
 from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
@@ -63,7 +63,7 @@ def dated(nodes: Trials, name: str, until: str) -> Manifest:
     """A study with this date, which may be over: `provision` would not make such a one."""
     planned = nodes.study(f"{name}-undated")
     manifest = msgspec.structs.replace(
-        planned, study=name, evaluation=Evaluated(submissions_until=Deadline(until))
+        planned, study=name, evaluation=EvaluationSpec(submissions_until=Deadline(until))
     )
     for node in NODES:
         with nodes.store(node) as store:

@@ -12,7 +12,7 @@ from ppaurora.errors import InputError, ProtocolError
 from ppaurora.messages.owners import Offer, StudyState
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
-from ppaurora.policy import Floors, Policy
+from ppaurora.policy.rules import Floors, Policy
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from tests.support.policies import (

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.messages.nodes import Answer, Begin, Hello, Outcome, Ready, Release, Stop, Verdict
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node import following
@@ -18,7 +19,6 @@ from ppaurora.node.node import Node
 from ppaurora.node.questions import ask
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, SubmissionRecord
-from ppaurora.servers import Server
 from ppaurora.sharing.commitment import SALT_BYTES, commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
@@ -205,7 +205,7 @@ def test_no_process_and_no_thread_is_left_of_an_attempt(led: Led) -> None:
     led.begin_and_fail()
     assert becomes(lambda: led.node.activity.attempt(led.manifest.hash) is None)
     assert becomes(lambda: threading.active_count() <= before)
-    assert led.node.gate._jobs == {}
+    assert led.node.router._jobs == {}
 
 
 def test_submissions_that_differ_are_told(tmp_path: Path, start: StartKit) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.certificates import Authority
+from ppaurora.credentials.certificates import Authority
 from ppaurora.errors import InputError
-from ppaurora.models import to_builtins
+from ppaurora.io.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import command

@@ -15,6 +15,7 @@ import pytest
 
 from ppaurora.data import check_samples
 from ppaurora.errors import PeerError, PpauroraError
+from ppaurora.io.models import StrictModel, to_json
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import (
     Acknowledgement,
@@ -24,7 +25,6 @@ from ppaurora.messages.owners import (
     StudyStatus,
     Submitted,
 )
-from ppaurora.models import StrictModel, to_json
 from ppaurora.node.questions import ask
 from ppaurora.owner.study import Study
 from ppaurora.sharing.commitment import Salt

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from ppaurora.errors import RefusedError
+from ppaurora.io.models import to_json
 from ppaurora.messages.owners import OFFER_HEADER, PATH
-from ppaurora.models import to_json
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.node.store.submissions import ClosedError
 from ppaurora.study.manifest import Manifest

@@ -6,20 +6,20 @@ import json
 
 import pytest
 
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
     Begin,
     Hello,
-    Meet,
     Outcome,
     Ready,
     Release,
+    Rendezvous,
     Stop,
     Verdict,
 )
 from ppaurora.messages.owners import Offer, Submitted
-from ppaurora.models import from_json, to_json
 
 DIGEST = "0" * 64
 SUBMITTED = Submitted(owner="north", samples=5, commitments=(DIGEST, DIGEST))
@@ -27,7 +27,7 @@ QUESTIONS: list[AnyQuestion] = [
     Hello(study=DIGEST),
     Ready(study=DIGEST, agreed=(SUBMITTED,)),
     Begin(study=DIGEST, attempt=1, token="0" * 32, agreed=(SUBMITTED,), workers=2),
-    Meet(study=DIGEST, attempt=1, placements=()),
+    Rendezvous(study=DIGEST, attempt=1, placements=()),
     Outcome(study=DIGEST, attempt=1),
     Release(study=DIGEST, attempt=1, statements=()),
     Stop(study=DIGEST, note="look"),

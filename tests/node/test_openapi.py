@@ -25,7 +25,7 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.service import OwnersService
 from ppaurora.node.store import Store
-from ppaurora.policy import Floors
+from ppaurora.policy.rules import Floors
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import NODES
 from tests.support.trials import Trials

@@ -13,8 +13,8 @@ import pytest
 
 import ppaurora
 from ppaurora.data.samples import check_samples
+from ppaurora.io.models import to_json
 from ppaurora.messages.owners import DESCRIPTION_PATH, Acknowledgement, StudyState
-from ppaurora.models import to_json
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.sharing.commitment import SALT_BYTES, commit, fresh_salt
 from ppaurora.study.kit import OwnerKit

@@ -13,15 +13,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import InputError, NotReleasedError
+from ppaurora.io.models import to_builtins
 from ppaurora.messages.nodes import Begin, Ready, Verdict
 from ppaurora.messages.owners import StudyState, Submitted
-from ppaurora.models import to_builtins
 from ppaurora.node.questions import ask
 from ppaurora.node.store import SubmissionRecord
 from ppaurora.owner.study import Study
-from ppaurora.policy import Policy
-from ppaurora.servers import Server
+from ppaurora.policy.rules import Policy
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import NODES, write_csv

@@ -15,16 +15,16 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa, x25519
 
 import ppaurora
-from ppaurora import receipt as receipts
-from ppaurora import signatures
+from ppaurora.credentials import signatures
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import InputError, NotVerifiedError, ProtocolError
 from ppaurora.messages.owners import SignedStatement
 from ppaurora.owner import verifying
 from ppaurora.owner.inbox import Inbox
 from ppaurora.owner.study import Study
-from ppaurora.receipt import Receipt, sign_statement
+from ppaurora.study import receipt as receipts
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.receipt import Receipt, sign_statement
 from tests.support.deployment import NODES, samples
 from tests.support.trials import PAIR, RunCommand, Trials
 
@@ -313,7 +313,7 @@ def test_statements_that_do_not_verify_give_no_result(
     first, second = collected.answers
     (own,) = [one for one in second.statements if one.statement.server == "proxy-1"]
 
-    def asked(statements: tuple[SignedStatement, ...]) -> str:
+    def query(statements: tuple[SignedStatement, ...]) -> str:
         answers = (first, msgspec.structs.replace(second, statements=statements))
         changed = msgspec.structs.replace(collected, answers=answers)
         monkeypatch.setattr(Inbox, "find", lambda _: changed)
@@ -321,13 +321,13 @@ def test_statements_that_do_not_verify_give_no_result(
             study.result()
         return str(caught.value)
 
-    assert asked(()) == "what the nodes signed does not verify: proxy 1 has signed nothing"
+    assert query(()) == "what the nodes signed does not verify: proxy 1 has signed nothing"
     forged = msgspec.structs.replace(own, statement=msgspec.structs.replace(own.statement, ppaurora="9"))
-    assert "what it signed was changed" in asked((forged,))
+    assert "what it signed was changed" in query((forged,))
     key = running.kit("proxy-1") / "key.pem"
     parts = dict.fromkeys(own.statement.parts, "0" * 64)
     other = sign_statement(msgspec.structs.replace(own.statement, parts=parts), key)
-    assert "has signed for another part of the result of north" in asked((other,))
+    assert "has signed for another part of the result of north" in query((other,))
 
 
 KEYS: dict[str, Callable[[], Any]] = {

@@ -25,13 +25,13 @@ from ppaurora.errors import (
     RefusedError,
     UnsortedListError,
 )
-from ppaurora.models import to_json
-from ppaurora.node.store.seals import can_seal
+from ppaurora.io.models import to_json
+from ppaurora.node.store.row_checksums import define_checksum
 from ppaurora.owner.study import Study
-from ppaurora.receipt import sign_statement
 from ppaurora.sharing.commitment import commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.receipt import sign_statement
 from tests.support.deployment import samples, write_csv
 from tests.support.relay import Relay
 from tests.support.trials import PAIR, YES, RunCommand, Trials, becomes, rewritten
@@ -73,7 +73,7 @@ class Watched:
         """Of north's part of the result, by a dishonest proxy 1: its disk is in order."""
         database = self.nodes.database("proxy-1")
         with contextlib.closing(sqlite3.connect(database, timeout=30)) as db, db:
-            can_seal(db)
+            define_checksum(db)
             db.execute(
                 f"UPDATE results SET {what} = ? WHERE study = ? AND owner = 'north'",  # noqa: S608
                 (value, self.manifest.hash),
@@ -92,7 +92,7 @@ class Watched:
         again = sign_statement(said, self.nodes.kit("proxy-1") / "key.pem")
         database = self.nodes.database("proxy-1")
         with contextlib.closing(sqlite3.connect(database, timeout=30)) as db, db:
-            can_seal(db)
+            define_checksum(db)
             db.execute(
                 "UPDATE statements SET content = ? WHERE study = ? AND server = 'proxy-1'",
                 (to_json(again).decode(), self.manifest.hash),

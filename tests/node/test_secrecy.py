@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from ppaurora.certificates import Authority
+from ppaurora.credentials.certificates import Authority
 from ppaurora.data.samples import check_samples
 from ppaurora.owner.study import Study
 from tests.support.deployment import samples

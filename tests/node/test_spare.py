@@ -14,15 +14,15 @@ import pytest
 
 from ppaurora.data import check_samples
 from ppaurora.errors import PartyFailedError
-from ppaurora.evaluation import evaluate_samples
+from ppaurora.evaluation.evaluate import evaluate_samples
 from ppaurora.messages.owners import Submitted
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.authorities import Authorities
-from ppaurora.node.gate import Gate
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node
+from ppaurora.node.sni_router import SniRouter
 from ppaurora.party import starting
-from ppaurora.party.starting import Spares, discard, pass_entrance, start_process
+from ppaurora.party.starting import WarmPool, discard, pass_listener, start_process
 from ppaurora.protocols import Fast, Protocol
 from ppaurora.session import no_progress
 from ppaurora.study.kit import NodeKit
@@ -49,9 +49,9 @@ def leaves_no_process() -> Iterator[None]:
 
 
 @pytest.fixture
-def spares() -> Iterator[Spares]:
-    with contextlib.closing(Spares()) as spares:
-        yield spares
+def warm_pool() -> Iterator[WarmPool]:
+    with contextlib.closing(WarmPool()) as warm_pool:
+        yield warm_pool
 
 
 @pytest.fixture
@@ -71,67 +71,67 @@ def kit(consortium: Consortium) -> NodeKit:
 
 
 @pytest.fixture
-def gate(kit: NodeKit) -> Iterator[Gate]:
-    gate = Gate(("127.0.0.1", 0), Authorities(kit).server_context())
-    yield gate
-    gate.close()
+def router(kit: NodeKit) -> Iterator[SniRouter]:
+    router = SniRouter(("127.0.0.1", 0), Authorities(kit).server_context())
+    yield router
+    router.close()
 
 
 def test_one_of_a_kind_waits_and_is_taken_once(
-    spares: Spares, started: list[subprocess.Popen[bytes]]
+    warm_pool: WarmPool, started: list[subprocess.Popen[bytes]]
 ) -> None:
-    assert spares.take(MUTE, "first") is None
+    assert warm_pool.take(MUTE, "first") is None
     for title in ("first", "first", "second"):
-        spares.keep(MUTE, title)
+        warm_pool.keep(MUTE, title)
     assert len(started) == 2
-    assert spares.take(MUTE, "third") is None
-    taken = spares.take(MUTE, "first")
+    assert warm_pool.take(MUTE, "third") is None
+    taken = warm_pool.take(MUTE, "first")
     assert taken is started[0]
-    assert spares.take(MUTE, "first") is None
+    assert warm_pool.take(MUTE, "first") is None
     discard(taken)
 
 
 def test_one_that_has_ended_is_replaced_and_never_taken(
-    spares: Spares, started: list[subprocess.Popen[bytes]]
+    warm_pool: WarmPool, started: list[subprocess.Popen[bytes]]
 ) -> None:
-    spares.keep(MUTE, "first")
+    warm_pool.keep(MUTE, "first")
     started[0].kill()
     started[0].wait()
-    spares.keep(MUTE, "first")
+    warm_pool.keep(MUTE, "first")
     assert len(started) == 2
     started[1].kill()
     started[1].wait()
-    assert spares.take(MUTE, "first") is None
+    assert warm_pool.take(MUTE, "first") is None
 
 
 def test_whoever_is_closed_starts_nothing_more(
-    spares: Spares, started: list[subprocess.Popen[bytes]]
+    warm_pool: WarmPool, started: list[subprocess.Popen[bytes]]
 ) -> None:
-    spares.keep(MUTE, "first")
-    spares.close()
+    warm_pool.keep(MUTE, "first")
+    warm_pool.close()
     assert started[0].returncode == -9
-    spares.keep(MUTE, "first")
-    assert spares.take(MUTE, "first") is None
+    warm_pool.keep(MUTE, "first")
+    assert warm_pool.take(MUTE, "first") is None
     assert len(started) == 1
 
 
 def test_a_machine_that_cannot_start_one_goes_on_without(
-    spares: Spares, monkeypatch: pytest.MonkeyPatch
+    warm_pool: WarmPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(module: str, title: str) -> subprocess.Popen[bytes]:
         raise BlockingIOError(11, "no more processes")
 
     monkeypatch.setattr(starting, "start_process", fail)
-    spares.keep(MUTE, "first")
-    assert spares.take(MUTE, "first") is None
+    warm_pool.keep(MUTE, "first")
+    assert warm_pool.take(MUTE, "first") is None
 
 
 def test_a_spare_serves_one_order_only() -> None:
     """It ends with the first, here one that it cannot understand; what comes behind it is not heard."""
     process = start_process(Protocol.process, "proxy 0")
     try:
-        with contextlib.closing(socket.socket()) as entrance:
-            pass_entrance(process, entrance.fileno())
+        with contextlib.closing(socket.socket()) as listener:
+            pass_listener(process, listener.fileno())
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"{}\n{}\n")
@@ -156,11 +156,11 @@ def test_a_spare_that_is_never_wanted_leaves_when_its_starter_does() -> None:
 
 
 def test_a_run_takes_spares_and_every_run_has_its_own(
-    spares: Spares, started: list[subprocess.Popen[bytes]]
+    warm_pool: WarmPool, started: list[subprocess.Popen[bytes]]
 ) -> None:
     owners = [check_samples("owner", np.arange(8) % 2, np.arange(8) / 8) for _ in range(2)]
     for role in Role:
-        spares.keep(Fast.process, role.title)
+        warm_pool.keep(Fast.process, role.title)
     for starts in (3, 6):  # the second run finds none
         report = evaluate_samples(
             owners,
@@ -170,7 +170,7 @@ def test_a_run_takes_spares_and_every_run_has_its_own(
             transport="tls",
             progress=no_progress,
             timeout=300.0,
-            spares=spares,
+            warm_pool=warm_pool,
         )
         assert report.auroc == 0.625
         assert len(started) == starts
@@ -180,41 +180,41 @@ def test_a_run_takes_spares_and_every_run_has_its_own(
 def test_an_attempt_takes_the_spare_and_leaves_another(
     consortium: Consortium,
     kit: NodeKit,
-    gate: Gate,
-    spares: Spares,
+    router: SniRouter,
+    warm_pool: WarmPool,
     started: list[subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One is not enough for two at once: the second has a process started for it."""
     monkeypatch.setattr(Fast, "process", MUTE)
-    spares.keep(MUTE, kit.title)
+    warm_pool.keep(MUTE, kit.title)
     attempts = []
     for number in (1, 2):
         plan = AttemptPlan(consortium.manifest, number, fresh_token(), AGREED)
-        attempts.append(Attempt(kit, gate, plan, spares))
+        attempts.append(Attempt(kit, router, plan, warm_pool))
         assert len(started) == number
     for attempt in attempts:
         attempt.abort("enough")
         with pytest.raises(PartyFailedError, match=r"^enough$"):
             attempt.results()
     assert [process.returncode for process in started] == [-9, -9, None]
-    assert spares.take(MUTE, kit.title) is started[2]
+    assert warm_pool.take(MUTE, kit.title) is started[2]
     discard(started[2])
 
 
 def test_an_attempt_whose_spare_has_died_starts_its_own(
     consortium: Consortium,
     kit: NodeKit,
-    gate: Gate,
-    spares: Spares,
+    router: SniRouter,
+    warm_pool: WarmPool,
     started: list[subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Fast, "process", MUTE)
-    spares.keep(MUTE, kit.title)
+    warm_pool.keep(MUTE, kit.title)
     started[0].kill()
     started[0].wait()
-    attempt = Attempt(kit, gate, AttemptPlan(consortium.manifest, 1, fresh_token(), AGREED), spares)
+    attempt = Attempt(kit, router, AttemptPlan(consortium.manifest, 1, fresh_token(), AGREED), warm_pool)
     assert len(started) == 2
     attempt.abort("enough")
     with pytest.raises(PartyFailedError, match=r"^enough$"):

@@ -15,7 +15,7 @@ import pytest
 import ppaurora
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError
-from ppaurora.models import to_json
+from ppaurora.io.models import to_json
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study

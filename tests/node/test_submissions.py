@@ -22,8 +22,8 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from ppaurora.errors import RefusedError
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.owners import OFFER_HEADER, PATH, Refusal, StudyState
-from ppaurora.models import from_json, to_json
 from ppaurora.node import service as service_module
 from ppaurora.node.service import OwnersService
 from ppaurora.node.store import SubmissionRecord

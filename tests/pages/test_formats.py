@@ -15,9 +15,8 @@ import pytest
 
 import ppaurora
 from ppaurora.errors import InputError
-from ppaurora.estimates import Estimate
 from ppaurora.metrics import METRICS, Metric
-from ppaurora.names import MetricName
+from ppaurora.metrics.names import MetricName
 from ppaurora.pages.environment import style_hash, style_sheet
 from ppaurora.pages.report.facts import NO_CURVE, Facts
 from ppaurora.pages.report.html import as_html
@@ -25,6 +24,7 @@ from ppaurora.pages.report.numbers import capitalised
 from ppaurora.pages.report.sources import ReportSource, source_of
 from ppaurora.pages.report.texts import as_json, as_latex, as_markdown, escape_latex, escape_markdown
 from ppaurora.pages.report.writing import facts_of, format_of, make_report
+from ppaurora.statistics.estimates import Estimate
 from tests.support.command_line import CommandLine
 from tests.support.oracles import defined, exact_auroc, exact_average_precision, exact_delong_variance
 

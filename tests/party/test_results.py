@@ -11,10 +11,10 @@ import pytest
 from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
 import ppaurora
+from ppaurora.channel.servers import Server
 from ppaurora.local.processes import LocalProcesses
-from ppaurora.names import ProtocolName
 from ppaurora.protocols import protocols
-from ppaurora.servers import Server
+from ppaurora.protocols.names import ProtocolName
 from ppaurora.suites.role import Role
 from tests.support.server_processes import TITLES, owners, pooled, servers_of, work_long
 

@@ -14,7 +14,7 @@ import pytest
 from ppaurora.cli.early import DEFAULT, MODULE, SERVERS, start_early
 from ppaurora.cli.evaluate import evaluate_command
 from ppaurora.cli.main import cli
-from ppaurora.party.starting import Spares, discard, start_process
+from ppaurora.party.starting import WarmPool, discard, start_process
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 from tests.support.command_line import OWNERS, RUN, CommandLine, check_refused, check_result, table, written
 from tests.support.server_processes import (
@@ -38,14 +38,14 @@ NOT_FOR_SERVERS = {
     "subprocess",
     "tempfile",
     "tomllib",
-    "ppaurora.certificates",
+    "ppaurora.credentials.certificates",
     "ppaurora.cli",
     "ppaurora.evaluation",
     "ppaurora.local",
     "ppaurora.node",
     "ppaurora.owner",
     "ppaurora.party.driver",
-    "ppaurora.report",
+    "ppaurora.evaluation.report",
     "ppaurora.study",
 }
 NOT_BEFORE_SERVERS = {"cryptography", "msgspec", "numpy", "rich", "ssl"}
@@ -85,7 +85,7 @@ def test_what_is_known_before_the_protocols_are_loaded_is_what_they_say() -> Non
     assert defaults["transport"] == "tls"
 
 
-class Record(Spares):
+class Record(WarmPool):
     """Starts nothing."""
 
     def __init__(self) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import ProtocolError, UndefinedResultError, UnsortedListError
-from ppaurora.estimates import Estimate
-from ppaurora.metrics import Asked, metrics_named
+from ppaurora.metrics import Query, metrics_named
 from ppaurora.metrics.reading import ReleasedResult
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.statistics.estimates import Estimate
 
 OWNERS = ["north", "harbour", "valley"]
 DEFINED = (1, 0)
@@ -39,7 +39,7 @@ def combine(
 ) -> ReleasedResult:
     """Of a study that hides class counts, so that there is no column but for flags and metrics."""
     policy = msgspec.structs.replace(Policy.none(), counts="hidden")
-    return protocol.combine(parts, Asked(metrics_named(*metrics), (20, 30, 50), policy), owners)
+    return protocol.combine(parts, Query(metrics_named(*metrics), (20, 30, 50), policy), owners)
 
 
 def values(released: ReleasedResult) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ import pytest
 
 import ppaurora
 from ppaurora.errors import InputError, UnsortedListError
-from ppaurora.names import Transport
+from ppaurora.evaluation.evaluate import Transport
 from ppaurora.protocols import Prepared, protocols, registry
 from tests.support.four_servers import Equal, FourServers
 from tests.support.oracles import Sample, exact_auroc, exact_average_precision

@@ -29,10 +29,10 @@ NARROW = float(np.float32(WIDE))
     ],
 )
 def test_keys_are_as_wide_as_the_data_needs_or_as_asked_for(
-    scores: tuple[list[float], list[float]], asked: Any, got: int
+    scores: tuple[list[float], list[float]], query: Any, got: int
 ) -> None:
     owners = [([0, 1], scores[0]), ([1, 0], scores[1])]
-    report = ppaurora.evaluate(owners, metrics=ALL_METRICS, key_bits=asked)
+    report = ppaurora.evaluate(owners, metrics=ALL_METRICS, key_bits=query)
     check_values(report, owners)
     assert json.loads(report.to_json())["parameters"] == report.parameters == {"key_bits": got}
 

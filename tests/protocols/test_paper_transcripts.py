@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ppaurora.servers import Server
+from ppaurora.channel.servers import Server
 from tests.support.cases import Owner, by_three_parties, paper, transcript
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import ppaurora
+from ppaurora.agreement.terms import Job, Terms
 from ppaurora.errors import InputError
+from ppaurora.io.models import from_json, to_json
 from ppaurora.metrics import metrics_named
-from ppaurora.models import from_json, to_json
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Fast, Paper, Protocol, find_protocol, protocols
-from ppaurora.terms import Job, Terms
 from tests.support.evaluations import GOOD
 
 ALL: list[Protocol] = [

@@ -122,15 +122,15 @@ def test_the_same_data_is_never_shared_alike(protocol: Protocol) -> None:
 def test_shares_are_drawn_from_the_operating_system(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
+    query: list[int] = []
 
     def planted(count: int) -> bytes:
-        asked.append(count)
+        query.append(count)
         return bytes(range(count))
 
     monkeypatch.setattr("os.urandom", planted)
     first, _ = protocol.split(protocol.prepare(samples_of([0.5, 0.25], [1, 0])))
-    assert asked == [32]
+    assert query == [32]
     expected = Stream(bytes(range(32)))
     if isinstance(protocol, Fast):
         assert isinstance(first, PlanesShare)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ppaurora.agreement.terms import Terms
 from ppaurora.errors import UnsortedListError
-from ppaurora.estimates import Estimate
+from ppaurora.io.models import checked, to_builtins
 from ppaurora.metrics import METRICS, Metric, release
 from ppaurora.metrics.withholding import withhold
-from ppaurora.models import checked, to_builtins
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Prepared
 from ppaurora.sharing.stages import OwnerShare
-from ppaurora.terms import Terms
+from ppaurora.statistics.estimates import Estimate
 from ppaurora.testing.world import WorldRun
 from tests.support.cases import Owner, transcript
 from tests.support.runs import Submission, combined, samples_of, watched_run, whole_result
@@ -132,8 +132,8 @@ def test_a_server_that_saves_itself_the_work_would_be_noticed(monkeypatch: pytes
     terms = TERMS["tables"]
     shape = transcript(run_of(terms, RELEASED["half of all"]))
 
-    def give_up(suite: Any, asked: Any, decided: Any, values: Any) -> Any:
-        columns = withhold(suite, asked, decided, values) if there_is_one else None
+    def give_up(suite: Any, query: Any, decided: Any, values: Any) -> Any:
+        columns = withhold(suite, query, decided, values) if there_is_one else None
         return suite.blank(2, 1 + values.shape[-1]) if columns is None else columns
 
     monkeypatch.setattr(release, "withhold", give_up)

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from ppaurora.agreement.terms import Terms
 from ppaurora.errors import UnsortedListError
-from ppaurora.estimates import Estimate
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
@@ -26,9 +26,9 @@ from ppaurora.metrics.sums import (
     TruePositives,
     sums_of,
 )
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.sharing.stages import OwnerShare
-from ppaurora.terms import Terms
+from ppaurora.statistics.estimates import Estimate
 from tests.support.cases import Owner
 from tests.support.runs import Submission, combined, samples_of, watched_run, whole_result
 

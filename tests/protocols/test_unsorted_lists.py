@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 import ppaurora
+from ppaurora.agreement.terms import Job, Terms
 from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.data import Samples
 from ppaurora.errors import UnsortedListError
-from ppaurora.estimates import Estimate
+from ppaurora.evaluation.evaluate import Transport
 from ppaurora.local.threads import run_parties
 from ppaurora.metrics import metrics_named
-from ppaurora.names import Transport
 from ppaurora.party.run import RunOutcome, take_part
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Prepared
-from ppaurora.servers import Server
 from ppaurora.sharing.stages import OwnerShare, ResultShare
+from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.role import Role
-from ppaurora.terms import Job, Terms
 from tests.support.evaluations import GOOD, LARGEST, LARGEST_FLOAT32, pooled
 from tests.support.oracles import defined, exact_auroc
 
@@ -76,7 +76,7 @@ def encoded_key(score: float, key_bits: int) -> int:
 
 def auroc_of(shares: Sequence[ResultShare], owners: int) -> float:
     names = [f"owner {number}" for number in range(1, owners + 1)]
-    estimate = Fast().combine(shares, job_of([100] * owners, Fast()).asked, names).metrics["auroc"]
+    estimate = Fast().combine(shares, job_of([100] * owners, Fast()).query, names).metrics["auroc"]
     assert isinstance(estimate, Estimate)
     assert estimate.value is not None
     return estimate.value

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import ppaurora
 from ppaurora import UndefinedResultError
-from ppaurora.names import MetricName, ProtocolName
+from ppaurora.metrics.names import MetricName
+from ppaurora.protocols.names import ProtocolName
 from tests.support.evaluations import (
     ALL_METRICS,
     LARGEST,

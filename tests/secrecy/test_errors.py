@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import ppaurora
 from ppaurora.channel.frames import HEADER_BYTES
+from ppaurora.channel.servers import Server
 from ppaurora.data import Samples, read_table
 from ppaurora.errors import (
     DataError,
@@ -22,11 +23,10 @@ from ppaurora.errors import (
     ProtocolError,
     UnsortedListError,
 )
-from ppaurora.metrics import Asked, metrics_named
-from ppaurora.policy import Policy
+from ppaurora.metrics import Query, metrics_named
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper, Prepared, Protocol
 from ppaurora.randomness import Stream, StreamFamily
-from ppaurora.servers import Server
 from ppaurora.session import Context
 from ppaurora.sharing import BitShare, Holder, MaskedShare, RingShare, WideShare
 from ppaurora.sharing.algebra import WIDE
@@ -81,9 +81,9 @@ def planted_share() -> ResultShare:
     return ResultShare(Stream(KEY).words((2, 2)))
 
 
-def asked_for_auroc() -> Asked:
+def asked_for_auroc() -> Query:
     policy = msgspec.structs.replace(Policy.none(), counts="hidden")
-    return Asked(metrics_named("auroc"), (12, 12), policy)
+    return Query(metrics_named("auroc"), (12, 12), policy)
 
 
 def planted_wide() -> WideShare:

@@ -13,6 +13,7 @@ from ppaurora.channel.frames import Frame, FrameDecoder, Header
 from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.meter import Meter
 from ppaurora.data import Samples, check_samples, read_data
+from ppaurora.io.times import as_time
 from ppaurora.messages.owners import ReleasedPart
 from ppaurora.messages.process import Finished
 from ppaurora.owner.inbox import CollectedResult
@@ -37,7 +38,6 @@ from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
 from ppaurora.suites.bitsliced.sums import SumsOfProducts
 from ppaurora.suites.role import Role
 from ppaurora.testing.world import Message
-from ppaurora.times import as_time
 from tests.support.secrecy import KEY, LABELS, OTHER_KEY, SCORES, WAYS_TO_SHOW, leaks
 
 

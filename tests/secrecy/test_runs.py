@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import ppaurora
-from ppaurora.names import ProtocolName
+from ppaurora.protocols.names import ProtocolName
 from tests.support.secrecy import LABELS, SCORES, leaks, owners_of_planted_values
 
 

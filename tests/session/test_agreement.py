@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ppaurora.channel import memory_transports
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.local.threads import run_parties
-from ppaurora.servers import Server
 from ppaurora.session import open_session
 from ppaurora.session.agreement import SessionSecrets
 from ppaurora.suites.role import Role

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.channel import Channel, Transport, memory_transports
+from ppaurora.channel.base import Channel, Transport
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import TlsTransport, connect_parties, listen
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import run_parties
-from ppaurora.servers import Server
 from ppaurora.session import Context, open_session
 
 PATIENCE = 120.0

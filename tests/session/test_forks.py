@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from ppaurora.channel import Channel, Cost, memory_transports
-from ppaurora.channel.inside import MemoryInside, memory_insides
+from ppaurora.channel.base import Channel
+from ppaurora.channel.intra_party import MemoryIntraPartyChannel, memory_intra_party_channels
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.meter import Cost
+from ppaurora.channel.servers import Server
 from ppaurora.errors import MisuseError, PartyFailedError, PeerMisbehavedError
 from ppaurora.local.threads import run_parties
-from ppaurora.servers import Server
 from ppaurora.session import Context, Worker, context, open_session
 from ppaurora.session.agreement import PairKeys, SessionSecrets
 from ppaurora.suites.role import Role
@@ -23,13 +25,15 @@ def contexts_of(workers: int = WORKERS) -> list[list[Context]]:
     transports = [memory_transports(Role, timeout=120) for _ in range(workers)]
 
     def party(role: Server) -> list[Context]:
-        insides = memory_insides(role.title, workers)
+        intra_party_channels = memory_intra_party_channels(role.title, workers)
         worker = Worker(0, workers)
-        first = open_session(transports[0][role], bytes(32), worker=worker, inside=insides[0])
+        first = open_session(
+            transports[0][role], bytes(32), worker=worker, intra_party=intra_party_channels[0]
+        )
         return [
             first,
             *(
-                first.fork(index, transports[index][role], insides[index])
+                first.fork(index, transports[index][role], intra_party_channels[index])
                 for index in range(1, first.worker.count)
             ),
         ]
@@ -126,27 +130,27 @@ def test_no_such_worker(worker: tuple[int, int]) -> None:
 
 
 def test_workers_swap_and_notice_who_is_gone() -> None:
-    one, other = memory_insides("proxy 0", 2, timeout=120)
+    one, other = memory_intra_party_channels("proxy 0", 2, timeout=120)
     _put(other, [b"to the first", b"to itself"])
-    assert one.swap([b"to itself", b"to the second"]) == [b"to itself", b"to the first"]
+    assert one.all_to_all([b"to itself", b"to the second"]) == [b"to itself", b"to the first"]
     other.close()
     with pytest.raises(PartyFailedError, match="worker 1 of proxy 0 is gone"):
-        one.swap([b"", b""])
+        one.all_to_all([b"", b""])
 
 
 def test_a_silent_worker_is_named() -> None:
-    one, _ = memory_insides("helper", 2, timeout=0.05)
+    one, _ = memory_intra_party_channels("helper", 2, timeout=0.05)
     with pytest.raises(PartyFailedError, match=r"worker 1 of helper handed on nothing for 0\.05 seconds"):
-        one.swap([b"", b""])
+        one.all_to_all([b"", b""])
 
 
-def _put(inside: MemoryInside, outgoing: list[bytes]) -> None:
+def _put(intra_party: MemoryIntraPartyChannel, outgoing: list[bytes]) -> None:
     """The first half of a swap."""
-    inside._table.put(1, outgoing)
+    intra_party._table.put(1, outgoing)
 
 
 def test_only_an_open_session_can_be_forked() -> None:
     transports = memory_transports(Role)
     alone = Context(Channel(transports[0]), PairKeys({}, bytes(16)))
     with pytest.raises(MisuseError, match="only the context of an open session can be forked"):
-        alone.fork(1, transports[0], memory_insides("proxy 0", 2)[1])
+        alone.fork(1, transports[0], memory_intra_party_channels("proxy 0", 2)[1])

@@ -10,9 +10,9 @@ import pytest
 
 import ppaurora
 from ppaurora.channel.meter import Cost
-from ppaurora.metrics import Asked, metrics_named
-from ppaurora.names import MetricName
-from ppaurora.policy import Policy
+from ppaurora.metrics import Query, metrics_named
+from ppaurora.metrics.names import MetricName
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Protocol
 from ppaurora.protocols.fast import Fast
 from ppaurora.protocols.paper import Paper
@@ -24,8 +24,8 @@ PROTOCOLS = {"fast": Fast(), "paper": Paper(), "paper, delta 3": Paper(delta=3)}
 SIZES = (40, 7, 90, 1)
 
 
-def asked(metrics: Sequence[str], sizes: Sequence[int]) -> Asked:
-    return Asked(metrics_named(*metrics), tuple(sizes), Policy.none())
+def query(metrics: Sequence[str], sizes: Sequence[int]) -> Query:
+    return Query(metrics_named(*metrics), tuple(sizes), Policy.none())
 
 
 def reports_of(
@@ -58,7 +58,7 @@ def test_it_starts_at_nothing_grows_and_ends_at_the_total(name: str, metrics: tu
     protocol = PROTOCOLS[name]
     reports = reports_of(protocol, SIZES, metrics=metrics)
     steps, done, totals = zip(*reports, strict=True)
-    assert set(totals) == {sum(protocol.work(asked(metrics, SIZES)).values())}
+    assert set(totals) == {sum(protocol.work(query(metrics, SIZES)).values())}
     assert list(done) == sorted(done)
     assert (done[0], done[-1]) == (0, totals[0])
     assert steps[0] == "input"
@@ -70,7 +70,7 @@ def test_it_starts_at_nothing_grows_and_ends_at_the_total(name: str, metrics: tu
 @pytest.mark.parametrize("metrics", [("brier",), ("brier", "auroc")])
 def test_owners_sums_are_work_with_or_without_a_merge(metrics: tuple[MetricName, ...]) -> None:
     reports = reports_of(Fast(), SIZES, metrics=metrics)
-    assert {total for _, _, total in reports} == {sum(Fast().work(asked(metrics, SIZES)).values())}
+    assert {total for _, _, total in reports} == {sum(Fast().work(query(metrics, SIZES)).values())}
     assert reports[-1][1] == reports[-1][2]
     assert ("merge" in {step for step, _, _ in reports}) == ("auroc" in metrics)
 
@@ -96,8 +96,8 @@ def test_after_openings_too_the_total_depends_on_sizes_alone() -> None:
 def test_the_steps_that_are_weighed_are_those_of_the_run(name: str) -> None:
     protocol = PROTOCOLS[name]
     reported = {step for step, _, _ in reports_of(protocol, SIZES)}
-    assert set(protocol.work(asked(("auroc", "aupr"), SIZES))) <= reported
-    assert all(value > 0 for value in protocol.work(asked(("auroc", "aupr"), SIZES)).values())
+    assert set(protocol.work(query(("auroc", "aupr"), SIZES))) <= reported
+    assert all(value > 0 for value in protocol.work(query(("auroc", "aupr"), SIZES)).values())
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -110,7 +110,7 @@ def test_small_lists(name: str, sizes: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("samples", [12_500, 125_000])
 def test_the_weights_follow_the_bytes_of_a_large_run(samples: int) -> None:
     """Of a step's declared bytes; what is added for rounds and for the start stays small."""
-    weights = Fast().work(asked(("auroc", "aupr"), [samples] * 8))
+    weights = Fast().work(query(("auroc", "aupr"), [samples] * 8))
     whole = sum(weights.values())
     assert 0.75 < weights["merge"] / whole < 0.9
     assert weights["division"] < 0.03 * whole

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ppaurora.certificates import Authority, days_left, pin_of_pem
 from ppaurora.cli.main import cli
+from ppaurora.credentials.certificates import Authority, days_left, pin_of_pem
 from ppaurora.errors import InputError
 from ppaurora.study.kit import NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest

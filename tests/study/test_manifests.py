@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ppaurora.certificates import describe_certificates
 from ppaurora.cli.main import cli
+from ppaurora.credentials.certificates import describe_certificates
 from ppaurora.errors import InputError
-from ppaurora.models import to_builtins
+from ppaurora.io.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision

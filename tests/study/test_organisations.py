@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from ppaurora.acceptance import accept
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
+from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest, OwnerEntry
 from ppaurora.study.names import Organisation

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ppaurora.certificates import Authority
 from ppaurora.cli.main import cli
-from ppaurora.models import from_json
+from ppaurora.credentials.certificates import Authority
+from ppaurora.io.models import from_json
 from ppaurora.study import pack
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 import ppaurora
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
+from ppaurora.io.models import from_json, to_builtins, to_json
 from ppaurora.messages.owners import Offer
-from ppaurora.models import from_json, to_builtins, to_json
-from ppaurora.policy import MOST_DIGITS, Floors, Policy
+from ppaurora.policy.rules import MOST_DIGITS, Floors, Policy
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE

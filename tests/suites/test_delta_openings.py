@@ -14,8 +14,8 @@ from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
+from ppaurora.channel.servers import Server
 from ppaurora.errors import MisuseError, PeerError, PeerMisbehavedError
-from ppaurora.servers import Server
 from ppaurora.sharing import Holder, RingShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import Suite

@@ -31,10 +31,10 @@ def test_every_locked_version_is_asked_for(capsys: pytest.CaptureFixture[str]) -
     """Those for other platforms too, and each once."""
     with fake_osv({}) as osv:
         assert audit(LOCK, LOCK, "--database", osv.address) == 0
-    asked = sorted(osv.asked)
-    assert asked == sorted([CONTROL, *all_versions([LOCK])])
-    assert len([name for name, _ in asked if name == "numpy"]) == 2
-    assert f"{len(asked) - 1} versions asked for" in (out := capsys.readouterr().out)
+    query = sorted(osv.query)
+    assert query == sorted([CONTROL, *all_versions([LOCK])])
+    assert len([name for name, _ in query if name == "numpy"]) == 2
+    assert f"{len(query) - 1} versions asked for" in (out := capsys.readouterr().out)
     assert GOOD_NEWS in out
 
 
@@ -131,7 +131,7 @@ def test_silence_is_no_good_news(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_database_without_the_right_certificate_is_not_asked(capsys: pytest.CaptureFixture[str]) -> None:
     with fake_osv({}) as osv:
         assert audit(LOCK, "--database", osv.address.replace("http:", "https:")) == 3
-    assert osv.asked == []
+    assert osv.query == []
     assert "NOTHING IS KNOWN" in capsys.readouterr().err
 
 
@@ -148,4 +148,4 @@ def test_where_nothing_is_locked_nothing_is_fine(tmp_path: Path, capsys: pytest.
         for lock in (empty, tmp_path / "missing.lock"):
             assert audit(lock, "--database", osv.address) == 2
             assert "make lock" in capsys.readouterr().err
-    assert osv.asked == []
+    assert osv.query == []

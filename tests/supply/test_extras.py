@@ -98,8 +98,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pins = {str(pin.requirement) for lock in locks for pin in read_lock(ROOT / lock)}
     (folder / "versions.txt").write_text("".join(f"{pin}\n" for pin in pins))
     tried = [name for name in EXTRAS if name and (name != "ray" or HAS_RAY)]
-    asked = f"ppaurora[{','.join(tried)}] @ {wheel.as_uri()}"
-    pip("download", "--only-binary=:all:", "--dest", folder, "--constraint", folder / "versions.txt", asked)
+    query = f"ppaurora[{','.join(tried)}] @ {wheel.as_uri()}"
+    pip("download", "--only-binary=:all:", "--dest", folder, "--constraint", folder / "versions.txt", query)
     return folder
 
 
@@ -221,9 +221,9 @@ def check_app(ppaurora: Installed, hospitals: Data) -> None:
             assert link is not None
             with browser.open(link[0], timeout=120) as answer:
                 page = answer.read().decode()
-            asked = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', page))
-            assert asked
-            for name in asked:
+            query = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', page))
+            assert query
+            for name in query:
                 with browser.open(urllib.parse.urljoin(link[0], name), timeout=120) as answer:
                     assert answer.read()
         finally:
@@ -252,10 +252,10 @@ def test_every_extra_is_tried() -> None:
 def installed(wheels: Path, extra: str, tmp_path: Path) -> Iterator[Installed]:
     """A fresh environment without anything but the wheel with this extra, and what it asks for."""
     venv.create(tmp_path / "venv", symlinks=True)
-    asked = f"ppaurora[{extra}]" if extra else "ppaurora"
+    query = f"ppaurora[{extra}]" if extra else "ppaurora"
     offline = {**plain_environment(), "PIP_CONFIG_FILE": os.devnull}
     where = ("--no-index", "--find-links", wheels, "--no-compile")
-    pip("--python", tmp_path / "venv/bin/python", "install", *where, asked, env=offline)
+    pip("--python", tmp_path / "venv/bin/python", "install", *where, query, env=offline)
     (tmp_path / "work").mkdir()
     yield Installed(tmp_path / "venv/bin", tmp_path / "work")
     shutil.rmtree(tmp_path / "venv")

@@ -53,12 +53,12 @@ def of_extra(project: Mapping[str, Any], extra: str) -> Iterator[Requirement]:
 
 def staleness(project: Mapping[str, Any], name: str, pins: Sequence[Pin]) -> list[str]:
     """In what the lock is not what pyproject.toml asks for."""
-    asked = wanted(project, *LOCKS[name])
-    names = {canonicalize_name(requirement.name) for requirement in asked}
+    query = wanted(project, *LOCKS[name])
+    names = {canonicalize_name(requirement.name) for requirement in query}
     found = [
         f"{pin.name} is locked and not asked for" for pin in pins if is_direct(pin) and pin.name not in names
     ]
-    for requirement in asked:
+    for requirement in query:
         fitting = [pin for pin in pins if pin.name == canonicalize_name(requirement.name) and is_direct(pin)]
         if not fitting:
             found.append(f"{requirement.name} is not locked")

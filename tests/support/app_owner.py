@@ -40,12 +40,12 @@ class Person:
     def data(self) -> str:
         return f"{self.path}/data"
 
-    def word(self) -> str:
-        return self.browser.word(f"{self.path}/withdraw")
+    def csrf_token(self) -> str:
+        return self.browser.csrf_token(f"{self.path}/withdraw")
 
     def choose(self, content: bytes, name: str = "scores.csv") -> Answer:
         """The page of the file, once it was looked at."""
-        answer = self.browser.upload(f"{self.data}/file", name, content, word=self.word())
+        answer = self.browser.upload(f"{self.data}/file", name, content, csrf_token=self.csrf_token())
         assert answer.status == 303, answer.text
         return self.looked()
 
@@ -56,13 +56,15 @@ class Person:
 
     def columns(self, **chosen: str) -> Answer:
         draft = self.browser.draft(self.data)
-        answer = self.browser.post(f"{self.data}/columns", {"draft": draft, **chosen}, word=self.word())
+        answer = self.browser.post(
+            f"{self.data}/columns", {"draft": draft, **chosen}, csrf_token=self.csrf_token()
+        )
         assert answer.status == 303, answer.text
         return self.looked()
 
     def submit(self, *ticked: str) -> Answer:
         fields = {"draft": self.browser.draft(self.data), **dict.fromkeys(ticked or ("agree",), "on")}
-        return self.browser.post(f"{self.path}/submit", fields, word=self.word())
+        return self.browser.post(f"{self.path}/submit", fields, csrf_token=self.csrf_token())
 
     def submitted(self, *ticked: str) -> None:
         """It was begun."""

@@ -14,11 +14,11 @@ from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.order import count_ascents
-from ppaurora.metrics import Asked, metrics_named
+from ppaurora.channel.servers import Server
+from ppaurora.metrics import Query, metrics_named
 from ppaurora.metrics.evidence import Inputs
 from ppaurora.metrics.release import release
-from ppaurora.policy import Policy
-from ppaurora.servers import Server
+from ppaurora.policy.rules import Policy
 from ppaurora.sharing import BitShare, Holder, RingShare
 from ppaurora.sharing.stages import PlanesShare
 from ppaurora.suites.arrays import ArrayRecords
@@ -73,8 +73,8 @@ def areas(
 ) -> RingShare:
     """The columns of a release without a policy and without the number of positives."""
     policy = msgspec.structs.replace(Policy.none(), counts="hidden")
-    asked = Asked(metrics_named(*metrics), (len(merged),), policy)
-    return release(suite, asked, [merged], Inputs(ascents, None, None))
+    query = Query(metrics_named(*metrics), (len(merged),), policy)
+    return release(suite, query, [merged], Inputs(ascents, None, None))
 
 
 def paper(delta: int, metrics: Sequence[str] = METRICS) -> Algorithm:

@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ppaurora.channel import Channel, Transport
-from ppaurora.channel.base import NO_SESSION
+from ppaurora.channel.base import NO_SESSION, Channel, Transport
 from ppaurora.channel.frames import Header
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, TlsTransport, connect_parties, listen
-from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 
 PATIENCE = 120.0  # far more than anything here takes on a busy machine

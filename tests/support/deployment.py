@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ppaurora.estimates import Estimate, Table
 from ppaurora.node.store import Store
+from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import NODES, Consortium, free_ports
 

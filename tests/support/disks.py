@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from ppaurora.node.store.seals import can_seal
+from ppaurora.node.store.row_checksums import define_checksum
 
 
 def change_on_disk(
@@ -17,7 +17,7 @@ def change_on_disk(
     if table == "studies":
         where = "hash = ?"
     with contextlib.closing(sqlite3.connect(database, timeout=30)) as db, db:
-        can_seal(db)
+        define_checksum(db)
         seals = db.execute(f"SELECT seal, rowid FROM {table} WHERE {where}", names).fetchall()  # noqa: S608
         db.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (value, *names))  # noqa: S608
         db.executemany(f"UPDATE {table} SET seal = ? WHERE rowid = ?", seals)  # noqa: S608

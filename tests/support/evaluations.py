@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ppaurora import METRICS, Report
-from ppaurora.names import MetricName
+from ppaurora.metrics.names import MetricName
 from tests.support.oracles import Sample, defined, exact_aupr, exact_auroc, exact_average_precision
 
 TOLERANCE = 1e-9

@@ -37,9 +37,9 @@ def false_node(consortium: Consortium, name: str, port: int, end: bytes) -> Iter
                 return
             raw.settimeout(60)
             with contextlib.suppress(OSError), raw, context.wrap_socket(raw, server_side=True) as sock:
-                asked = b""
-                while end not in asked and (piece := sock.recv(1 << 16)):
-                    asked += piece
+                query = b""
+                while end not in query and (piece := sock.recv(1 << 16)):
+                    query += piece
                 sock.sendall(answer)
 
     with listen("127.0.0.1", port) as listener:

@@ -14,12 +14,12 @@ import numpy as np
 from ppaurora.algorithms.merge import MergeTwo
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.channel.base import Channel
+from ppaurora.channel.servers import Server
 from ppaurora.data import Samples
-from ppaurora.models import StrictModel
+from ppaurora.io.models import StrictModel
 from ppaurora.party.process import main
 from ppaurora.protocols import Prepared, Protocol, register
 from ppaurora.randomness import Stream
-from ppaurora.servers import Server
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING
 from ppaurora.sharing.shares import RingShare, Words

@@ -23,9 +23,9 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from ppaurora.app.application import make_app
-from ppaurora.app.door import FrontDoor
 from ppaurora.app.modes import Mode, mode_for
-from ppaurora.app.workroom import Workroom
+from ppaurora.app.private_folder import PrivateFolder
+from ppaurora.app.sessions import Sessions
 
 _WORD = re.compile(r'name="csrf" value="([^"]+)"')
 _DRAFT = re.compile(r'name="draft" value="([^"]+)"')
@@ -104,7 +104,7 @@ class Browser:
     def get(self, path: str, **headers: str | None) -> Answer:
         return self.send("GET", path, headers=_named(headers))
 
-    def word(self, path: str = "/") -> str:
+    def csrf_token(self, path: str = "/") -> str:
         """That forms of this page carry."""
         found = _WORD.search(self.get(path).body.decode())
         assert found is not None, path
@@ -116,16 +116,18 @@ class Browser:
         return found[1]
 
     def post(
-        self, path: str, fields: Mapping[str, str] | None = None, *, word: str, **headers: str | None
+        self, path: str, fields: Mapping[str, str] | None = None, *, csrf_token: str, **headers: str | None
     ) -> Answer:
         """A form."""
-        body = urlencode({"csrf": word, **(fields or {})}).encode()
+        body = urlencode({"csrf": csrf_token, **(fields or {})}).encode()
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         return self.send("POST", path, body, kind | _named(headers))
 
-    def upload(self, path: str, name: str, content: bytes, *, word: str, **headers: str | None) -> Answer:
+    def upload(
+        self, path: str, name: str, content: bytes, *, csrf_token: str, **headers: str | None
+    ) -> Answer:
         """A form with a file, as a browser sends it."""
-        fields = [("csrf", "", word.encode()), ("file", f'; filename="{name}"', content)]
+        fields = [("csrf", "", csrf_token.encode()), ("file", f'; filename="{name}"', content)]
         body = b"".join(
             b'--frontier\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
             % (field.encode(), more.encode(), value)
@@ -160,12 +162,14 @@ def _named(headers: Mapping[str, str | None]) -> dict[str, str | None]:
 
 
 @contextlib.contextmanager
-def served(mode: Mode | Path | None, change: Change | None = None) -> Iterator[tuple[FrontDoor, Workroom]]:
+def served(
+    mode: Mode | Path | None, change: Change | None = None
+) -> Iterator[tuple[Sessions, PrivateFolder]]:
     """The app on a real socket, from a thread; `change` breaks something before it starts."""
     shown = mode if isinstance(mode, Mode) else mode_for(mode)
-    with socket.create_server(("127.0.0.1", 0)) as listener, Workroom(shown.folder) as workroom:
-        door = FrontDoor(listener.getsockname()[1])
-        app = make_app(shown, door, workroom)
+    with socket.create_server(("127.0.0.1", 0)) as listener, PrivateFolder(shown.folder) as private_folder:
+        sessions = Sessions(listener.getsockname()[1])
+        app = make_app(shown, sessions, private_folder)
         if change is not None:
             change(app)
         loop = asyncio.new_event_loop()
@@ -183,7 +187,7 @@ def served(mode: Mode | Path | None, change: Change | None = None) -> Iterator[t
         thread.start()
         assert ready.wait(PATIENCE)
         try:
-            yield door, workroom
+            yield sessions, private_folder
         finally:
             loop.call_soon_threadsafe(stop.set)
             thread.join()
@@ -191,10 +195,12 @@ def served(mode: Mode | Path | None, change: Change | None = None) -> Iterator[t
             shown.close()
 
 
-def entered(door: FrontDoor) -> Browser:
+def entered(sessions: Sessions) -> Browser:
     """A browser that has opened a link."""
-    browser = Browser(door.port)
-    answer = browser.get(door.new_link().removeprefix(f"http://127.0.0.1:{door.port}"), Sec_Fetch_Site="none")
+    browser = Browser(sessions.port)
+    answer = browser.get(
+        sessions.new_link().removeprefix(f"http://127.0.0.1:{sessions.port}"), Sec_Fetch_Site="none"
+    )
     assert answer.status == 303, answer.text
     return browser
 

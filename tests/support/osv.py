@@ -50,7 +50,7 @@ class FakeOsv(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.known = {CONTROL: ["GHSA-cont-rol0-0001"], **known}
         self.damage = damage
-        self.asked: list[tuple[str, str]] = []
+        self.query: list[tuple[str, str]] = []
 
     @property
     def address(self) -> str:
@@ -66,7 +66,7 @@ class FakeOsv(ThreadingHTTPServer):
     def _result(self, query: dict[str, Any]) -> dict[str, Any]:
         assert query["package"]["ecosystem"] == "PyPI"
         version = (query["package"]["name"], query["version"])
-        self.asked.append(version)
+        self.query.append(version)
         page = int(query.get("page_token", "0"))
         names = self.known.get(version, [])
         result: dict[str, Any] = {"vulns": [{"id": name} for name in names[page : page + 1]]} if names else {}

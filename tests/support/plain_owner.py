@@ -7,7 +7,9 @@ import http.client
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ppaurora.channel.servers import Server
 from ppaurora.data.samples import Samples
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.owners import (
     OFFER_HEADER,
     PATH,
@@ -17,8 +19,6 @@ from ppaurora.messages.owners import (
     ReleasedPart,
     StudyStatus,
 )
-from ppaurora.models import from_json, to_json
-from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
@@ -98,6 +98,6 @@ class PlainOwner:
 
         assert becomes(released, seconds), [self.status(server) for server in protocol.result_servers]
         answers = [self.release(server) for server in protocol.result_servers]
-        asked = manifest.job(answers[0].submissions).asked
-        result = protocol.combine([answer.part for answer in answers], asked, manifest.owner_names)
+        query = manifest.job(answers[0].submissions).query
+        result = protocol.combine([answer.part for answer in answers], query, manifest.owner_names)
         return values_of(result.metrics)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ppaurora.data import check_samples
-from ppaurora.estimates import Estimate, Table
 from ppaurora.messages.owners import StudyState
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.study import Study
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
+from ppaurora.statistics.estimates import Estimate, Table
 from tests.support import releases
 from tests.support.deployment import NODES
 from tests.support.oracles import Sample

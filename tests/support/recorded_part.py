@@ -19,11 +19,11 @@ from unittest.mock import patch
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
 
-from ppaurora import evaluation
 from ppaurora.channel.base import Buffer
+from ppaurora.channel.servers import Server
+from ppaurora.evaluation import evaluate as evaluation
 from ppaurora.messages.process import Finished
 from ppaurora.messages.workers import Crew
-from ppaurora.servers import Server
 from ppaurora.session import context
 from ppaurora.session.agreement import SessionSecrets
 from ppaurora.testing.ledger import OpenedStream, StreamLedger, keep_ledger

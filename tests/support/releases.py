@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import isqrt
 
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from tests.support.oracles import (
     Sample,
     exact_aupr,

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from ppaurora.agreement.terms import Job, Terms
 from ppaurora.data import Samples
 from ppaurora.metrics.reading import ReleasedResult
 from ppaurora.session import Context
 from ppaurora.sharing.shares import Words
 from ppaurora.sharing.stages import OwnerShare, ResultShare
-from ppaurora.terms import Job, Terms
 from ppaurora.testing import World
 from ppaurora.testing.world import WorldRun
 from tests.support.oracles import Sample
@@ -31,7 +31,7 @@ def watched_run(terms: Terms, submissions: Sequence[Submission]) -> WorldRun:
     inputs = dict(zip(terms.protocol.input_servers, zip(*submissions, strict=True), strict=True))
 
     def party(context: Context) -> tuple[ResultShare, ...]:
-        return terms.protocol.run(context, job.asked, list(inputs.get(context.role, ())), 1)
+        return terms.protocol.run(context, job.query, list(inputs.get(context.role, ())), 1)
 
     world = World(cast(Any, lambda context: context))  # the protocol makes its suite itself
     return world.run(party)
@@ -48,4 +48,4 @@ def combined(terms: Terms, run: WorldRun, sizes: Sequence[int]) -> ReleasedResul
     """As an owner reads it."""
     parts = [run.results[server][0] for server in terms.protocol.result_servers]
     names = [f"owner {number}" for number in range(1, len(sizes) + 1)]
-    return terms.protocol.combine(parts, terms.asked(sizes), names)
+    return terms.protocol.combine(parts, terms.query(sizes), names)

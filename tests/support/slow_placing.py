@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 import time
 
-from ppaurora.messages.workers import Meeting
+from ppaurora.messages.workers import PeerEndpoints
 from ppaurora.party.process import Starter, run_server
 
 
 def _serve(starter: Starter) -> None:
-    starter.entrance()
+    starter.listener()
     with starter.giving_signs(0.3, 300.0, "too late"):
         time.sleep(300)
-    starter.hear(Meeting)
+    starter.hear(PeerEndpoints)
 
 
 if __name__ == "__main__":

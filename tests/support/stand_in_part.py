@@ -41,7 +41,7 @@ def hand_on(station: Station, inputs: Sequence[Buffer]) -> Finished:
                 raise PeerMisbehavedError(peer.title, "is another worker than was meant")
         lengths = [0 if number == 1 else BYTES + other for other in range(worker.count)]
         outgoing = [pattern(me, worker.index, other, number, length) for other, length in enumerate(lengths)]
-        received = station.inside.swap([part.data for part in outgoing])
+        received = station.intra_party.all_to_all([part.data for part in outgoing])
         for other, got in enumerate(received):
             expected = pattern(me, other, worker.index, number, lengths[worker.index])
             assert bytes(got) == expected.tobytes()
@@ -68,7 +68,7 @@ def work_longer(station: Station, inputs: Sequence[Buffer]) -> Finished:
             channel.send(peer, b"still here")
         for peer in me.peers:
             channel.receive(peer, 10)
-    station.inside.swap([b""] * station.worker.count)
+    station.intra_party.all_to_all([b""] * station.worker.count)
     transport.finish()
     transport.close()
     return Finished(
@@ -81,7 +81,7 @@ def wait(station: Station, inputs: Sequence[Buffer]) -> Finished:
     transport = station.connect()
     station.tell(Progressed(step=f"process {os.getpid()}", done=station.worker.index, total=100))
     if station.worker.index == 0:
-        station.inside.swap([b""] * station.worker.count)  # a colleague that never comes
+        station.intra_party.all_to_all([b""] * station.worker.count)  # a colleague that never comes
     time.sleep(600)
     transport.close()
     raise AssertionError("nobody came")
@@ -92,6 +92,6 @@ def fail(station: Station, inputs: Sequence[Buffer]) -> Finished:
     transport = station.connect()
     if (station.order.server, station.worker.index) == (1, 1):
         raise ZeroDivisionError("the text of an unforeseen error may quote data")
-    station.inside.swap([b""] * station.worker.count)
+    station.intra_party.all_to_all([b""] * station.worker.count)
     Channel(transport).receive(station.order.server.peers[0], 1)
     raise AssertionError("nobody came")

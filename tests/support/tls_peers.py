@@ -9,9 +9,9 @@ from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from ppaurora.channel import Channel
+from ppaurora.channel.base import Channel
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, TlsTransport, connect_parties, listen
-from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 from tests.support.channels import PATIENCE, Address, Identities, side_by_side
 

@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import RefusedError
+from ppaurora.io.models import to_json
 from ppaurora.messages.nodes import Hello
 from ppaurora.messages.owners import OFFER_HEADER, PATH, Acknowledgement, Offer, StudyState, StudyStatus
-from ppaurora.models import to_json
 from ppaurora.node.node import Node
 from ppaurora.node.questions import ask
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.records import with_digest
-from ppaurora.servers import Server
 from ppaurora.sharing.commitment import SALT_BYTES, commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit, OwnerKit

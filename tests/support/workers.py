@@ -9,23 +9,23 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ppaurora.channel.inside import memory_insides
+from ppaurora.agreement.terms import Job, Terms
+from ppaurora.channel.intra_party import memory_intra_party_channels
 from ppaurora.channel.meter import Meter
+from ppaurora.channel.servers import Server
 from ppaurora.data import Samples
 from ppaurora.local.threads import run_in_threads
-from ppaurora.metrics import Asked
+from ppaurora.metrics import Query
 from ppaurora.metrics.reading import ReleasedResult
 from ppaurora.metrics.sums import sums_of
 from ppaurora.party.run import RunOutcome
 from ppaurora.protocols import Fast
-from ppaurora.servers import Server
 from ppaurora.session import Progress, Worker, no_progress
 from ppaurora.sharing.blocks import blocks
 from ppaurora.sharing.stages import AdditiveShare, OwnerShare, ResultShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.suites.team import Team
-from ppaurora.terms import Job, Terms
 
 T = TypeVar("T")
 Algorithm = Callable[[CleartextSuite, list[ArrayRecords]], Any]  # given a worker's blocks of all lists
@@ -51,16 +51,16 @@ def by_threads(workers: int, work: Callable[[Team, Worker], T]) -> list[T]:
     """What each worker of one party returns."""
     results: dict[int, T] = {}
     failures: list[BaseException] = []
-    insides = memory_insides("all", workers, timeout=300)
+    intra_party_channels = memory_intra_party_channels("all", workers, timeout=300)
 
     def run(worker: Worker) -> None:
-        inside = insides[worker.index]
+        intra_party = intra_party_channels[worker.index]
         try:
-            results[worker.index] = work(Team(worker, inside, Meter()), worker)
+            results[worker.index] = work(Team(worker, intra_party, Meter()), worker)
         except BaseException as error:
             failures.append(error)
         finally:
-            inside.close()
+            intra_party.close()
 
     threads = [
         threading.Thread(target=run, args=(Worker(index, workers),), daemon=True) for index in range(workers)
@@ -92,28 +92,28 @@ class ClearContext:
         return nullcontext()
 
 
-def released_in_the_clear(owners: Sequence[Samples], asked: Asked, workers: int) -> ResultShare:
+def released_in_the_clear(owners: Sequence[Samples], query: Query, workers: int) -> ResultShare:
     """All that a run lets out, by so many workers; scores are not negative."""
     protocol = InTheClear()
     shares = []
     for samples in owners:
         prepared = protocol.prepare(samples)
-        sums = sums_of(samples, asked.sums)
+        sums = sums_of(samples, query.sums)
         shares.append(OwnerShare(AdditiveShare(prepared.keys, prepared.labels), sums))
 
     def work(team: Team, worker: Worker) -> tuple[ResultShare, ...]:
         given = [protocol.worker_share(share, worker) for share in shares]
-        return protocol.run(cast(Any, ClearContext(team)), asked, given, 1)
+        return protocol.run(cast(Any, ClearContext(team)), query, given, 1)
 
     (parts, *others) = by_threads(workers, work)
     assert others == [()] * (workers - 1), "only the first worker has the result"
     return parts[0]
 
 
-def as_read(released: ResultShare, asked: Asked, owners: Sequence[Samples]) -> ReleasedResult:
+def as_read(released: ResultShare, query: Query, owners: Sequence[Samples]) -> ReleasedResult:
     """By owners, who add two servers' parts."""
     nothing = ResultShare(np.zeros_like(released.words))
-    return Fast().combine([released, nothing], asked, [samples.source for samples in owners])
+    return Fast().combine([released, nothing], query, [samples.source for samples in owners])
 
 
 def run_of_workers(
@@ -125,4 +125,4 @@ def run_of_workers(
     inputs = dict(zip(terms.protocol.input_servers, zip(*shares, strict=True), strict=True))
     outcomes = run_in_threads(job, inputs, no_progress, 600.0, workers=workers)
     parts = [outcomes[server].parts[0] for server in terms.protocol.result_servers]
-    return terms.protocol.combine(parts, job.asked, [samples.source for samples in owners]), outcomes
+    return terms.protocol.combine(parts, job.query, [samples.source for samples in owners]), outcomes

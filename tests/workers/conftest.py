@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.messages.workers import Crew
-from ppaurora.servers import Server
 from ppaurora.suites.role import Role
 from ppaurora.testing.ray_clusters import HAS_RAY, RayCluster, clusters
 from tests.support.deployment import NODES

@@ -23,12 +23,12 @@ from pathlib import Path
 import click
 import numpy as np
 
+from ppaurora.channel.servers import Server
 from ppaurora.data import samples_of
 from ppaurora.errors import PpauroraError
-from ppaurora.evaluation import evaluate_samples
+from ppaurora.evaluation.evaluate import evaluate_samples
 from ppaurora.messages.workers import RayPlace
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
-from ppaurora.servers import Server
 from ppaurora.session import Progress, no_progress
 from ppaurora.testing.ray_clusters import RayCluster
 from ppaurora.testing.ray_clusters import clusters as start_clusters

@@ -7,17 +7,18 @@ from functools import partial
 import numpy as np
 import pytest
 
+from ppaurora.agreement.terms import Terms
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.redistribution import inside_cost
-from ppaurora.channel.inside import memory_insides
+from ppaurora.channel.intra_party import memory_intra_party_channels
 from ppaurora.channel.meter import Cost, Meter, MeterReading
+from ppaurora.channel.servers import Server
 from ppaurora.data import Samples
 from ppaurora.metrics import metrics_named
 from ppaurora.party.run import RunOutcome
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast
-from ppaurora.servers import Server
 from ppaurora.session import Worker
 from ppaurora.sharing.blocks import blocks
 from ppaurora.sharing.planes import Planes
@@ -25,7 +26,6 @@ from ppaurora.sharing.shares import Holder
 from ppaurora.suites.bitsliced import costs
 from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.team import Team
-from ppaurora.terms import Terms
 from tests.support.workers import by_threads, run_of_workers
 
 OWNERS, SAMPLES = 8, 12_500  # of each
@@ -101,10 +101,10 @@ def test_a_merge_passes_on_inside_what_it_declares(sizes: tuple[int, int], worke
         def progress(self, step: str, done: int, total: int) -> None:
             pass
 
-    insides = memory_insides("helper", workers)
+    intra_party_channels = memory_intra_party_channels("helper", workers)
 
     def work(_: Team, worker: Worker) -> int:
-        suite = Idle(Team(worker, insides[worker.index], meters[worker.index]))
+        suite = Idle(Team(worker, intra_party_channels[worker.index], meters[worker.index]))
         lists = [
             PlaneRecords(Planes.zeros(Holder.HELPER, KEY_BITS + 1, len(blocks(size, workers)[worker.index])))
             for size in sizes
@@ -115,7 +115,7 @@ def test_a_merge_passes_on_inside_what_it_declares(sizes: tuple[int, int], worke
     first, second = merge_network.pairs(sizes)[2]
     declared = inside_cost(first, second, workers, partial(costs.passed_on, KEY_BITS, 1))
     counted = Cost(
-        sum(meter.inside.messages for meter in meters), sum(meter.inside.bytes for meter in meters)
+        sum(meter.intra_party.messages for meter in meters), sum(meter.intra_party.bytes for meter in meters)
     )
     assert counted == declared
 

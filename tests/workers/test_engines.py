@@ -15,19 +15,19 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.agreement.terms import Job, Limits, Terms
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PartyFailedError, PpauroraError
 from ppaurora.local import processes as local_processes
 from ppaurora.local.processes import run_in_processes
 from ppaurora.messages.workers import Crew
 from ppaurora.metrics import METRICS
 from ppaurora.party.run import RunOutcome
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast
-from ppaurora.servers import Server
 from ppaurora.session import Progress, no_progress
 from ppaurora.sharing.stages import OwnerShare
 from ppaurora.suites.role import Role
-from ppaurora.terms import Job, Limits, Terms
 from tests.support.deployment import children
 from tests.support.stand_in_part import BYTES
 from tests.workers.conftest import Crews

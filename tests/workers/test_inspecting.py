@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from ppaurora.io.models import to_json
 from ppaurora.messages.workers import Crew, RayPlace
-from ppaurora.models import to_json
 from ppaurora.workers import inspecting
 from ppaurora.workers.inspecting import Finding, inspect
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PartyFailedError
 from ppaurora.messages.workers import Crew, RayPlace
-from ppaurora.preflight import check_node
-from ppaurora.servers import Server
+from ppaurora.setup.preflight import check_node
 from ppaurora.study.kit import NodeKit
 from ppaurora.suites.role import Role
 from ppaurora.testing.ray_clusters import RayCluster, make_credentials

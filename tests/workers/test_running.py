@@ -12,8 +12,9 @@ import pytest
 
 import ppaurora
 from ppaurora import InputError, Policy, evaluation
-from ppaurora.channel import memory_transports
-from ppaurora.channel.inside import memory_insides
+from ppaurora.agreement.terms import Job, Terms
+from ppaurora.channel.intra_party import memory_intra_party_channels
+from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.meter import Cost, MeterReading
 from ppaurora.channel.shaped import Network
 from ppaurora.data import Samples
@@ -24,7 +25,6 @@ from ppaurora.session import Worker
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.role import Role
-from ppaurora.terms import Job, Terms
 from tests.support.channels import side_by_side
 from tests.support.evaluations import check_values, random_owners
 
@@ -150,7 +150,7 @@ def test_what_an_engine_does() -> None:
     shares = [terms.share(one) for one in samples]
     given = dict(zip(terms.protocol.input_servers, zip(*shares, strict=True), strict=True))
     lanes = [memory_transports(Role) for _ in range(workers)]
-    insides = {role: memory_insides(role.title, workers) for role in Role}
+    intra_party_channels = {role: memory_intra_party_channels(role.title, workers) for role in Role}
     sessions: list[bytes] = []
 
     def process(role: Role, worker: Worker) -> RunOutcome:
@@ -163,7 +163,7 @@ def test_what_an_engine_does() -> None:
             attempt=3,
             announce=sessions.append,
             worker=worker,
-            inside=insides[role][worker.index],
+            intra_party=intra_party_channels[role][worker.index],
         )
 
     tasks = [partial(process, role, Worker(index, workers)) for role in Role for index in range(workers)]
@@ -173,7 +173,7 @@ def test_what_an_engine_does() -> None:
     assert len(set(sessions)) == workers, "a session per number of workers"
     whole = {role: RunOutcome.of_workers(of_workers) for role, of_workers in by_server.items()}
     parts = [whole[Role(server)].parts[0] for server in terms.protocol.result_servers]
-    found = terms.protocol.combine(parts, job.asked, ["owner"] * len(samples))
+    found = terms.protocol.combine(parts, job.query, ["owner"] * len(samples))
     report = ppaurora.evaluate(OWNERS, metrics=["auroc", "ap"], workers=workers)
     assert found.metrics == report.metrics
     assert max(outcome.meter.rounds for outcome in whole.values()) == report.cost.rounds

@@ -15,7 +15,7 @@ import pytest
 
 from ppaurora.channel.tls import listen
 from ppaurora.errors import PartyFailedError
-from ppaurora.workers.lobby import Lobby
+from ppaurora.workers.listener import WorkerListener
 from ppaurora.workers.local import LocalEngine
 
 
@@ -44,7 +44,7 @@ def test_too_few_descriptors_for_all_workers_are_told_of() -> None:
 
 
 @contextlib.contextmanager
-def open_lobby() -> Iterator[tuple[Lobby, list[int], threading.Event]]:
+def open_lobby() -> Iterator[tuple[WorkerListener, list[int], threading.Event]]:
     """Of two workers, who note who comes, and that somebody has."""
     admitted: list[int] = []
     came = threading.Event()
@@ -54,18 +54,18 @@ def open_lobby() -> Iterator[tuple[Lobby, list[int], threading.Event]]:
         connection.close()
         came.set()
 
-    lobby = Lobby(listen(), 2, admit, passed=False)
+    worker_listener = WorkerListener(listen(), 2, admit, passed=False)
     try:
-        yield lobby, admitted, came
+        yield worker_listener, admitted, came
     finally:
-        lobby.close()
+        worker_listener.close()
 
 
-def call(lobby: Lobby, name: str) -> None:
+def call(worker_listener: WorkerListener, name: str) -> None:
     """Somebody who asks for a worker, and is gone before any handshake ends."""
     context = ssl.create_default_context()
     with (
-        socket.create_connection(lobby._entrance.getsockname(), timeout=60) as raw,
+        socket.create_connection(worker_listener._listener_socket.getsockname(), timeout=60) as raw,
         contextlib.suppress(OSError),
         context.wrap_socket(raw, server_hostname=name),
     ):
@@ -73,9 +73,9 @@ def call(lobby: Lobby, name: str) -> None:
 
 
 def test_a_lobby_lets_in_again_once_there_are_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_lobby() as (lobby, admitted, came):
-        monkeypatch.setattr(lobby, "_listener", FailsOnce(lobby._listener))
-        call(lobby, "worker-1.x")
+    with open_lobby() as (worker_listener, admitted, came):
+        monkeypatch.setattr(worker_listener, "_listener", FailsOnce(worker_listener._listener))
+        call(worker_listener, "worker-1.x")
         assert came.wait(120)
         assert admitted == [1]
 
@@ -104,18 +104,18 @@ def test_a_lobby_lets_in_again_once_there_are_threads(monkeypatch: pytest.Monkey
         return real(*arguments, **options)
 
     monkeypatch.setattr(threading, "Thread", thread)
-    with open_lobby() as (lobby, admitted, came):
-        call(lobby, "worker-0.x")
+    with open_lobby() as (worker_listener, admitted, came):
+        call(worker_listener, "worker-0.x")
         assert refused.is_set()
-        call(lobby, "worker-1.x")
+        call(worker_listener, "worker-1.x")
         assert came.wait(120)
         assert admitted == [1]
 
 
 @pytest.mark.parametrize("name", ["worker-2.x", "worker-64.x", "worker--1.x", "x", "worker-0001.x"])
 def test_who_asks_for_a_worker_that_there_is_not_is_sent_away(name: str) -> None:
-    with open_lobby() as (lobby, admitted, came):
-        call(lobby, name)
-        call(lobby, "worker-0.x")
+    with open_lobby() as (worker_listener, admitted, came):
+        call(worker_listener, name)
+        call(worker_listener, "worker-0.x")
         assert came.wait(120)
         assert admitted == [0]

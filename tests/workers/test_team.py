@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ppaurora.algorithms.redistribution import by_residue, in_block, with_next
 from ppaurora.algorithms.scan import last_flagged
 from ppaurora.channel.base import Buffer
-from ppaurora.channel.inside import memory_insides
+from ppaurora.channel.intra_party import memory_intra_party_channels
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import PartyFailedError
 from ppaurora.session import Worker
@@ -68,17 +68,17 @@ def test_sums_and_parts(workers: int) -> None:
 def test_depth_goes_along_with_what_depends_on_it() -> None:
     """The second worker's ten messages are behind what the first has then; not behind what the third has."""
     meters = [Meter(depth=depth) for depth in (3, 10, 1, 0)]
-    insides = memory_insides("proxy 0", 4)
+    intra_party_channels = memory_intra_party_channels("proxy 0", 4)
 
     def work(_: Team, worker: Worker) -> None:
-        team = Team(worker, insides[worker.index], meters[worker.index])
+        team = Team(worker, intra_party_channels[worker.index], meters[worker.index])
         nothing = records_of([])
         outgoing = [records_of([1]) if worker.index == 1 and to == 0 else nothing for to in range(4)]
         team.swap_records(outgoing, [0, 1, 0, 0] if worker.index == 0 else [0] * 4)
 
     by_threads(4, work)
     assert [meter.depth for meter in meters] == [10, 10, 1, 0]
-    assert all(meter.inside.messages == 3 and not meter.messages for meter in meters)
+    assert all(meter.intra_party.messages == 3 and not meter.messages for meter in meters)
 
 
 def test_a_part_of_another_swap_is_refused() -> None:
@@ -88,7 +88,7 @@ def test_a_part_of_another_swap_is_refused() -> None:
         def __init__(self) -> None:
             self.last: list[Buffer] = []
 
-        def swap(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
+        def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
             late, self.last = self.last or list(outgoing), list(outgoing)
             return late
 
@@ -183,7 +183,7 @@ def test_what_was_sent_leaves_before_a_worker_waits_for_its_fellows() -> None:
     done: list[str] = []
 
     class Noting:
-        def swap(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
+        def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
             done.append("swapped")
             return list(outgoing)
 

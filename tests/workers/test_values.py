@@ -12,13 +12,13 @@ from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
 from ppaurora import METRICS, Policy
+from ppaurora.agreement.terms import Limits, Terms
 from ppaurora.algorithms import placements
 from ppaurora.data import Samples
 from ppaurora.errors import UndefinedResultError
-from ppaurora.estimates import Estimate
-from ppaurora.metrics import Asked, Metric
+from ppaurora.metrics import Metric, Query
+from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.role import Role
-from ppaurora.terms import Limits, Terms
 from ppaurora.testing.ledger import keep_ledger
 from tests.support.cases import Owner, owners, pooled
 from tests.support.oracles import exact_aupr, exact_auroc, exact_average_precision, exact_delong_variance
@@ -53,8 +53,8 @@ def named(lists: Sequence[Owner]) -> list[Samples]:
 
 def asked_for(
     metrics: Sequence[Metric], lists: Sequence[Owner], policy: Policy, level: float | None
-) -> Asked:
-    return Asked(tuple(metrics), tuple(map(len, lists)), policy, level)
+) -> Query:
+    return Query(tuple(metrics), tuple(map(len, lists)), policy, level)
 
 
 @settings(max_examples=80, deadline=None)
@@ -71,24 +71,24 @@ def test_every_metric_is_that_of_one_worker(
 ) -> None:
     """Whatever leaves: numbers, and flags that tell why one does not."""
     assume(any(lists))
-    asked = asked_for(EVERY_METRIC, lists, policy, level)
-    by_one = released_in_the_clear(named(lists), asked, 1)
-    assert released_in_the_clear(named(lists), asked, workers) == by_one
+    query = asked_for(EVERY_METRIC, lists, policy, level)
+    by_one = released_in_the_clear(named(lists), query, 1)
+    assert released_in_the_clear(named(lists), query, workers) == by_one
     event(f"{workers} workers, {'fewer samples' if sum(map(len, lists)) < workers else 'enough samples'}")
 
 
 @settings(max_examples=60, deadline=None)
 @given(lists=owners(min_owners=1, max_owners=5, max_size=70), workers=st.sampled_from(WORKERS))
 def test_values_are_those_of_the_definitions(lists: list[Owner], workers: int) -> None:
-    asked = asked_for(OF_THE_CURVE, lists, Policy.none(), 0.95)
-    released = released_in_the_clear(named(lists), asked, workers)
+    query = asked_for(OF_THE_CURVE, lists, Policy.none(), 0.95)
+    released = released_in_the_clear(named(lists), query, workers)
     samples = pooled(lists)
     auroc = exact_auroc(samples)
     if auroc is None:
         with pytest.raises(UndefinedResultError):
-            as_read(released, asked, named(lists))
+            as_read(released, query, named(lists))
         return
-    metrics = as_read(released, asked, named(lists)).metrics
+    metrics = as_read(released, query, named(lists)).metrics
     found = {name: cast(Estimate, metrics[name]) for name in ("auroc", "aupr", "ap")}
     expected = {"auroc": auroc, "aupr": exact_aupr(samples), "ap": exact_average_precision(samples)}
     for name, exact in expected.items():
@@ -105,7 +105,7 @@ def test_an_owners_list_that_is_not_sorted_is_noticed_wherever_it_is(
 ) -> None:
     """At every place, borders between workers included."""
     lists = [[(0.9 - k / 100, k % 2) for k in range(20)], [(0.4, 1), (0.3, 0)]]
-    asked = asked_for(OF_THE_CURVE[:1], lists, Policy.none(), None)
+    query = asked_for(OF_THE_CURVE[:1], lists, Policy.none(), None)
     sort = np.argsort
     for place in range(19):
 
@@ -117,7 +117,7 @@ def test_an_owners_list_that_is_not_sorted_is_noticed_wherever_it_is(
 
         with monkeypatch.context() as careless:
             careless.setattr(np, "argsort", nearly_sorted)
-            found = released_in_the_clear(named(lists), asked, workers)
+            found = released_in_the_clear(named(lists), query, workers)
         assert found.words[0].tolist()[-2:] == [0, 1], "the first owner's list, not the second's"
         assert found.words[0, 0] == 0
 
@@ -133,12 +133,12 @@ def test_placements_in_two_limbs(workers: int, monkeypatch: pytest.MonkeyPatch) 
         ]
         for n in (300, 210)
     ]
-    asked = asked_for(OF_THE_CURVE[:1], lists, Policy.none(), 0.95)
-    in_one_word = as_read(released_in_the_clear(named(lists), asked, 1), asked, named(lists))
+    query = asked_for(OF_THE_CURVE[:1], lists, Policy.none(), 0.95)
+    in_one_word = as_read(released_in_the_clear(named(lists), query, 1), query, named(lists))
     monkeypatch.setattr(placements, "MOST_IN_ONE_WORD", 100)
     monkeypatch.setattr(placements, "LOW_BITS", 4)
     for count in (1, workers):
-        found = as_read(released_in_the_clear(named(lists), asked, count), asked, named(lists))
+        found = as_read(released_in_the_clear(named(lists), query, count), query, named(lists))
         assert found.metrics == in_one_word.metrics
 
 

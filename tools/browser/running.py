@@ -27,16 +27,16 @@ class RunningApp:
     ) -> None:
         self.began = time.perf_counter()
         self._seconds = seconds
-        self._terminal, inside = os.openpty()
+        self._terminal, intra_party = os.openpty()
         self.process = subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
             program("app", *([] if kit is None else [str(kit)]), "--no-browser"),
-            stdin=inside,
+            stdin=intra_party,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
         )
-        os.close(inside)
+        os.close(intra_party)
         self.said: list[str] = []
         self._links: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)

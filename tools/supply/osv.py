@@ -50,8 +50,8 @@ class Database:
         """Of all these packages; advisories that were withdrawn are left out."""
         if not versions:
             raise InputError("there is no version to ask for")
-        asked = [CONTROL, *(version for version in versions if version != CONTROL)]
-        advisories = self._advisories(asked)
+        query = [CONTROL, *(version for version in versions if version != CONTROL)]
+        advisories = self._advisories(query)
         if not advisories[CONTROL]:
             raise self._failed(f"it knows of nothing against {' '.join(CONTROL)}, which has known flaws")
         found = [
@@ -61,10 +61,10 @@ class Database:
         ]
         return [finding for finding in found if finding is not None]
 
-    def _advisories(self, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
+    def _advisories(self, query: Sequence[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
         """The names of the advisories on each version. A long answer comes in pages: they are followed."""
-        found: dict[tuple[str, str], set[str]] = {version: set() for version in asked}
-        open_questions = [(version, "") for version in asked]
+        found: dict[tuple[str, str], set[str]] = {version: set() for version in query}
+        open_questions = [(version, "") for version in query]
         for _ in range(_MOST_REQUESTS):
             now, open_questions = open_questions[:_AT_ONCE], open_questions[_AT_ONCE:]
             for (version, _), answer in zip(now, self._answers(now), strict=True):

@@ -10,12 +10,12 @@ from aiohttp import web
 
 from ppaurora.app import TEMPLATES
 from ppaurora.app.accounts import account_of
-from ppaurora.app.door import ENTRANCE, FrontDoor
-from ppaurora.app.keys import DOOR, MODE, WORKROOM
+from ppaurora.app.keys import MODE, PRIVATE_FOLDER, SESSIONS
 from ppaurora.app.modes import Mode
+from ppaurora.app.private_folder import PrivateFolder
 from ppaurora.app.rendering import answer_errors
 from ppaurora.app.security import STATIC, TurnedAwayError, add_headers, guard
-from ppaurora.app.workroom import Workroom
+from ppaurora.app.sessions import LOGIN_PATH, Sessions
 from ppaurora.pages.environment import environment, style_sheet
 
 _OWN = Path(__file__).parent / "static"
@@ -32,16 +32,16 @@ _HANDLER: dict[str, object] = {
 }
 
 
-def make_app(mode: Mode, door: FrontDoor, workroom: Workroom) -> web.Application:
+def make_app(mode: Mode, sessions: Sessions, private_folder: PrivateFolder) -> web.Application:
     """All pages, behind the guard."""
     app = web.Application(
         middlewares=[answer_errors, guard], client_max_size=_MOST_BYTES, handler_args=_HANDLER
     )
-    app[MODE], app[DOOR], app[WORKROOM] = mode, door, workroom
+    app[MODE], app[SESSIONS], app[PRIVATE_FOLDER] = mode, sessions, private_folder
     app.on_response_prepare.append(add_headers)
     app.add_routes(
         [
-            web.get(ENTRANCE, _enter, allow_head=False),
+            web.get(LOGIN_PATH, _enter, allow_head=False),
             web.get(STATIC + "{name}", _static),
             *mode.routes(),
         ]
@@ -51,7 +51,7 @@ def make_app(mode: Mode, door: FrontDoor, workroom: Workroom) -> web.Application
 
 async def _enter(request: web.Request) -> web.StreamResponse:
     """The link's token for a cookie; and on, to an address without it."""
-    session = request.app[DOOR].enter(request.query.get("token", ""), account_of(request))
+    session = request.app[SESSIONS].enter(request.query.get("token", ""), account_of(request))
     if session is None:
         raise TurnedAwayError(
             HTTPStatus.FORBIDDEN,
@@ -65,7 +65,7 @@ async def _enter(request: web.Request) -> web.StreamResponse:
     else:
         text = environment(TEMPLATES).get_template("welcome.html").render()
         response = web.Response(text=text, content_type="text/html")
-    request.app[DOOR].admit(response, session)
+    request.app[SESSIONS].admit(response, session)
     return response
 
 

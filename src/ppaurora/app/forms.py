@@ -9,7 +9,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from ppaurora.app.security import form_parts
 from ppaurora.errors import InputError
-from ppaurora.text import printable
+from ppaurora.io.text import printable
 
 
 async def file_of(request: web.Request, what_to_do: str) -> tuple[BodyPartReader, str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from ppaurora.app.door import FrontDoor
 from ppaurora.app.modes import Mode
-from ppaurora.app.workroom import Workroom
+from ppaurora.app.private_folder import PrivateFolder
+from ppaurora.app.sessions import Sessions
 
 MODE = web.AppKey("mode", Mode)
-DOOR = web.AppKey("door", FrontDoor)
-WORKROOM = web.AppKey("workroom", Workroom)
+SESSIONS = web.AppKey("door", Sessions)
+PRIVATE_FOLDER = web.AppKey("workroom", PrivateFolder)

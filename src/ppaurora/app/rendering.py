@@ -11,8 +11,8 @@ from aiohttp import web
 
 from ppaurora.app import TEMPLATES
 from ppaurora.app.jobs import BusyError, TooLargeError, sentence_of
-from ppaurora.app.keys import DOOR, MODE
-from ppaurora.app.security import Handler, TurnedAwayError, csrf_word
+from ppaurora.app.keys import MODE, SESSIONS
+from ppaurora.app.security import Handler, TurnedAwayError, csrf_token
 from ppaurora.errors import (
     InputError,
     NotReleasedError,
@@ -43,7 +43,7 @@ def page(request: web.Request, template: str, *, status: int = HTTPStatus.OK, **
     text = (
         environment(TEMPLATES)
         .get_template(template)
-        .render(mode=mode, here=request.path, csrf=csrf_word(request), version=__version__, **shown)
+        .render(mode=mode, here=request.path, csrf=csrf_token(request), version=__version__, **shown)
     )
     return web.Response(text=text, content_type="text/html", status=status)
 
@@ -58,7 +58,7 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
     except web.HTTPException as error:
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
-        if request.app[DOOR].session(request) is None:
+        if request.app[SESSIONS].session(request) is None:
             return _stranger(request, error.status, error.reason)
         return failure(request, error, status=error.status, sentence=_HTTP.get(error.status, error.reason))
     except PpauroraError as error:

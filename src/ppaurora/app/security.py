@@ -14,8 +14,8 @@ from typing import Any
 
 from aiohttp import BodyPartReader, MultipartReader, hdrs, web
 
-from ppaurora.app.door import ENTRANCE, FrontDoor, Session, same_secret
-from ppaurora.app.keys import DOOR
+from ppaurora.app.keys import SESSIONS
+from ppaurora.app.sessions import LOGIN_PATH, Session, Sessions, same_secret
 
 STATIC = "/static/"
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
@@ -54,10 +54,10 @@ class TurnedAwayError(Exception):
 _PARTS: Any = web.RequestKey("parts", MultipartReader) if hasattr(web, "RequestKey") else "parts"
 
 
-def csrf_word(request: web.Request) -> str:
+def csrf_token(request: web.Request) -> str:
     """For the forms of a page; empty on pages for those who are not let in."""
-    session = request.app[DOOR].session(request)
-    return "" if session is None else session.word
+    session = request.app[SESSIONS].session(request)
+    return "" if session is None else session.csrf_token
 
 
 async def form_parts(request: web.Request) -> MultipartReader:
@@ -69,13 +69,13 @@ async def form_parts(request: web.Request) -> MultipartReader:
 @web.middleware
 async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Turns away whatever is not from this app's own pages, in this order, before anything is read."""
-    door = request.app[DOOR]
-    _check_host(request, door)
-    is_entrance = request.path == ENTRANCE and request.method == "GET"
+    sessions = request.app[SESSIONS]
+    _check_host(request, sessions)
+    is_entrance = request.path == LOGIN_PATH and request.method == "GET"
     if not is_entrance:
         _check_site(request)
     if not (is_entrance or _is_static(request)):
-        session = door.session(request)
+        session = sessions.session(request)
         if session is None:
             raise TurnedAwayError(
                 HTTPStatus.FORBIDDEN,
@@ -84,14 +84,14 @@ async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
             )
         if request.method not in _READING:
             _check_origin(request)
-            await _check_word(request, session)
+            await _check_csrf_token(request, session)
     return await handler(request)
 
 
-def _check_host(request: web.Request, door: FrontDoor) -> None:
+def _check_host(request: web.Request, sessions: Sessions) -> None:
     """A name that somebody else's server resolves to 127.0.0.1 is not this app's."""
     named = request.headers.getall(hdrs.HOST, [])
-    if len(named) != 1 or named[0].lower() not in door.hosts:
+    if len(named) != 1 or named[0].lower() not in sessions.hosts:
         raise TurnedAwayError(
             HTTPStatus.MISDIRECTED_REQUEST, "This app answers at the address that it has printed, only."
         )
@@ -113,14 +113,14 @@ def _check_origin(request: web.Request) -> None:
         raise TurnedAwayError(HTTPStatus.FORBIDDEN, "This app does not take what other sites' pages send.")
 
 
-async def _check_word(request: web.Request, session: Session) -> None:
+async def _check_csrf_token(request: web.Request, session: Session) -> None:
     """In a header, or in the form; of a form with a file it must be the first field."""
     said: Any = request.headers.get(CSRF_HEADER)
     if said is None and request.content_type == "application/x-www-form-urlencoded":
         said = (await request.post()).get(CSRF_FIELD)
     elif said is None and request.content_type == "multipart/form-data":
         said = await _first_field(request)
-    if not isinstance(said, str) or not same_secret(session.word, said):
+    if not isinstance(said, str) or not same_secret(session.csrf_token, said):
         raise TurnedAwayError(
             HTTPStatus.FORBIDDEN,
             "This form is not from a page of this app, or from one that was open before it was started. "
@@ -151,5 +151,5 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     """To every response, refusals included."""
     response.headers.update(HEADERS)
     response.headers.popall(hdrs.SERVER, None)
-    if request.path == ENTRANCE:
+    if request.path == LOGIN_PATH:
         response.headers["Referrer-Policy"] = "no-referrer"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ppaurora.app import TEMPLATES
-from ppaurora.app.door import FrontDoor
 from ppaurora.app.modes import Mode, mode_for
-from ppaurora.app.workroom import Workroom
+from ppaurora.app.private_folder import PrivateFolder
+from ppaurora.app.sessions import Sessions
 from ppaurora.errors import InputError
-from ppaurora.files import write_secret
+from ppaurora.io.files import write_secret
 from ppaurora.pages.environment import environment
 
 if TYPE_CHECKING:
@@ -34,25 +34,27 @@ def run(kit: Path | None, *, port: int, browser: bool, say: Say) -> None:
     """Until SIGTERM or Ctrl-C. `say` prints a line for people."""
     mode = mode_for(kit)
     try:
-        with _listening(port) as listener, Workroom(mode.folder) as workroom:
-            asyncio.run(_serve(mode, workroom, listener, browser=browser, say=say))
+        with _listening(port) as listener, PrivateFolder(mode.folder) as private_folder:
+            asyncio.run(_serve(mode, private_folder, listener, browser=browser, say=say))
     finally:
         mode.close()
 
 
-async def _serve(mode: Mode, workroom: Workroom, listener: socket.socket, *, browser: bool, say: Say) -> None:
+async def _serve(
+    mode: Mode, private_folder: PrivateFolder, listener: socket.socket, *, browser: bool, say: Say
+) -> None:
     """The link is printed at once; a browser that is faster than the rest of the start waits for that."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
-    door = FrontDoor(listener.getsockname()[1])
-    say(f"open this link in a browser on this machine: {door.new_link()}")
+    sessions = Sessions(listener.getsockname()[1])
+    say(f"open this link in a browser on this machine: {sessions.new_link()}")
     say("it is good for one use, by one browser. Enter prints another one; Ctrl-C ends the app")
-    with _new_link_at_enter(door, say):
+    with _new_link_at_enter(sessions, say):
         if browser:
-            _open_browser(door, workroom)
-        runner = await _start(mode, door, workroom, listener)
+            _open_browser(sessions, private_folder)
+        runner = await _start(mode, sessions, private_folder, listener)
         try:
             await stop.wait()
         finally:
@@ -60,14 +62,16 @@ async def _serve(mode: Mode, workroom: Workroom, listener: socket.socket, *, bro
     await _let_finish(mode, say)
 
 
-async def _start(mode: Mode, door: FrontDoor, workroom: Workroom, listener: socket.socket) -> web.AppRunner:
+async def _start(
+    mode: Mode, sessions: Sessions, private_folder: PrivateFolder, listener: socket.socket
+) -> web.AppRunner:
     """What answers requests takes longest to load, and a browser takes a while to come."""
     mode.begin()
     from aiohttp import web
 
     from ppaurora.app.application import make_app
 
-    runner = web.AppRunner(make_app(mode, door, workroom), shutdown_timeout=1.0)
+    runner = web.AppRunner(make_app(mode, sessions, private_folder), shutdown_timeout=1.0)
     await runner.setup()
     await web.SockSite(runner, listener).start()
     return runner
@@ -101,7 +105,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def _new_link_at_enter(door: FrontDoor, say: Say) -> Iterator[None]:
+def _new_link_at_enter(sessions: Sessions, say: Say) -> Iterator[None]:
     """For a browser that was closed, or another one."""
     if sys.stdin is None or not sys.stdin.isatty():
         yield
@@ -109,7 +113,7 @@ def _new_link_at_enter(door: FrontDoor, say: Say) -> Iterator[None]:
 
     def entered() -> None:
         if sys.stdin.readline():
-            say(door.new_link())
+            say(sessions.new_link())
         else:
             loop.remove_reader(sys.stdin)
 
@@ -121,9 +125,9 @@ def _new_link_at_enter(door: FrontDoor, say: Say) -> Iterator[None]:
         loop.remove_reader(sys.stdin)
 
 
-def _open_browser(door: FrontDoor, workroom: Workroom) -> None:
+def _open_browser(sessions: Sessions, private_folder: PrivateFolder) -> None:
     """By a file that only this user can read: all users of a machine see what programs are started with."""
-    path = workroom.path / "open.html"
-    text = environment(TEMPLATES).get_template("open.html").render(link=door.new_link())
+    path = private_folder.path / "open.html"
+    text = environment(TEMPLATES).get_template("open.html").render(link=sessions.new_link())
     write_secret(path, text.encode())
     threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()

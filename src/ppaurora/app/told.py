@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ppaurora.acceptance import review
+from ppaurora.setup.acceptance import review
 from ppaurora.study.manifest import Manifest
 
 

@@ -14,8 +14,8 @@ from ppaurora.channel.frames import (
     Header,
 )
 from ppaurora.channel.meter import Meter
+from ppaurora.channel.servers import Server
 from ppaurora.errors import MisuseError, PeerMisbehavedError
-from ppaurora.servers import Server
 
 Buffer = bytes | bytearray | memoryview
 NO_SESSION = bytes(SESSION_BYTES)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.servers import Server
 from ppaurora.version import WIRE_VERSION
 
 SESSION_BYTES = 16

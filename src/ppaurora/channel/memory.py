@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
-from ppaurora.servers import Server
 
 MAILBOX_LIMIT = 64 << 20
 

@@ -79,7 +79,7 @@ class Meter:
 
     steps: dict[str, Tally] = field(default_factory=dict)
     depth: int = 0
-    inside: Tally = field(default_factory=Tally)
+    intra_party: Tally = field(default_factory=Tally)
     _step: str = "session"
     _inner_rounds: int = 0
     _forks: list[Meter] = field(default_factory=list)
@@ -117,8 +117,8 @@ class Meter:
 
     def passed_inside(self, count: int) -> None:
         """Count a message of `count` bytes to a worker of the same party: no round, and no traffic."""
-        self.inside.messages += 1
-        self.inside.bytes += count
+        self.intra_party.messages += 1
+        self.intra_party.bytes += count
 
     @property
     def messages(self) -> int:
@@ -133,6 +133,6 @@ class Meter:
         self._tally(self._step).rounds = self.depth - self._inner_rounds
         steps = {name: Cost(tally.messages, tally.bytes, tally.rounds) for name, tally in self.steps.items()}
         own = MeterReading(
-            self.depth, self.messages, self.bytes, steps, self.inside.messages, self.inside.bytes
+            self.depth, self.messages, self.bytes, steps, self.intra_party.messages, self.intra_party.bytes
         )
         return together([own, *(fork.reading() for fork in self._forks)])

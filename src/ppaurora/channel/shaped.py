@@ -17,8 +17,8 @@ import msgspec
 
 from ppaurora.channel.base import Buffer, Transport
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, Header
+from ppaurora.channel.servers import Server
 from ppaurora.errors import InputError, PeerMisbehavedError
-from ppaurora.servers import Server
 
 _STAMP = struct.Struct(">Q")
 _NANOSECONDS = 1_000_000_000

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check.labels import Spelling, most_frequent
 from ppaurora.data import Description, Samples
-from ppaurora.estimates import Estimate
-from ppaurora.evaluated import Evaluated
-from ppaurora.text import printable
+from ppaurora.io.text import printable
+from ppaurora.statistics.estimates import Estimate
 
 Code = Literal[
     "auroc-below-half",
@@ -85,7 +85,7 @@ class Concern:
         return _TITLES[self.code]
 
 
-def label_concerns(labels: Sequence[Spelling], plan: Evaluated | None) -> Iterator[Concern]:
+def label_concerns(labels: Sequence[Spelling], plan: EvaluationSpec | None) -> Iterator[Concern]:
     """Is the label that counts as positive the plan's positive class?"""
     found, other = (most_frequent(labels, positive=bit) for bit in (True, False))
     wanted = "" if plan is None else plan.positive_class
@@ -111,7 +111,7 @@ def label_concerns(labels: Sequence[Spelling], plan: Evaluated | None) -> Iterat
 
 
 def auroc_concerns(
-    auroc: Estimate, samples: Samples, labels: Sequence[Spelling], plan: Evaluated | None
+    auroc: Estimate, samples: Samples, labels: Sequence[Spelling], plan: EvaluationSpec | None
 ) -> Iterator[Concern]:
     """Below 0.5: the likelier cause first, and whether it may be chance."""
     if auroc.value is None or auroc.value >= 0.5:
@@ -139,14 +139,14 @@ def is_beyond_chance(auroc: Estimate, samples: Samples) -> bool:
     return enough and auroc.interval is not None and auroc.interval[1] < 0.5
 
 
-def _direction(plan: Evaluated | None) -> str:
+def _direction(plan: EvaluationSpec | None) -> str:
     if plan is None:
         return "Higher scores must mean more positive"
     meaning = _quoted(plan.positive_class) if plan.positive_class else "more positive"
     return f"The plan says that {plan.score_direction} scores mean {meaning}"
 
 
-def scale_concerns(samples: Samples, plan: Evaluated, thresholds: Sequence[float]) -> Iterator[Concern]:
+def scale_concerns(samples: Samples, plan: EvaluationSpec, thresholds: Sequence[float]) -> Iterator[Concern]:
     """Are the scores on the plan's scale, and the plan's thresholds among them?"""
     scores = samples.scores_of_source
     low, high = float(scores.min()), float(scores.max())

@@ -21,8 +21,8 @@ from ppaurora.check.concerns import (
 from ppaurora.check.histogram import ScoreBin, histogram, span
 from ppaurora.check.labels import Spelling, spellings
 from ppaurora.data import Description, Samples
-from ppaurora.estimates import Estimate, delong_estimate
-from ppaurora.models import to_builtins
+from ppaurora.io.models import to_builtins
+from ppaurora.statistics.estimates import Estimate, delong_estimate
 
 if TYPE_CHECKING:
     from ppaurora.study.manifest import Manifest

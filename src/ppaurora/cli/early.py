@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from ppaurora.party.starting import Spares
-from ppaurora.servers import Server
+from ppaurora.channel.servers import Server
+from ppaurora.party.starting import WarmPool
 from ppaurora.suites.role import Role
 
 # What the protocols say of themselves, known before they are loaded. One that is not named here has its
@@ -28,9 +28,9 @@ _HINTS = click.Command(
 )
 
 
-def start_early(arguments: Sequence[str], spares: Spares) -> None:
+def start_early(arguments: Sequence[str], warm_pool: WarmPool) -> None:
     """The servers that `evaluate` will want, by its arguments; if these are wrong, nobody takes them."""
     hints = _HINTS.make_context("evaluate", list(arguments), resilient_parsing=True).params
     if arguments and hints["transport"] == "tls" and not hints["help"]:
         for server in SERVERS.get(hints["protocol"], ()):
-            spares.keep(MODULE, server.title)
+            warm_pool.keep(MODULE, server.title)

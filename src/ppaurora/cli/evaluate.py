@@ -22,11 +22,11 @@ from ppaurora.cli.progress import progress_bar
 from ppaurora.cli.tables import print_metrics
 from ppaurora.data import read_table
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
-from ppaurora.evaluation import TRANSPORTS, evaluate_samples
+from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
+from ppaurora.evaluation.report import Report
 from ppaurora.metrics import DEFAULT_METRICS, described_metrics
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import find_protocol
-from ppaurora.report import Report
 from ppaurora.session.worker import MOST_WORKERS
 
 AUTO = "auto"
@@ -105,7 +105,7 @@ def evaluate_command(
             transport=transport,
             progress=progress,
             timeout=timeout,
-            spares=context.obj,
+            warm_pool=context.obj,
             workers=workers if workers == AUTO else int(workers),
         )
     if output == "json":

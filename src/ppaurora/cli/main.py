@@ -14,7 +14,7 @@ import click
 from ppaurora.cli.early import start_early
 from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.errors import MisuseError, PpauroraError
-from ppaurora.party.starting import ONE_THREAD, Spares
+from ppaurora.party.starting import ONE_THREAD, WarmPool
 from ppaurora.version import __version__
 
 EXIT_INTERRUPTED = 130
@@ -83,7 +83,7 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Servers that the command will need load their modules while it loads its own."""
-        ctx.obj = ctx.with_resource(contextlib.closing(Spares()))
+        ctx.obj = ctx.with_resource(contextlib.closing(WarmPool()))
         if args[0] == "evaluate" and not ctx.resilient_parsing:  # not for a shell that completes a line
             start_early(args[1:], ctx.obj)
         return super().resolve_command(ctx, args)

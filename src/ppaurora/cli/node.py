@@ -13,14 +13,14 @@ from ppaurora.cli.examples import example
 from ppaurora.cli.options import format_option, yes_option
 from ppaurora.cli.paths import FOLDER
 from ppaurora.errors import InputError
+from ppaurora.io.models import to_builtins
+from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState
-from ppaurora.models import to_builtins
 from ppaurora.node import operating
 from ppaurora.node.clock import as_people_say
 from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
 from ppaurora.study.kit import NodeKit
-from ppaurora.text import printable
 
 
 @click.command("serve", epilog=example("ppaurora serve kit"))

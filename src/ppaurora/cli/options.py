@@ -8,9 +8,9 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import click
 
 from ppaurora.errors import InputError
+from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics import METRICS, Metric, find_metric
-from ppaurora.models import StrictModel, checked, to_builtins
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -29,11 +29,11 @@ from ppaurora.cli.study import as_told, show
 from ppaurora.cli.tables import print_metrics
 from ppaurora.data import read_data
 from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, PpauroraError
+from ppaurora.io.models import to_builtins
 from ppaurora.messages.owners import StudyStatus
-from ppaurora.models import to_builtins
 from ppaurora.owner.report import StudyReport, receipt_path
 from ppaurora.owner.study import NodeStatus, Study
-from ppaurora.preflight import Check, check_node, check_owner
+from ppaurora.setup.preflight import Check, check_node, check_owner
 from ppaurora.study.kit import NodeKit, read_kit
 
 

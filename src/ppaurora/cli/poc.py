@@ -20,13 +20,13 @@ from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.cli.options import column_options, format_option, yes_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError, PartyFailedError
+from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState
 from ppaurora.metrics import DEFAULT_METRICS
 from ppaurora.poc.background import interruptions
 from ppaurora.poc.consortium import Columns, ProofOfConcept, find_poc, make_poc, owners_of
 from ppaurora.poc.machine import program, web_proxy_in_between
-from ppaurora.policy import Policy
-from ppaurora.text import printable
+from ppaurora.policy.rules import Policy
 
 _DEFAULT = "ppaurora-poc"
 _POLICIES = {"none": Policy.none, "study": Policy}

@@ -11,7 +11,7 @@ import click
 
 from ppaurora.check import DataCheck, ScoreBin
 from ppaurora.data import Description
-from ppaurora.text import printable
+from ppaurora.io.text import printable
 
 _WIDEST_BAR = 40
 _MOST_LABELS = 5

@@ -11,13 +11,13 @@ from ppaurora.cli.examples import example
 from ppaurora.cli.options import format_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import NotVerifiedError
-from ppaurora.models import to_builtins
+from ppaurora.io.models import to_builtins
+from ppaurora.io.text import printable
 from ppaurora.node.audit import CheckedLog, problem_with_head
 from ppaurora.node.operating import read_log
 from ppaurora.owner.verifying import verify_receipt
-from ppaurora.receipt import Receipt
 from ppaurora.study.kit import NodeKit
-from ppaurora.text import printable
+from ppaurora.study.receipt import Receipt
 
 
 @click.command("verify", epilog=example("ppaurora verify kit/results/sepsis-2026.receipt.json"))

@@ -8,20 +8,20 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from ppaurora.acceptance import accept, review, said_of_sizes
+from ppaurora.agreement.disclosure import Disclosure, disclosure, smallest_sizes
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import expect_hash_option, force_option, yes_option
 from ppaurora.cli.paths import FILE, FOLDER
-from ppaurora.disclosure import Disclosure, disclosure, smallest_sizes
 from ppaurora.errors import InputError
+from ppaurora.io.text import printable
+from ppaurora.setup.acceptance import accept, review, said_of_sizes
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 from ppaurora.study.plan import SAMPLE, read_plan
 from ppaurora.study.provision import PASSPHRASES, provision, renew
 from ppaurora.study.units import COMPOSE, SYSTEMD
-from ppaurora.text import printable
 
 
 def as_told(text: object) -> Text:

@@ -6,8 +6,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ppaurora.estimates import Estimate
-from ppaurora.report import MetricValues
+from ppaurora.evaluation.report import MetricValues
+from ppaurora.statistics.estimates import Estimate
 
 
 def print_metrics(report: MetricValues, samples: int, owners: int) -> None:

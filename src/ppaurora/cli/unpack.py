@@ -12,7 +12,7 @@ from ppaurora.cli.examples import example
 from ppaurora.cli.options import expect_hash_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
-from ppaurora.files import read_text
+from ppaurora.io.files import read_text
 from ppaurora.study.kit import STUDIES, NodeKit
 from ppaurora.study.pack import PACKED, Unpacked, others_can_read, unpack
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
-from ppaurora.certificates import Authority, pin_of_pem
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity
-from ppaurora.files import write_secret
-from ppaurora.servers import Server
+from ppaurora.credentials.certificates import Authority, pin_of_pem
+from ppaurora.io.files import write_secret
 
 _LIFETIME = datetime.timedelta(days=30)
 

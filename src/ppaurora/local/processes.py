@@ -14,22 +14,22 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ppaurora.agreement.terms import Job
+from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network
 from ppaurora.channel.tls import Identity, listen
 from ppaurora.errors import PartyFailedError, PeerError, PpauroraError
+from ppaurora.io.models import StrictModel
 from ppaurora.local.certificates import make_identities
 from ppaurora.local.threads import root_cause
 from ppaurora.messages.process import AnyEvent, Event, Failed, Finished, Links, Placed, Progressed, Task
-from ppaurora.messages.workers import Crew, Door, Meeting
-from ppaurora.models import StrictModel
+from ppaurora.messages.workers import Crew, Endpoint, PeerEndpoints
 from ppaurora.party.driver import ServerProcess, links_for
 from ppaurora.party.process import outcome_of
 from ppaurora.party.run import RunOutcome
-from ppaurora.party.starting import Spares
-from ppaurora.servers import Server
+from ppaurora.party.starting import WarmPool
 from ppaurora.session import Progress
 from ppaurora.sharing.stages import OwnerShare
-from ppaurora.terms import Job
 from ppaurora.workers import PROCESS as CREW
 
 _SECONDS_TO_START = 30.0
@@ -42,7 +42,7 @@ def run_in_processes(
     progress: Progress,
     timeout: float,
     network: Network | None = None,
-    spares: Spares | None = None,
+    warm_pool: WarmPool | None = None,
     crews: Mapping[Server, Crew] | None = None,
 ) -> dict[Server, RunOutcome]:
     """Every server's outcome, or the error that stopped the run. Spare processes that fit are used.
@@ -51,7 +51,7 @@ def run_in_processes(
     """
     protocol = job.terms.protocol
     module = protocol.process if crews is None else CREW
-    processes = LocalProcesses(protocol.servers, module, timeout, spares=spares)
+    processes = LocalProcesses(protocol.servers, module, timeout, warm_pool=warm_pool)
     try:
         processes.start()
         for server in protocol.servers:
@@ -72,13 +72,13 @@ def run_in_processes(
 
 def _introduce(processes: LocalProcesses) -> None:
     """Once all servers have placed their workers, all are told where they are."""
-    doors: dict[str, tuple[Door, ...]] = {}
-    while len(doors) < len(processes.servers):
+    endpoints: dict[str, tuple[Endpoint, ...]] = {}
+    while len(endpoints) < len(processes.servers):
         server, event = processes.next_event(())
         if isinstance(event, Placed):
-            doors[server.file_name] = event.doors
+            endpoints[server.file_name] = event.endpoints
     for server in processes.servers:
-        processes.send(server, Meeting(doors=doors))
+        processes.send(server, PeerEndpoints(endpoints=endpoints))
 
 
 def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> dict[Server, RunOutcome]:
@@ -103,13 +103,13 @@ class LocalProcesses:
         module: str,
         timeout: float,
         events: Any = AnyEvent,
-        spares: Spares | None = None,
+        warm_pool: WarmPool | None = None,
     ) -> None:
         self.servers = servers
         self._module = module
         self._timeout = timeout
         self._kinds = events
-        self._spares = spares
+        self._warm_pool = warm_pool
         self._processes: dict[Server, ServerProcess] = {}
         self._events: queue.Queue[tuple[Server, Event | None]] = queue.Queue()
         self._last_heard: dict[Server, float] = {}
@@ -123,7 +123,7 @@ class LocalProcesses:
         for server, listener in self._listeners.items():
             hear = functools.partial(self._hear, server)
             self._processes[server] = ServerProcess(
-                self._module, server.title, hear, listener.fileno(), self._kinds, self._spares
+                self._module, server.title, hear, listener.fileno(), self._kinds, self._warm_pool
             )
             self._last_heard[server] = time.monotonic()
         self._identities = make_identities(Path(self._folder.name), self.servers)

@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+from ppaurora.agreement.terms import Job
 from ppaurora.channel.base import Transport
-from ppaurora.channel.inside import memory_insides
+from ppaurora.channel.intra_party import memory_intra_party_channels
 from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.errors import PeerError, PeerLostError
 from ppaurora.party.run import RunOutcome, peak_memory, take_part
-from ppaurora.servers import Server
 from ppaurora.session import Context, Progress, Worker, no_progress, open_session, throttled
 from ppaurora.sharing.stages import OwnerShare, ResultShare
-from ppaurora.terms import Job
 
 K = TypeVar("K", Server, Worker)
 T = TypeVar("T")
@@ -61,25 +61,33 @@ def _by_workers(
 ) -> RunOutcome:
     """One server's outcome: the first worker's session is opened, and forks for the others."""
     protocol, count = job.terms.protocol, len(lanes)
-    insides = memory_insides(lanes[0].role.title, count)
+    intra_party_channels = memory_intra_party_channels(lanes[0].role.title, count)
     shaped = [lane if network is None else ShapedTransport(lane, network) for lane in lanes]
 
     def leave() -> None:
-        for lane, inside in zip(lanes, insides, strict=True):
+        for lane, intra_party in zip(lanes, intra_party_channels, strict=True):
             lane.close()
-            inside.close()
+            intra_party.close()
 
     def work(context: Context) -> tuple[ResultShare, ...]:
         given = [protocol.worker_share(share, context.worker) for share in shares]
-        parts = protocol.run(context, job.asked, given, 1)
+        parts = protocol.run(context, job.query, given, 1)
         context.channel.finish()
         return parts
 
     try:
         first = open_session(
-            shaped[0], job.hash(), 1, throttled(progress), worker=Worker(0, count), inside=insides[0]
+            shaped[0],
+            job.hash(),
+            1,
+            throttled(progress),
+            worker=Worker(0, count),
+            intra_party=intra_party_channels[0],
         )
-        contexts = [first, *(first.fork(index, shaped[index], insides[index]) for index in range(1, count))]
+        contexts = [
+            first,
+            *(first.fork(index, shaped[index], intra_party_channels[index]) for index in range(1, count)),
+        ]
         start = time.perf_counter()
         tasks = {one.worker: partial(work, one) for one in contexts}
         parts, failures = _side_by_side(tasks, leave, on_failure=leave)

@@ -4,7 +4,7 @@
     nodes       between nodes: questions and answers
     owners      between an owner and a node, and what nodes sign for receipts
 
-The codec is `ppaurora.models`: JSON with the fields in the order of the types, nothing unknown taken.
+The codec is `ppaurora.io.models`: JSON with the fields in the order of the types, nothing unknown taken.
 `test_vectors/` fixes the bytes: a change there is a change of the wire format, and needs another VERSION.
 """
 

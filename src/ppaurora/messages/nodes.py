@@ -7,10 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ppaurora.io.models import StrictModel
 from ppaurora.messages.owners import AttemptNumber as AttemptNumber
 from ppaurora.messages.owners import Count, Digest, Revision, SignedStatement, Submitted
-from ppaurora.messages.workers import Doors, Workers
-from ppaurora.models import StrictModel
+from ppaurora.messages.workers import Endpoints, Workers
 
 Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 
@@ -47,7 +47,7 @@ class Placement(StrictModel):
     attempt: AttemptNumber
     token: Token
     server: str
-    doors: Doors
+    endpoints: Endpoints
 
 
 class SignedPlacement(StrictModel):
@@ -62,7 +62,7 @@ class SignedPlacement(StrictModel):
     signature: bytes
 
 
-class Meet(Question):
+class Rendezvous(Question):
     """All workers of an attempt stand ready: here is where, as every node has signed it."""
 
     attempt: AttemptNumber
@@ -95,7 +95,7 @@ class Withdrawn(Question):
     revision: Revision
 
 
-AnyQuestion = Hello | Ready | Begin | Meet | Outcome | Release | Stop | Withdrawn
+AnyQuestion = Hello | Ready | Begin | Rendezvous | Outcome | Release | Stop | Withdrawn
 
 
 class Verdict(StrEnum):

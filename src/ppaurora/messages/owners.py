@@ -1,12 +1,12 @@
 """Between an owner and the nodes that it talks to, and the statements that nodes sign.
 
-    PUT  /v5/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
+    PUT  /v6/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
                                           -> Acknowledgement
-    PUT  /v5/studies/{hash}/withdrawal    body: Withdrawal
+    PUT  /v6/studies/{hash}/withdrawal    body: Withdrawal
                                           -> WithdrawalAcknowledgement
-    GET  /v5/studies/{hash}               -> StudyStatus
-    GET  /v5/studies/{hash}/release       -> ReleasedPart
-    GET  /v5/openapi.json                 this, for machines
+    GET  /v6/studies/{hash}               -> StudyStatus
+    GET  /v6/studies/{hash}/release       -> ReleasedPart
+    GET  /v6/openapi.json                 this, for machines
 
 Anything else is answered by a Refusal.
 
@@ -21,12 +21,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ppaurora.io.models import StrictModel
+from ppaurora.io.times import Time
 from ppaurora.messages import VERSION
-from ppaurora.models import StrictModel
-from ppaurora.policy import Floors, Policy
+from ppaurora.policy.rules import Floors, Policy
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.times import Time
 
 PATH = f"/v{VERSION}/studies"
 DESCRIPTION_PATH = f"/v{VERSION}/openapi.json"

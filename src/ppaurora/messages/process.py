@@ -7,13 +7,13 @@ standard output.
 
 from __future__ import annotations
 
+from ppaurora.agreement.terms import Job
 from ppaurora.channel.meter import MeterReading
+from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network
-from ppaurora.messages.workers import Crew, Door, Doors
-from ppaurora.models import StrictModel
-from ppaurora.servers import Server
+from ppaurora.io.models import StrictModel
+from ppaurora.messages.workers import Crew, Endpoint, Endpoints
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.terms import Job
 
 
 class Links(StrictModel):
@@ -51,7 +51,7 @@ class Order(StrictModel):
 
     task: Task
     worker: int
-    doors: dict[str, Door]  # of the other servers' workers of its number
+    endpoints: dict[str, Endpoint]  # of the other servers' workers of its number
     inputs: tuple[int, ...] = ()  # how many bytes each share's part has
 
     @property
@@ -78,7 +78,7 @@ class Progressed(Event):
 class Placed(Event):
     """Workers stand ready; the others' workers find them at these doors."""
 
-    doors: Doors
+    endpoints: Endpoints
 
 
 class Opened(Event):

@@ -11,9 +11,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ppaurora.models import StrictModel
+from ppaurora.io.models import StrictModel
+from ppaurora.io.text import HOST
 from ppaurora.session.worker import MOST_WORKERS
-from ppaurora.text import HOST
 
 HOST_ALONE = rf"^{HOST}\Z"
 Host = Annotated[str, Meta(pattern=HOST_ALONE, max_length=255)]
@@ -21,7 +21,7 @@ Port = Annotated[int, Meta(ge=1, le=65535)]
 Workers = Annotated[int, Meta(ge=1, le=MOST_WORKERS)]
 
 
-class Door(StrictModel):
+class Endpoint(StrictModel):
     """Where a worker's peers find it, and by which certificate they know it.
 
     The certificate's key was made by the worker, for one attempt, and never leaves it.
@@ -31,7 +31,7 @@ class Door(StrictModel):
     address: tuple[Host, Port] | None = None  # None: at its server's own address, by its number
 
 
-Doors = Annotated[tuple[Door, ...], Meta(max_length=MOST_WORKERS)]
+Endpoints = Annotated[tuple[Endpoint, ...], Meta(max_length=MOST_WORKERS)]
 
 
 class RayPlace(StrictModel):
@@ -52,7 +52,7 @@ class Crew(StrictModel):
     part: str = "ppaurora.workers.computing:compute"  # what each of them does, as module and function
 
 
-class Meeting(StrictModel):
+class PeerEndpoints(StrictModel):
     """Everybody's doors, by server, as its file name is; workers may connect now."""
 
-    doors: dict[str, Doors]
+    endpoints: dict[str, Endpoints]

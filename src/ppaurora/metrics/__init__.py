@@ -7,18 +7,18 @@ from __future__ import annotations
 from ppaurora.metrics import roc, precision_recall, operating_points, thresholds, calibration
 
 # isort: on
-from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.base import Metric
+from ppaurora.metrics.names import MetricName
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import METRICS, check_metrics, described_metrics, find_metric, metrics_named
-from ppaurora.names import MetricName
 
 DEFAULT_METRICS: tuple[MetricName, ...] = ("auroc", "aupr")
 
 __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
-    "Asked",
     "Metric",
+    "Query",
     "calibration",
     "check_metrics",
     "described_metrics",

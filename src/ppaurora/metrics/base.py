@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
 from ppaurora.errors import InputError
-from ppaurora.estimates import Estimate, Table
-from ppaurora.metrics.asked import Asked
+from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import find_metric
 from ppaurora.metrics.sums import Fit, OwnerSum
-from ppaurora.models import StrictModel, checked, to_builtins
 from ppaurora.sharing.shares import RingShare, WideShare
+from ppaurora.statistics.estimates import Estimate, Table
 
 
 class NoParameters(StrictModel):
@@ -92,7 +92,7 @@ class Metric(ABC):
         """The same on pooled data in the clear, by the library that people know: a number, or a list of
         rows as `Table` has them."""
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+    def outputs(self, query: Query) -> tuple[Output, ...]:
         """The numbers that are released."""
         return (Output(self.name),)
 
@@ -108,13 +108,13 @@ class Metric(ABC):
         """Public ones at which it has numbers, in growing order."""
         return ()
 
-    def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
         """Rows of the curve, besides TP."""
         return ()
 
     # On shares
 
-    def begin(self, curve: Curve, asked: Asked) -> Callable[[], list[RingShare]]:
+    def begin(self, curve: Curve, query: Query) -> Callable[[], list[RingShare]]:
         """Secrets that the formula needs besides counts and owners' sums, each a list of one below 2^64.
 
         Where a party has several workers, each gives a part of every secret, and these are added up.
@@ -127,10 +127,10 @@ class Metric(ABC):
 
     # For people
 
-    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Estimate | Table:
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate | Table:
         """What its released numbers, in the order of its outputs, say. None: not released."""
         (value,) = values
-        return plain_estimate(value, self.outputs(asked)[0], asked)
+        return plain_estimate(value, self.outputs(query)[0], query)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Area(Metric):
     needs: ClassVar[tuple[Quantity, ...]] = ()
     denominator: ClassVar[Denominator]
 
-    def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
         return self.needs
 
     @abstractmethod
@@ -171,7 +171,7 @@ class Area(Metric):
     def shift(self, samples: int) -> int:
         return 0
 
-    def begin(self, curve: Curve, asked: Asked) -> Callable[[], list[RingShare]]:
+    def begin(self, curve: Curve, query: Query) -> Callable[[], list[RingShare]]:
         finish = self.numerator(curve)
         return lambda: [finish()]
 
@@ -186,11 +186,11 @@ class Area(Metric):
         return by_kind[self.denominator] * (1 << self.shift(evidence.samples))
 
 
-def plain_estimate(value: float | None, output: Output, asked: Asked) -> Estimate:
+def plain_estimate(value: float | None, output: Output, query: Query) -> Estimate:
     """Without an interval."""
     if value is None:
         return Estimate(None, suppressed=True)
-    return Estimate(value, digits=asked.digits_of(output))
+    return Estimate(value, digits=query.digits_of(output))
 
 
 def check_growing(name: str, numbers: Sequence[float], what: str = "") -> None:

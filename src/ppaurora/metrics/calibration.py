@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from ppaurora.estimates import Estimate, Row, Table
-from ppaurora.metrics.asked import Asked
+from ppaurora.io.models import StrictModel
 from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
@@ -29,8 +29,8 @@ from ppaurora.metrics.sums import (
     SamplesIn,
     SquaredErrors,
 )
-from ppaurora.models import StrictModel
 from ppaurora.sharing.shares import WideShare
+from ppaurora.statistics.estimates import Estimate, Row, Table
 
 _HIGHEST_RATIO = 100
 _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expected of every event, rounded up
@@ -63,7 +63,7 @@ class ObservedToExpected(Metric):
     definition = "`y_true.sum() / y_score.sum()`"
     of_probabilities = True
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+    def outputs(self, query: Query) -> tuple[Output, ...]:
         return (Output(self.name, highest=_HIGHEST_RATIO, conditional=True),)
 
     def sums(self) -> tuple[OwnerSum, ...]:
@@ -90,7 +90,7 @@ class CalibrationInTheLarge(Metric):
     definition = "`y_true.mean() - y_score.mean()`"
     of_probabilities = True
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+    def outputs(self, query: Query) -> tuple[Output, ...]:
         return (Output(self.name, signed=True),)
 
     def sums(self) -> tuple[OwnerSum, ...]:
@@ -143,15 +143,15 @@ class Reliability(Metric):
         edges = self.parameters.bins
         return [Bin(low, high, low == edges[0], with_high=True) for low, high in pairwise(edges)]
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+    def outputs(self, query: Query) -> tuple[Output, ...]:
         outputs = []
         for one in self._bins():
             at = (("low", one.low), ("high", one.high))
             outputs += [
-                Output(name, at, conditional=True, most_digits=asked.most_rate_digits)
+                Output(name, at, conditional=True, most_digits=query.most_rate_digits)
                 for name in ("mean_predicted", "observed")
             ]
-            if asked.tells_counts:
+            if query.tells_counts:
                 outputs.append(Output("samples", at, form=Form.COUNT, conditional=True))
         return tuple(outputs)
 
@@ -173,12 +173,12 @@ class Reliability(Metric):
                 Ratio(evidence.totals[ExpectedIn(one)], samples * STEPS_PER_ONE, behind),
                 Ratio(evidence.totals[PositivesIn(one)], samples, behind),
             ]
-            if evidence.asked.tells_counts:
+            if evidence.query.tells_counts:
                 ratios.append(Ratio(samples, behind=behind))
         return ratios
 
-    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Table:
-        return read_rows(self.outputs(asked), values, asked)
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
+        return read_rows(self.outputs(query), values, query)
 
     def reference(self, y_true: Any, y_score: Any) -> Any:
         labels, scores = np.asarray(y_true), np.asarray(y_score)
@@ -208,7 +208,7 @@ class Histogram(Metric):
         edges = self.parameters.bins
         return [Bin(low, high, with_low=True, with_high=high == edges[-1]) for low, high in pairwise(edges)]
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+    def outputs(self, query: Query) -> tuple[Output, ...]:
         return tuple(
             Output(name, (("low", one.low), ("high", one.high)), form=Form.COUNT, conditional=True)
             for one in self._bins()
@@ -224,8 +224,8 @@ class Histogram(Metric):
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         return [Ratio(evidence.totals[total], behind=evidence.by_owner[total]) for total in self.sums()]
 
-    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Table:
-        return read_rows(self.outputs(asked), values, asked)
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
+        return read_rows(self.outputs(query), values, query)
 
     def reference(self, y_true: Any, y_score: Any) -> Any:
         labels, scores = np.asarray(y_true), np.asarray(y_score)
@@ -236,9 +236,9 @@ class Histogram(Metric):
         ]
 
 
-def read_rows(outputs: Sequence[Output], values: Sequence[float | None], asked: Asked) -> Table:
+def read_rows(outputs: Sequence[Output], values: Sequence[float | None], query: Query) -> Table:
     """Outputs that are of one place make a row."""
     rows: dict[tuple[tuple[str, float], ...], dict[str, Estimate]] = {}
     for output, value in zip(outputs, values, strict=True):
-        rows.setdefault(output.at, {})[output.name] = plain_estimate(value, output, asked)
+        rows.setdefault(output.at, {})[output.name] = plain_estimate(value, output, query)
     return Table(tuple(Row(dict(at), estimates) for at, estimates in rows.items()))

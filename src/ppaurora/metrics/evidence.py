@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ppaurora.errors import MisuseError
-from ppaurora.metrics.asked import Asked
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.sums import ListCounts, OwnerSum
 from ppaurora.sharing.shares import RingShare, WideShare, concat
 from ppaurora.suites.base import Suite
@@ -31,9 +31,9 @@ class Inputs:
             raise MisuseError("positives were not counted by owner")
         return self.counts
 
-    def by_owner(self, asked: Asked) -> dict[OwnerSum, RingShare]:
+    def by_owner(self, query: Query) -> dict[OwnerSum, RingShare]:
         """What owners summed up, sum by sum."""
-        return {} if self.sums is None else dict(zip(asked.sums, self.sums.rows(), strict=True))
+        return {} if self.sums is None else dict(zip(query.sums, self.sums.rows(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Evidence:
     """Lists of one, but for what is by owner."""
 
     suite: Suite
-    asked: Asked
+    query: Query
     inputs: Inputs
     found: Found
     positives: WideShare = field(repr=False)
@@ -67,7 +67,7 @@ class Evidence:
 
     @property
     def samples(self) -> int:
-        return self.asked.samples
+        return self.query.samples
 
     @property
     def negatives(self) -> WideShare:

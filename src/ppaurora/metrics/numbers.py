@@ -7,11 +7,11 @@ from enum import Enum, auto
 
 import numpy as np
 
-from ppaurora.metrics.asked import POSITIVES, Asked
 from ppaurora.metrics.base import Area, Denominator
 from ppaurora.metrics.evidence import Found
 from ppaurora.metrics.outputs import Form, Output, Ratio
-from ppaurora.policy import COUNT_STEP, ROUNDED
+from ppaurora.metrics.query import POSITIVES, Query
+from ppaurora.policy.rules import COUNT_STEP, ROUNDED
 from ppaurora.sharing.shares import RingShare, WideShare, concat, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
@@ -26,30 +26,30 @@ class Way(Enum):
     TALLY = auto()  # a count as it is
 
 
-def way_of(asked: Asked, output: Output) -> Way:
+def way_of(query: Query, output: Output) -> Way:
     if output.form is Form.COUNT:
-        return Way.GRID if asked.policy.counts == ROUNDED else Way.TALLY
-    if asked.decimals is not None:
+        return Way.GRID if query.policy.counts == ROUNDED else Way.TALLY
+    if query.decimals is not None:
         return Way.GRID
-    return Way.AREA if output in asked.areas else Way.FLOAT
+    return Way.AREA if output in query.areas else Way.FLOAT
 
 
 def numbers(
-    suite: Suite, asked: Asked, found: Found, ratios: Sequence[Ratio], levels: RingShare | None
+    suite: Suite, query: Query, found: Found, ratios: Sequence[Ratio], levels: RingShare | None
 ) -> RingShare:
     """Rows (mantissa, exponent), a column for every output. There are no ratios where none is needed.
 
     Where the number of decimals is decided inside, `levels` is 1 at that number.
     """
-    everything = asked.outputs
-    ways = [way_of(asked, output) for output in everything]
+    everything = query.outputs
+    ways = [way_of(query, output) for output in everything]
     columns, order = [], []
     for way in dict.fromkeys(ways):
         places = [place for place, one in enumerate(ways) if one is way]
         outputs = [everything[place] for place in places]
         order += places
         if way is Way.AREA:
-            columns.append(_areas(suite, asked, found, [asked.areas[output] for output in outputs]))
+            columns.append(_areas(suite, query, found, [query.areas[output] for output in outputs]))
         elif way is Way.TALLY:
             counts = [
                 found.positives if output is POSITIVES else ratios[place].counted.sum()
@@ -59,19 +59,19 @@ def numbers(
         else:
             chosen = [ratios[place] for place in places]
             columns.append(
-                _on_the_grid(suite, asked, outputs, chosen, levels)
+                _on_the_grid(suite, query, outputs, chosen, levels)
                 if way is Way.GRID
-                else _nearest_floats(suite, asked, outputs, chosen)
+                else _nearest_floats(suite, query, outputs, chosen)
             )
     return concat(columns).take(np.argsort(order))
 
 
-def _areas(suite: Suite, asked: Asked, found: Found, areas: Sequence[Area]) -> RingShare:
+def _areas(suite: Suite, query: Query, found: Found, areas: Sequence[Area]) -> RingShare:
     denominators = {
         Denominator.POSITIVES: found.positives,
         Denominator.CLASS_PRODUCT: found.class_product,
     }
-    samples = asked.samples
+    samples = query.samples
     return suite.rounded_quotients(
         concat([found.secrets[area][0] for area in areas]),
         concat([denominators[area.denominator] for area in areas]),
@@ -83,7 +83,7 @@ def _areas(suite: Suite, asked: Asked, found: Found, areas: Sequence[Area]) -> R
 
 def _on_the_grid(
     suite: Suite,
-    asked: Asked,
+    query: Query,
     outputs: Sequence[Output],
     ratios: Sequence[Ratio],
     levels: RingShare | None,
@@ -96,18 +96,18 @@ def _on_the_grid(
     Where several numbers of decimals are possible, all are computed, and one is chosen in secret.
     """
     signs, magnitudes = _without_signs(suite, outputs, ratios)
-    most = max(_most_steps(asked, output) for output in outputs)
-    bound = max(_grid_bound(asked, output, most) for output in outputs)
+    most = max(_most_steps(query, output) for output in outputs)
+    bound = max(_grid_bound(query, output, most) for output in outputs)
     denominators = [_denominator(ratio) for ratio in ratios]
     grids = [
-        _grid(output, n, d, 10 ** asked.digits_at(output, level))
-        for level in asked.levels or (0,)
+        _grid(output, n, d, 10 ** query.digits_at(output, level))
+        for level in query.levels or (0,)
         for output, n, d in zip(outputs, magnitudes, denominators, strict=True)
     ]
     reach, slope, curvature = (concat(parts) for parts in zip(*grids, strict=True))
     taken = suite.grid_steps(reach, slope, curvature, most, bound)
     if levels is not None:
-        taken = _chosen(suite, asked, outputs, taken, levels)
+        taken = _chosen(suite, query, outputs, taken, levels)
     taken = _with_signs(suite, taken, signs, outputs)
     return stack([taken, taken * 0])
 
@@ -122,54 +122,54 @@ def _grid(output: Output, n: WideShare, d: WideShare, steps: int) -> tuple[WideS
 
 
 def _chosen(
-    suite: Suite, asked: Asked, outputs: Sequence[Output], taken: RingShare, levels: RingShare
+    suite: Suite, query: Query, outputs: Sequence[Output], taken: RingShare, levels: RingShare
 ) -> RingShare:
     """Of every output's numbers, level after level, the one that was decided on, in units of the finest."""
-    finest, places = asked.levels[-1], spans([len(outputs)] * len(asked.levels))
+    finest, places = query.levels[-1], spans([len(outputs)] * len(query.levels))
     pairs = []
-    for number, (level, place) in enumerate(zip(asked.levels, places, strict=True)):
-        units = np.array([_units(asked, output, level, finest) for output in outputs])
+    for number, (level, place) in enumerate(zip(query.levels, places, strict=True)):
+        units = np.array([_units(query, output, level, finest) for output in outputs])
         pairs.append((levels[number], taken[place] * units))
     return suite.begin_sums_of_products(pairs)()
 
 
-def _units(asked: Asked, output: Output, level: int, finest: int) -> int:
+def _units(query: Query, output: Output, level: int, finest: int) -> int:
     """How many units of the finest number of decimals one of this number is."""
     if output.form is Form.COUNT:
         return 1
-    return int(10 ** (asked.digits_at(output, finest) - asked.digits_at(output, level)))
+    return int(10 ** (query.digits_at(output, finest) - query.digits_at(output, level)))
 
 
-def _steps_per_one(asked: Asked, output: Output) -> int:
-    return int(10 ** (asked.digits_of(output) or 0))
+def _steps_per_one(query: Query, output: Output) -> int:
+    return int(10 ** (query.digits_of(output) or 0))
 
 
-def _most_steps(asked: Asked, output: Output) -> int:
+def _most_steps(query: Query, output: Output) -> int:
     if output.form is Form.COUNT:
-        return asked.samples // COUNT_STEP + 1
-    return output.highest * _steps_per_one(asked, output)
+        return query.samples // COUNT_STEP + 1
+    return output.highest * _steps_per_one(query, output)
 
 
-def _grid_bound(asked: Asked, output: Output, most: int) -> int:
+def _grid_bound(query: Query, output: Output, most: int) -> int:
     """Above all that is compared with each other for up to so many steps."""
-    denominator = largest_denominator(asked, output)
+    denominator = largest_denominator(query, output)
     return (4 * most * most if output.form is Form.ROOT else 2 * most + 1) * denominator + 1
 
 
-def largest_denominator(asked: Asked, output: Output) -> int:
+def largest_denominator(query: Query, output: Output) -> int:
     """By default that of an area, and of a sum in steps of 2^-34."""
-    return output.most_denominator or max(asked.samples, 2) ** 2 << 34
+    return output.most_denominator or max(query.samples, 2) ** 2 << 34
 
 
 def _nearest_floats(
-    suite: Suite, asked: Asked, outputs: Sequence[Output], ratios: Sequence[Ratio]
+    suite: Suite, query: Query, outputs: Sequence[Output], ratios: Sequence[Ratio]
 ) -> RingShare:
     """Each over a power of two that makes it at most 1. Of a root, its square is released."""
     signs, magnitudes = _without_signs(suite, outputs, ratios)
     denominators = [
         _denominator(ratio) * (1 << scale_bits(output)) for output, ratio in zip(outputs, ratios, strict=True)
     ]
-    quotients = suite.wide_quotients(concat(magnitudes), concat(denominators), leading_zeros(asked))
+    quotients = suite.wide_quotients(concat(magnitudes), concat(denominators), leading_zeros(query))
     mantissas, exponents = quotients.rows()
     return stack([_with_signs(suite, mantissas, signs, outputs), exponents])
 
@@ -178,9 +178,9 @@ def scale_bits(output: Output) -> int:
     return (output.highest - 1).bit_length()
 
 
-def leading_zeros(asked: Asked) -> int:
+def leading_zeros(query: Query) -> int:
     """Of the smallest number: a variance is at least 1 / (4·P²·N²·(P - 1)(N - 1))."""
-    bits = asked.samples.bit_length()
+    bits = query.samples.bit_length()
     return max(6 * bits, 64 + 2 * bits)
 
 

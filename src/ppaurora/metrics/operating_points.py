@@ -16,12 +16,12 @@ from msgspec import Meta
 from ppaurora.algorithms.crossing import Crossing, Limit
 from ppaurora.algorithms.curve import FP, TP, Curve, Quantity
 from ppaurora.errors import MisuseError
-from ppaurora.metrics.asked import Asked
+from ppaurora.io.models import StrictModel
 from ppaurora.metrics.base import Metric, scikit_learn
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
-from ppaurora.models import StrictModel
 from ppaurora.sharing.shares import RingShare, WideShare
 
 MOST_PARTS = 10**6  # of one, that a rate counts
@@ -120,11 +120,11 @@ class OperatingPoint(Metric):
     needs_curve = True
     needs_area: ClassVar[bool] = False  # up to the crossing
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+    def outputs(self, query: Query) -> tuple[Output, ...]:
         """A fraction of a class."""
-        return (Output(self.name, most_digits=asked.most_class_digits),)
+        return (Output(self.name, most_digits=query.most_class_digits),)
 
-    def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
         return (FP,)
 
     @abstractmethod
@@ -155,8 +155,8 @@ class PartialAuroc(OperatingPoint):
     def rate(self) -> Fraction:
         return as_rate("max_fpr", self.parameters.max_fpr)
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
-        return (Output(self.name, most_denominator=2 * MOST_PARTS**2 * asked.samples**3),)
+    def outputs(self, query: Query) -> tuple[Output, ...]:
+        return (Output(self.name, most_denominator=2 * MOST_PARTS**2 * query.samples**3),)
 
     def limit(self, curve: Curve) -> Limit:
         return up_to_fpr(curve, self.rate)

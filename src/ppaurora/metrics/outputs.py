@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ppaurora.errors import MisuseError
-from ppaurora.policy import MOST_DIGITS
+from ppaurora.policy.rules import MOST_DIGITS
 from ppaurora.sharing.shares import RingShare, WideShare
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ppaurora.algorithms.curve import PRECISION, TP, Curve, Finish, precision_bits
-from ppaurora.estimates import Estimate, ap_logit_interval
-from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
-from ppaurora.policy import AUTO
+from ppaurora.policy.rules import AUTO
 from ppaurora.sharing.shares import WideShare
+from ppaurora.statistics.estimates import Estimate, ap_logit_interval
 
 
 class UnderPrecision(Area):
@@ -27,9 +27,9 @@ class UnderPrecision(Area):
     denominator = Denominator.POSITIVES
     precisions: ClassVar[int]  # that are added up at every step of TP
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
+    def outputs(self, query: Query) -> tuple[Output, ...]:
         """Where the policy chooses digits, with one less: single labels move it more than other areas."""
-        return (Output(self.name, more_digits=-1 if asked.policy.digits == AUTO else 0),)
+        return (Output(self.name, more_digits=-1 if query.policy.digits == AUTO else 0),)
 
     def shift(self, samples: int) -> int:
         return precision_bits(samples) + self.precisions - 1
@@ -71,13 +71,13 @@ class AveragePrecision(UnderPrecision):
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("average_precision_score")(y_true, y_score))
 
-    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Estimate:
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
         """With the logit interval of Boyd, Eng and Page (2013), which takes the number of positives."""
         (value,) = values
-        (output,) = self.outputs(asked)
-        digits = asked.digits_of(output)
-        if value is None or asked.confidence_level is None:
-            return plain_estimate(value, output, asked)
+        (output,) = self.outputs(query)
+        digits = query.digits_of(output)
+        if value is None or query.confidence_level is None:
+            return plain_estimate(value, output, query)
         if not counts.positives:
             why = "which the policy hides" if counts.positives is None else "which is rounded to 0"
             note = f"no interval: it would take the number of positives, {why}"
@@ -85,7 +85,7 @@ class AveragePrecision(UnderPrecision):
         return Estimate(
             value=value,
             digits=digits,
-            interval=ap_logit_interval(value, counts.positives, asked.confidence_level),
+            interval=ap_logit_interval(value, counts.positives, query.confidence_level),
             method="logit (Boyd, Eng, Page 2013)",
-            confidence_level=asked.confidence_level,
+            confidence_level=query.confidence_level,
         )

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ppaurora.errors import ProtocolError, UndefinedResultError, UnsortedListError
-from ppaurora.estimates import Estimate, Table
-from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.base import Counts
 from ppaurora.metrics.numbers import Way, scale_bits, way_of
 from ppaurora.metrics.outputs import Form, Output
-from ppaurora.policy import COUNT_STEP
+from ppaurora.metrics.query import Query
+from ppaurora.policy.rules import COUNT_STEP
 from ppaurora.sharing.shares import Words
+from ppaurora.statistics.estimates import Estimate, Table
 
 _MOST_BITS = 300
 
@@ -29,69 +29,69 @@ class ReleasedResult:
     suppressed: bool = False  # a rule on secret counts failed
 
 
-def column_count(asked: Asked, checked: int) -> int:
+def column_count(query: Query, checked: int) -> int:
     """How many columns there are, with so many owners' lists checked."""
-    conditional = sum(output.conditional for output in asked.outputs)
-    return 1 + len(asked.outputs) + conditional + checked
+    conditional = sum(output.conditional for output in query.outputs)
+    return 1 + len(query.outputs) + conditional + checked
 
 
-def read_release(words: Words, asked: Asked, checked: Sequence[str]) -> ReleasedResult:
+def read_release(words: Words, query: Query, checked: Sequence[str]) -> ReleasedResult:
     """From the columns put together. `checked` names the owners, where lists are checked.
 
     Servers must not be told how this ends: one that spoiled its part could learn from it.
     """
     mantissas = words[0].astype(np.int64).tolist()
     exponents = words[1].tolist()
-    outputs = asked.outputs
+    outputs = query.outputs
     released = mantissas[0]
     columns = list(zip(mantissas, exponents, strict=True))
     values, rest = columns[1 : 1 + len(outputs)], columns[1 + len(outputs) :]
     there = iter(rest[: len(rest) - len(checked)])
     in_order = [mantissa for mantissa, _ in rest[len(rest) - len(checked) :]]
     shown = [
-        _shown(asked, output, value, released, next(there)[0] if output.conditional else released)
+        _shown(query, output, value, released, next(there)[0] if output.conditional else released)
         for output, value in zip(outputs, values, strict=True)
     ]
-    granted = _granted(asked, *columns[0])
+    granted = _granted(query, *columns[0])
     if any(mantissa not in (0, 1) or exponent for mantissa, exponent in rest):
         raise ProtocolError(_UNFIT)
     if released and granted is not None:
-        _check_units(asked, granted, [mantissa for mantissa, _ in values])
-        asked = replace(asked, granted=granted)
+        _check_units(query, granted, [mantissa for mantissa, _ in values])
+        query = replace(query, granted=granted)
     for name, flag in zip(checked, in_order, strict=True):
         if not flag:
             raise UnsortedListError(
                 f"{name}: the list that was sent is not sorted, or its sums do not fit it; there is no result"
             )
-    if not released and not asked.policy.has_floors:
+    if not released and not query.policy.has_floors:
         raise UndefinedResultError("undefined: one class only")
-    return _in_metrics(asked, shown, suppressed=not released)
+    return _in_metrics(query, shown, suppressed=not released)
 
 
 _UNFIT = "the parts of the result do not belong together"
 
 
-def _granted(asked: Asked, released: int, digits: int) -> int | None:
+def _granted(query: Query, released: int, digits: int) -> int | None:
     """How many decimals numbers have, if that was decided inside."""
-    possible = asked.levels if released and len(asked.levels) > 1 else (0,)
+    possible = query.levels if released and len(query.levels) > 1 else (0,)
     if released not in (0, 1) or digits not in possible:
         raise ProtocolError(_UNFIT)
     return digits or None
 
 
-def _check_units(asked: Asked, granted: int, mantissas: Sequence[int]) -> None:
+def _check_units(query: Query, granted: int, mantissas: Sequence[int]) -> None:
     """Behind the decimals that were decided on, there is nothing."""
-    for output, mantissa in zip(asked.outputs, mantissas, strict=True):
+    for output, mantissa in zip(query.outputs, mantissas, strict=True):
         if output.form is not Form.COUNT:
-            more = (asked.digits_of(output) or 0) - asked.digits_at(output, granted)
+            more = (query.digits_of(output) or 0) - query.digits_at(output, granted)
             if mantissa % 10**more:
                 raise ProtocolError(_UNFIT)
 
 
-def _shown(asked: Asked, output: Output, column: tuple[int, int], released: int, there: int) -> float | None:
+def _shown(query: Query, output: Output, column: tuple[int, int], released: int, there: int) -> float | None:
     """A number; None if it was withheld. Nothing that cannot be is taken."""
     mantissa, exponent = column
-    way = way_of(asked, output)
+    way = way_of(query, output)
     if there > released or (not there and (mantissa or exponent)):
         raise ProtocolError(_UNFIT)
     if exponent > _MOST_BITS or (mantissa < 0 and not output.signed):
@@ -100,38 +100,38 @@ def _shown(asked: Asked, output: Output, column: tuple[int, int], released: int,
         return None
     if way in (Way.GRID, Way.TALLY) and exponent:
         raise ProtocolError(_UNFIT)
-    if not _is_possible(asked, output, way, abs(mantissa), exponent):
+    if not _is_possible(query, output, way, abs(mantissa), exponent):
         raise ProtocolError(_UNFIT)
-    return _value(asked, output, way, mantissa, exponent)
+    return _value(query, output, way, mantissa, exponent)
 
 
-def _value(asked: Asked, output: Output, way: Way, mantissa: int, exponent: int) -> float:
+def _value(query: Query, output: Output, way: Way, mantissa: int, exponent: int) -> float:
     if output.form is Form.COUNT:
         return mantissa * (COUNT_STEP if way is Way.GRID else 1)
     if way is Way.GRID:
-        return mantissa / float(10 ** (asked.digits_of(output) or 0))
+        return mantissa / float(10 ** (query.digits_of(output) or 0))
     value = math.ldexp(mantissa, (scale_bits(output) if way is Way.FLOAT else 0) - exponent)
     return math.sqrt(value) if output.form is Form.ROOT else value
 
 
-def _is_possible(asked: Asked, output: Output, way: Way, magnitude: int, exponent: int) -> bool:
+def _is_possible(query: Query, output: Output, way: Way, magnitude: int, exponent: int) -> bool:
     """Whether it is at most the highest that there is; in whole numbers, so that no rounding hides more."""
     if output.form is Form.COUNT:
         step = COUNT_STEP if way is Way.GRID else 1
-        return magnitude * step <= asked.samples + step // 2
+        return magnitude * step <= query.samples + step // 2
     if way is Way.GRID:
-        steps: int = 10 ** (asked.digits_of(output) or 0)
+        steps: int = 10 ** (query.digits_of(output) or 0)
         return magnitude <= output.highest * steps
     scale = scale_bits(output) if way is Way.FLOAT else 0
     return magnitude << scale <= output.highest << exponent
 
 
-def _in_metrics(asked: Asked, shown: list[float | None], *, suppressed: bool) -> ReleasedResult:
+def _in_metrics(query: Query, shown: list[float | None], *, suppressed: bool) -> ReleasedResult:
     values: Iterator[float | None] = iter(shown)
-    positives = next(values) if asked.tells_counts else None
-    counts = Counts(asked.samples, None if positives is None else int(positives))
+    positives = next(values) if query.tells_counts else None
+    counts = Counts(query.samples, None if positives is None else int(positives))
     metrics = {
-        metric.name: metric.read([next(values) for _ in metric.outputs(asked)], asked, counts)
-        for metric in asked.metrics
+        metric.name: metric.read([next(values) for _ in metric.outputs(query)], query, counts)
+        for metric in query.metrics
     }
     return ReleasedResult(metrics, counts.positives, suppressed)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ppaurora.errors import InputError
-from ppaurora.names import MetricName
+from ppaurora.metrics.names import MetricName
 
 if TYPE_CHECKING:
     from ppaurora.metrics.base import Metric

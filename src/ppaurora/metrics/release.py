@@ -19,19 +19,19 @@ from itertools import pairwise
 from ppaurora.algorithms.crossing import areas_up_to, find_crossings
 from ppaurora.algorithms.curve import Curve
 from ppaurora.algorithms.redistribution import with_next
-from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.base import Metric
 from ppaurora.metrics.evidence import Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.metrics.operating_points import OperatingPoint
 from ppaurora.metrics.outputs import Ratio
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.sums import FalsePositives, OwnerSum, TruePositives
 from ppaurora.metrics.withholding import decide, withhold
 from ppaurora.sharing.shares import RingShare, concat, stack
 from ppaurora.suites.base import Flags, Records, Suite
 
 
-def release(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> RingShare:
+def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> RingShare:
     """Rows of mantissas and exponents. Takes the merged list, if there is one: `merged` is empty afterwards.
 
     There is no result if one class is missing or a rule on secret counts fails, or if the owners' lists
@@ -39,20 +39,20 @@ def release(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -
     and the first one does the rest; the others have no columns.
     """
     with suite.step("curve"):
-        found = _along_the_curve(suite, asked, merged, inputs)
+        found = _along_the_curve(suite, query, merged, inputs)
     if found is None:
         return suite.blank(2, 0)
     with suite.step("division"):
-        ratios = _ratios(suite, asked, inputs, found) if asked.needs_wide else []
+        ratios = _ratios(suite, query, inputs, found) if query.needs_wide else []
     with suite.step("release"):
-        decided = decide(suite, asked, inputs, found, ratios)
+        decided = decide(suite, query, inputs, found, ratios)
     with suite.step("division"):
-        values = numbers(suite, asked, found, ratios, decided.levels)
+        values = numbers(suite, query, found, ratios, decided.levels)
     with suite.step("release"):
-        return withhold(suite, asked, decided, values)
+        return withhold(suite, query, decided, values)
 
 
-def _along_the_curve(suite: Suite, asked: Asked, merged: list[Records], inputs: Inputs) -> Found | None:
+def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> Found | None:
     """Every metric's secrets; at the first worker only.
 
     What is begun is finished in the same order; all products are in one round.
@@ -62,30 +62,30 @@ def _along_the_curve(suite: Suite, asked: Asked, merged: list[Records], inputs: 
         if not leads:
             return None
         positives = inputs.list_counts.positives.sum()
-        return Found(positives, suite.mul(positives, asked.samples - positives), {})
-    chosen = [metric for metric in asked.metrics if metric.needs_curve]
-    curve = _curve(suite, asked, merged, with_ends=any(metric.uses_ends for metric in chosen))
-    parts = {metric: metric.begin(curve, asked)() for metric in chosen if not metric.at_ends}
+        return Found(positives, suite.mul(positives, query.samples - positives), {})
+    chosen = [metric for metric in query.metrics if metric.needs_curve]
+    curve = _curve(suite, query, merged, with_ends=any(metric.uses_ends for metric in chosen))
+    parts = {metric: metric.begin(curve, query)() for metric in chosen if not metric.at_ends}
     at_ends = [metric for metric in chosen if metric.at_ends]
     if at_ends:
         curve.keep_ends()
     points = [metric for metric in at_ends if isinstance(metric, OperatingPoint)]
     secrets = _at_crossings(curve, points) if points else {}
-    product = suite.begin_mul(curve.positives, asked.samples - curve.positives) if leads else None
-    begun = {metric: metric.begin(curve, asked) for metric in at_ends if metric not in points}
+    product = suite.begin_mul(curve.positives, query.samples - curve.positives) if leads else None
+    begun = {metric: metric.begin(curve, query) for metric in at_ends if metric not in points}
     class_product = product() if product else None
     parts |= {metric: finish() for metric, finish in begun.items()}
     secrets |= _added_up(suite, parts)
     return None if class_product is None else Found(curve.positives, class_product, secrets)
 
 
-def _curve(suite: Suite, asked: Asked, merged: list[Records], *, with_ends: bool) -> Curve:
+def _curve(suite: Suite, query: Query, merged: list[Records], *, with_ends: bool) -> Curve:
     """Takes the merged list."""
     records = merged.pop()
     labels = records.labels.copy()
-    ends = _ends_of_groups(suite, records, asked.samples) if with_ends else None
+    ends = _ends_of_groups(suite, records, query.samples) if with_ends else None
     del records  # nobody needs the keys any more
-    return Curve(suite, labels, ends, asked.quantities, asked.samples)
+    return Curve(suite, labels, ends, query.quantities, query.samples)
 
 
 def _ends_of_groups(suite: Suite, records: Records, size: int) -> Flags:
@@ -104,44 +104,44 @@ def _added_up(suite: Suite, parts: Mapping[Metric, list[RingShare]]) -> dict[Met
     return {metric: [total[next(places)] for _ in own] for metric, own in parts.items()}
 
 
-def _ratios(suite: Suite, asked: Asked, inputs: Inputs, found: Found) -> list[Ratio]:
+def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ratio]:
     """Of all outputs, in wide integers."""
-    by_owner = inputs.by_owner(asked)
-    secrets = [secret for metric in asked.metrics for secret in found.secrets.get(metric, [])]
-    totals = [by_owner[total].sum() for total in asked.sums]
+    by_owner = inputs.by_owner(query)
+    secrets = [secret for metric in query.metrics for secret in found.secrets.get(metric, [])]
+    totals = [by_owner[total].sum() for total in query.sums]
     wide = suite.widen(concat([found.positives, found.class_product, *totals, *secrets]))
     parts = iter([wide[place] for place in range(len(wide))])
     evidence = Evidence(
         suite,
-        asked,
+        query,
         inputs,
         found,
         next(parts),
         next(parts),
-        {total: next(parts) for total in asked.sums},
+        {total: next(parts) for total in query.sums},
         by_owner,
-        _between_thresholds(suite, asked, by_owner),
+        _between_thresholds(suite, query, by_owner),
     )
-    ratios = [Ratio(evidence.positives)] if asked.tells_counts else []
-    for metric in asked.metrics:
+    ratios = [Ratio(evidence.positives)] if query.tells_counts else []
+    for metric in query.metrics:
         ratios += metric.formula([next(parts) for _ in found.secrets.get(metric, [])], evidence)
     return ratios
 
 
 def _between_thresholds(
-    suite: Suite, asked: Asked, by_owner: Mapping[OwnerSum, RingShare]
+    suite: Suite, query: Query, by_owner: Mapping[OwnerSum, RingShare]
 ) -> dict[float, RingShare]:
     """How many samples are called otherwise from a threshold to the next: d of them, without an owner.
 
     Whether scores call from below or from above, and so the sign of d, is not known here: d² is compared.
     """
-    close = asked.close_thresholds
+    close = query.close_thresholds
     if not close:
         return {}
-    called = [by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in asked.thresholds]
+    called = [by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in query.thresholds]
     gaps = [after - before for before, after in pairwise(called)]
     others = stack([gap.sum() - gap for gap in gaps])
-    squares = suite.mul(others, others) - (asked.policy.minimum_per_cell**2 - 1)
+    squares = suite.mul(others, others) - (query.policy.minimum_per_cell**2 - 1)
     return dict(zip(close, squares.rows(), strict=True))
 
 

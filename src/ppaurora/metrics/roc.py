@@ -11,13 +11,13 @@ from ppaurora.algorithms.curve import FP, TP, Curve, Finish, Quantity
 from ppaurora.algorithms.placements import begin_placement_sums, limb_weights, needs
 from ppaurora.algorithms.tournament import largest
 from ppaurora.errors import InputError
-from ppaurora.estimates import Estimate, delong_estimate
-from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.sharing.shares import RingShare, WideShare, concat
+from ppaurora.statistics.estimates import Estimate, delong_estimate
 
 
 def standard_error(samples: int) -> Output:
@@ -46,11 +46,11 @@ class Auroc(Area):
     definition = "`roc_auc_score(y_true, y_score)`"
     denominator = Denominator.CLASS_PRODUCT
 
-    def quantities(self, asked: Asked) -> tuple[Quantity, ...]:
-        return (FP, *(needs(asked.samples) if asked.interval else ()))
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
+        return (FP, *(needs(query.samples) if query.interval else ()))
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
-        return (Output(self.name), *((standard_error(asked.samples),) if asked.interval else ()))
+    def outputs(self, query: Query) -> tuple[Output, ...]:
+        return (Output(self.name), *((standard_error(query.samples),) if query.interval else ()))
 
     def numerator(self, curve: Curve) -> Finish:
         return curve.trapezoids(FP, TP)
@@ -58,9 +58,9 @@ class Auroc(Area):
     def shift(self, samples: int) -> int:
         return 1
 
-    def begin(self, curve: Curve, asked: Asked) -> Callable[[], list[RingShare]]:
+    def begin(self, curve: Curve, query: Query) -> Callable[[], list[RingShare]]:
         area = self.numerator(curve)
-        if not asked.interval:
+        if not query.interval:
             return lambda: [area()]
         placements = begin_placement_sums(curve)
 
@@ -72,7 +72,7 @@ class Auroc(Area):
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         area = Ratio(secrets[0], self.secret_denominator(evidence))
-        if not evidence.asked.interval:
+        if not evidence.query.interval:
             return [area]
         weights = limb_weights(evidence.samples)
         a, limbs = secrets[0], secrets[1:]
@@ -99,11 +99,11 @@ class Auroc(Area):
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("roc_auc_score")(y_true, y_score))
 
-    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Estimate:
-        area, output = values[0], self.outputs(asked)[0]
-        if area is None or asked.confidence_level is None:
-            return plain_estimate(area, output, asked)
-        return delong_estimate(area, values[1], asked.confidence_level, asked.digits_of(output))
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
+        area, output = values[0], self.outputs(query)[0]
+        if area is None or query.confidence_level is None:
+            return plain_estimate(area, output, query)
+        return delong_estimate(area, values[1], query.confidence_level, query.digits_of(output))
 
 
 @register

@@ -10,16 +10,16 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from ppaurora.estimates import Estimate, Row, Table, wilson_interval
-from ppaurora.metrics.asked import Asked
+from ppaurora.io.models import StrictModel
 from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import STEPS_PER_ONE, FalsePositives, OwnerSum, TruePositives
-from ppaurora.models import StrictModel
-from ppaurora.policy import EXACT, MOST_DIGITS
+from ppaurora.policy.rules import EXACT, MOST_DIGITS
 from ppaurora.sharing.shares import RingShare, WideShare
+from ppaurora.statistics.estimates import Estimate, Row, Table, wilson_interval
 
 _MOST_THRESHOLDS = 100
 _HIGHEST_RISK = 0.99  # at which a net benefit can be asked for: harm then weighs 99 times as much
@@ -78,8 +78,8 @@ class AtThresholds(Metric):
     def highest(self, threshold: float) -> int:
         return 1
 
-    def outputs(self, asked: Asked) -> tuple[Output, ...]:
-        outputs, close = [], set(asked.close_thresholds)
+    def outputs(self, query: Query) -> tuple[Output, ...]:
+        outputs, close = [], set(query.close_thresholds)
         for threshold in self.parameters.thresholds:
             at = (("threshold", threshold),)
             outputs.append(
@@ -89,20 +89,20 @@ class AtThresholds(Metric):
                     signed=self.signed,
                     highest=self.highest(threshold),
                     conditional=bool(self.trials_name) or threshold in close,
-                    most_digits=self._most_digits(asked),
+                    most_digits=self._most_digits(query),
                 )
             )
-            if self._tells_trials(asked):
+            if self._tells_trials(query):
                 outputs.append(Output(self.trials_name, at, form=Form.COUNT, conditional=True))
         return tuple(outputs)
 
-    def _most_digits(self, asked: Asked) -> int:
+    def _most_digits(self, query: Query) -> int:
         if self.of_all_samples:
             return MOST_DIGITS
-        return asked.most_rate_digits if self.trials_name else asked.most_class_digits
+        return query.most_rate_digits if self.trials_name else query.most_class_digits
 
-    def _tells_trials(self, asked: Asked) -> bool:
-        return bool(self.trials_name) and asked.tells_counts
+    def _tells_trials(self, query: Query) -> bool:
+        return bool(self.trials_name) and query.tells_counts
 
     def thresholds(self) -> tuple[float, ...]:
         return self.parameters.thresholds
@@ -124,7 +124,7 @@ class AtThresholds(Metric):
             between = evidence.between.get(threshold)
             numerator, denominator = self.fraction(whole, threshold)
             ratios.append(Ratio(numerator, denominator, behind, between))
-            if self._tells_trials(evidence.asked):
+            if self._tells_trials(evidence.query):
                 ratios.append(Ratio(self.trials(whole), behind=behind, positive=between))
         return ratios
 
@@ -140,30 +140,30 @@ class AtThresholds(Metric):
         """The samples behind a proportion, if the class counts tell them."""
         return None
 
-    def read(self, values: Sequence[float | None], asked: Asked, counts: Counts) -> Table:
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
         """With Wilson's interval where the number of samples behind a proportion is released."""
         rows = []
-        released = iter(zip(self.outputs(asked), values, strict=True))
+        released = iter(zip(self.outputs(query), values, strict=True))
         for output, value in released:
             trials: float | None = self.known_trials(counts)
             told: dict[str, Estimate] = {}
-            if self._tells_trials(asked):
+            if self._tells_trials(query):
                 trials_output, trials = next(released)
-                told[trials_output.name] = plain_estimate(trials, trials_output, asked)
+                told[trials_output.name] = plain_estimate(trials, trials_output, query)
             rows.append(
-                Row(dict(output.at), {self.name: self._estimate(value, trials, output, asked), **told})
+                Row(dict(output.at), {self.name: self._estimate(value, trials, output, query), **told})
             )
         return Table(tuple(rows))
 
-    def _estimate(self, value: float | None, trials: float | None, output: Output, asked: Asked) -> Estimate:
-        level = asked.confidence_level
+    def _estimate(self, value: float | None, trials: float | None, output: Output, query: Query) -> Estimate:
+        level = query.confidence_level
         if value is None or not trials or level is None:
-            return plain_estimate(value, output, asked)
+            return plain_estimate(value, output, query)
         return Estimate(
             value,
-            digits=asked.digits_of(output),
+            digits=query.digits_of(output),
             interval=wilson_interval(value * trials, trials, level),
-            method="Wilson" if asked.policy.counts == EXACT else "Wilson, of rounded counts",
+            method="Wilson" if query.policy.counts == EXACT else "Wilson, of rounded counts",
             confidence_level=level,
         )
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ppaurora.algorithms.crossing import last_set
-from ppaurora.metrics.asked import Asked
 from ppaurora.metrics.evidence import Found, Inputs
 from ppaurora.metrics.outputs import Form, Output, Ratio
-from ppaurora.policy import SAMPLES_PER_STEP
+from ppaurora.metrics.query import Query
+from ppaurora.policy.rules import SAMPLES_PER_STEP
 from ppaurora.sharing.shares import RingShare, concat, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
@@ -47,21 +47,21 @@ class Decided:
     levels: RingShare | None = field(repr=False)  # 1 at the number of decimals, where that is decided inside
 
 
-def decide(suite: Suite, asked: Asked, inputs: Inputs, found: Found, ratios: Sequence[Ratio]) -> Decided:
+def decide(suite: Suite, query: Query, inputs: Inputs, found: Found, ratios: Sequence[Ratio]) -> Decided:
     """All conditions in one batch of sign tests."""
     conditions = Conditions()
-    everything = conditions.add(*_on_classes(asked, inputs, found))
-    fitting = [conditions.add(number) for number in _on_owners(asked, inputs)]  # check by check
+    everything = conditions.add(*_on_classes(query, inputs, found))
+    fitting = [conditions.add(number) for number in _on_owners(query, inputs)]  # check by check
     by_owner = [list(places) for places in zip(*fitting, strict=True)]
     if inputs.ascents is not None:
         everything += conditions.add(1 - inputs.ascents.sum())  # one place instead of the owners'
         everything += [place for check in fitting[1:] for place in check]
     cells = [
-        conditions.add(*_on_cell(asked, output, ratios[place]))
-        for place, output in enumerate(asked.outputs)
+        conditions.add(*_on_cell(query, output, ratios[place]))
+        for place, output in enumerate(query.outputs)
         if output.conditional
     ]
-    finer = [conditions.add(*_on_level(level, inputs)) for level in asked.levels[1:]]
+    finer = [conditions.add(*_on_level(level, inputs)) for level in query.levels[1:]]
     groups = [[everything], cells, by_owner, finer]
     holds = conditions.hold(suite, [group for some in groups for group in some])
     released, cell_flags, owner_flags, finer_flags = (holds[place] for place in spans(map(len, groups)))
@@ -70,16 +70,16 @@ def decide(suite: Suite, asked: Asked, inputs: Inputs, found: Found, ratios: Seq
     return Decided(released, there, owner_flags if by_owner else None, levels)
 
 
-def withhold(suite: Suite, asked: Asked, decided: Decided, values: RingShare) -> RingShare:
+def withhold(suite: Suite, query: Query, decided: Decided, values: RingShare) -> RingShare:
     """The columns of a result; what is withheld is 0."""
-    gates = [decided.released] * (1 + len(asked.outputs))
-    conditional = [place for place, output in enumerate(asked.outputs) if output.conditional]
+    gates = [decided.released] * (1 + len(query.outputs))
+    conditional = [place for place, output in enumerate(query.outputs) if output.conditional]
     if decided.there is not None:
         for number, place in enumerate(conditional):
             gates[1 + place] = decided.there[number]
     granted = suite.constant(0)
     if decided.levels is not None:
-        granted = (decided.levels * np.array(asked.levels)).sum()
+        granted = (decided.levels * np.array(query.levels)).sum()
     columns = concat([stack([suite.constant(1), granted]), values])
     columns = suite.mul(concat(gates), columns)
     flags = [flags for flags in (decided.there, decided.fitting) if flags is not None]
@@ -93,11 +93,11 @@ def _on_level(level: int, inputs: Inputs) -> list[RingShare]:
     return [enough(by_owner, least) for by_owner in (counts.positives, counts.negatives)]
 
 
-def _on_classes(asked: Asked, inputs: Inputs, found: Found) -> list[RingShare]:
+def _on_classes(query: Query, inputs: Inputs, found: Found) -> list[RingShare]:
     """Both classes are there; and enough of each, in all and without any one owner."""
     numbers = [found.class_product]
     if inputs.counts is not None:
-        policy = asked.policy
+        policy = query.policy
         by_class = (
             (policy.minimum_positives, inputs.counts.positives),
             (policy.minimum_negatives, inputs.counts.negatives),
@@ -111,20 +111,20 @@ def enough(by_owner: RingShare, least: int) -> RingShare:
     return by_owner.sum() - by_owner - (least - 1)
 
 
-def _on_owners(asked: Asked, inputs: Inputs) -> list[RingShare]:
+def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
     """Per check a number for every owner: its list is sorted, and its sums are what a list can give."""
     if inputs.ascents is None:
         return []
-    numbers, submitted = [1 - inputs.ascents], inputs.by_owner(asked)
+    numbers, submitted = [1 - inputs.ascents], inputs.by_owner(query)
     for total, by_owner in submitted.items():
         numbers += [by_owner + 1, total.most(inputs.list_counts) - by_owner + 1]
-    return [*numbers, *(fit.room(submitted, inputs.list_counts) + 1 for fit in asked.fits)]
+    return [*numbers, *(fit.room(submitted, inputs.list_counts) + 1 for fit in query.fits)]
 
 
-def _on_cell(asked: Asked, output: Output, ratio: Ratio) -> list[RingShare]:
+def _on_cell(query: Query, output: Output, ratio: Ratio) -> list[RingShare]:
     """A number of a table: enough samples are behind it, and its denominator is above 0."""
     numbers = [] if ratio.positive is None else [ratio.positive]
-    least = asked.policy.minimum_per_cell
+    least = query.policy.minimum_per_cell
     if ratio.behind is not None and least > 1:
         numbers.append(enough(ratio.behind, least))
     elif ratio.behind is not None and output.form is not Form.COUNT:

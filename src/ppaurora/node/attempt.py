@@ -12,19 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ppaurora.agreement.terms import Job
 from ppaurora.errors import PartyFailedError
+from ppaurora.io.models import canonical_json
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import Submitted
 from ppaurora.messages.process import Event, Failed, Finished, Opened, Placed, Progressed, Task
-from ppaurora.messages.workers import Crew, Door, Meeting
-from ppaurora.models import canonical_json
-from ppaurora.node.gate import Gate, job_name
+from ppaurora.messages.workers import Crew, Endpoint, PeerEndpoints
+from ppaurora.node.sni_router import SniRouter, job_name
 from ppaurora.party.driver import ServerProcess, links_for
-from ppaurora.party.starting import Spares
+from ppaurora.party.starting import WarmPool
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.terms import Job
 from ppaurora.workers import PROCESS as CREW
 
 _SECONDS_TO_START = 60.0
@@ -43,7 +43,7 @@ def fresh_token() -> str:
 
 def budget_seconds(job: Job, factor: float) -> float:
     """How long an attempt may take, from what is public: the work that the protocol declares for the job."""
-    work = sum(job.terms.protocol.work(job.asked).values()) + _BYTES_PER_SAMPLE * sum(job.sizes)
+    work = sum(job.terms.protocol.work(job.query).values()) + _BYTES_PER_SAMPLE * sum(job.sizes)
     return factor * (_SECONDS_AT_LEAST + work / _BYTES_PER_SECOND)
 
 
@@ -73,7 +73,9 @@ class Attempt:
     With `spares`, it takes a process that has loaded everything already, and leaves another one behind.
     """
 
-    def __init__(self, kit: NodeKit, gate: Gate, plan: AttemptPlan, spares: Spares | None = None) -> None:
+    def __init__(
+        self, kit: NodeKit, router: SniRouter, plan: AttemptPlan, warm_pool: WarmPool | None = None
+    ) -> None:
         self.plan = plan
         self.number = plan.number
         self.progress = ""
@@ -85,31 +87,31 @@ class Attempt:
         # The process itself keeps to the budget, and says whom it waited for; this is if it does not.
         self._deadline = time.monotonic() + self._budget + self._patience
         self._events: queue.Queue[Event | None] = queue.Queue()
-        self.doors: tuple[Door, ...] = ()  # once all workers stand ready, where there are several
+        self.endpoints: tuple[Endpoint, ...] = ()  # once all workers stand ready, where there are several
         self._meeting = threading.Lock()  # held once it has begun
         self.has_ended = False
         self._aborted: PartyFailedError | None = None
         with contextlib.ExitStack() as resources:
             title = kit.server(plan.manifest).title
             module = plan.manifest.protocol.process if task.crew is None else CREW
-            if spares is not None and task.crew is None:
-                resources.callback(spares.keep, module, title)
-            entrance = resources.enter_context(gate.expecting(plan.token)).fileno()
-            self._process = ServerProcess(module, title, self._hear, entrance, spares=spares)
+            if warm_pool is not None and task.crew is None:
+                resources.callback(warm_pool.keep, module, title)
+            listener = resources.enter_context(router.expecting(plan.token)).fileno()
+            self._process = ServerProcess(module, title, self._hear, listener, warm_pool=warm_pool)
             resources.callback(self._process.close)
             self._process.send(task)
             self._resources = resources.pop_all()
 
     def _hear(self, event: Event | None) -> None:
         if isinstance(event, Placed):
-            self.doors = event.doors
+            self.endpoints = event.endpoints
         self.has_ended = self.has_ended or event is None
         self._events.put(event)
 
-    def meet(self, doors: Mapping[str, tuple[Door, ...]]) -> None:
+    def rendezvous(self, endpoints: Mapping[str, tuple[Endpoint, ...]]) -> None:
         """Everybody's workers stand ready, at these doors; what is said a second time counts for nothing."""
         if self._meeting.acquire(blocking=False):
-            self._process.send(Meeting(doors=dict(doors)))
+            self._process.send(PeerEndpoints(endpoints=dict(endpoints)))
 
     def results(self) -> tuple[ResultShare, ...]:
         """One part per owner, none at a server that gets none; or the error that ended the attempt."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from ppaurora.io.models import StrictModel, canonical_json, from_json, to_json
+from ppaurora.io.times import Time
 from ppaurora.messages.owners import AuditHead, Count, Digest
-from ppaurora.models import StrictModel, canonical_json, from_json, to_json
-from ppaurora.times import Time
 
 BEGINNING = AuditHead(entries=0, hash="0" * 64)
 _CONTEXT = b"ppaurora audit 1\0"

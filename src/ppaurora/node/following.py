@@ -9,16 +9,17 @@ import time
 from collections.abc import Sequence
 
 from ppaurora.errors import InputError, PeerError
+from ppaurora.io.text import printable
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
     Begin,
     Hello,
-    Meet,
     Outcome,
     Ready,
     Release,
+    Rendezvous,
     Stop,
     Verdict,
     Withdrawn,
@@ -26,8 +27,8 @@ from ppaurora.messages.nodes import (
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt
-from ppaurora.node.introducing import all_doors, own_placement
 from ppaurora.node.logs import about, log_unforeseen
+from ppaurora.node.rendezvous import all_endpoints, own_placement
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import keep_statements, own_statement
 from ppaurora.node.states import AttemptState, StateError
@@ -43,7 +44,6 @@ from ppaurora.node.store import (
 )
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
-from ppaurora.text import printable
 from ppaurora.version import __version__
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class Follower:
                 return self._ready(study, question.agreed)
             case Begin():
                 return self._begin(study, question)
-            case Meet():
+            case Rendezvous():
                 return self._meet(study, question)
             case Outcome():
                 return self._told_outcome(study, question.attempt)
@@ -209,13 +209,13 @@ class Follower:
         with contextlib.suppress(AttemptFailedError):  # on record; the leader asks
             self._runner.finish(study, attempt)
 
-    def _meet(self, study: StudyRecord, question: Meet) -> Answer:
+    def _meet(self, study: StudyRecord, question: Rendezvous) -> Answer:
         """Have this node's workers connect to the others'."""
         attempt = self._activity.attempt(study.hash)
         if attempt is None or attempt.number != question.attempt:
             return Answer(answer=Verdict.STALE, note=f"attempt {question.attempt} does not run there")
         try:
-            attempt.meet(all_doors(attempt.plan, question.placements))
+            attempt.rendezvous(all_endpoints(attempt.plan, question.placements))
         except PeerError as error:
             return Answer(answer=Verdict.MISMATCH, note=str(error))
         return Answer(answer=Verdict.RUNNING)
@@ -224,7 +224,9 @@ class Follower:
         verdict = self._outcome(study, number)
         attempt = self._activity.attempt(study.hash)
         if verdict is Verdict.RUNNING and attempt is not None:
-            placement = own_placement(self._kit, attempt.plan, attempt.doors) if attempt.doors else None
+            placement = (
+                own_placement(self._kit, attempt.plan, attempt.endpoints) if attempt.endpoints else None
+            )
             return Answer(answer=verdict, placement=placement)
         failed = self._store.study(study.hash) if verdict is Verdict.FAILED else None
         return Answer(answer=verdict, note=failed.note if failed is not None else "")

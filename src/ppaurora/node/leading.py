@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError
 from ppaurora.messages.nodes import (
     Answer,
@@ -28,15 +29,14 @@ from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.health import not_ready
-from ppaurora.node.introducing import introduce
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.questions import ask
+from ppaurora.node.rendezvous import introduce
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
-from ppaurora.servers import Server
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
 

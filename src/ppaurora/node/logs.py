@@ -63,7 +63,7 @@ def _log_thread_error(error: threading.ExceptHookArgs) -> None:
     logging.getLogger("ppaurora").error("a thread ended with an error", extra=reason)
 
 
-class Rarely:
+class RateLimitedLog:
     """Lines about what strangers do: a few in a while, then how many more there were. From any thread."""
 
     def __init__(self, log: logging.Logger, most: int = 20, seconds: float = 10.0) -> None:

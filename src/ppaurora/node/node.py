@@ -22,14 +22,14 @@ from ppaurora.node.activity import Activity
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.clock import Clock
 from ppaurora.node.following import Follower
-from ppaurora.node.gate import Gate
 from ppaurora.node.leading import Leader
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptRunner
+from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.store import STORAGE_ERRORS, Store
 from ppaurora.node.watching import Watcher
 from ppaurora.node.withdrawing import Withdrawals
-from ppaurora.party.starting import Spares
+from ppaurora.party.starting import WarmPool
 from ppaurora.protocols import Protocol
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
@@ -54,9 +54,9 @@ class Node:
             log.info("files of unfinished uploads were deleted", extra={"files": strays})
         self.activity = Activity()
         self.authorities = Authorities(kit)
-        self.gate = _gate(kit, self.authorities)
-        self._spares = Spares()
-        runner = AttemptRunner(kit, self.store, self.gate, self.activity, metrics, self._spares)
+        self.router = _router(kit, self.authorities)
+        self._warm_pool = WarmPool()
+        runner = AttemptRunner(kit, self.store, self.router, self.activity, metrics, self._warm_pool)
         self._leader = Leader(kit, self.store, self.activity, runner)
         self.withdrawals = Withdrawals(kit, self.store)
         self.watcher = Watcher(
@@ -69,16 +69,16 @@ class Node:
             metrics,
             self.clock,
         )
-        self.gate.open(Follower(kit, self.store, self.activity, runner).answer)
+        self.router.open(Follower(kit, self.store, self.activity, runner).answer)
         self.watcher.start()
-        self._spares.keep(Protocol.process, kit.title)
+        self._warm_pool.keep(Protocol.process, kit.title)
         if not self.store.studies():
             log.warning("no study was accepted yet", extra={"do": f"ppaurora accept {kit.folder} MANIFEST"})
 
     def close(self) -> None:
         """Stop what runs; a study goes on when the node is back."""
-        self._spares.close()
-        self.gate.close()
+        self._warm_pool.close()
+        self.router.close()
         self.activity.stop()
         self.watcher.join()
         self._leader.close()
@@ -90,10 +90,10 @@ class Node:
         self._only_one.close()
 
 
-def _gate(kit: NodeKit, authorities: Authorities) -> Gate:
+def _router(kit: NodeKit, authorities: Authorities) -> SniRouter:
     where = kit.settings.listen_nodes
     try:
-        return Gate(split_address(where), authorities.server_context())
+        return SniRouter(split_address(where), authorities.server_context())
     except OSError as error:
         raise cannot_listen(kit, "listen_nodes", where, error) from None
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from ppaurora.io.models import StrictModel
+from ppaurora.io.times import Time
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import (
     DESCRIPTION_PATH,
@@ -20,10 +22,8 @@ from ppaurora.messages.owners import (
     Withdrawal,
     WithdrawalAcknowledgement,
 )
-from ppaurora.models import StrictModel
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.times import Time
 
 _MESSAGES = (
     Offer,

@@ -8,13 +8,13 @@ import time
 
 import msgspec
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, reason_of
+from ppaurora.io.models import from_json, to_json
+from ppaurora.io.text import printable
 from ppaurora.messages.nodes import Answer, AnyQuestion
-from ppaurora.models import from_json, to_json
-from ppaurora.servers import Server
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.text import printable
 
 CONTROL = "control.ppaurora"  # the name that is asked for at a node's port
 _SECONDS_TO_SPEAK = 10.0

@@ -11,13 +11,13 @@ from ppaurora.errors import PpauroraError
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, BlamelessError
-from ppaurora.node.gate import Gate
 from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about
 from ppaurora.node.metrics import Metrics
+from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.store import Store, StudyRecord, known_trouble
-from ppaurora.party.starting import Spares
+from ppaurora.party.starting import WarmPool
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 
@@ -34,10 +34,10 @@ class AttemptRunner:
 
     kit: NodeKit
     store: Store
-    gate: Gate
+    router: SniRouter
     activity: Activity
     metrics: Metrics
-    spares: Spares | None = None
+    warm_pool: WarmPool | None = None
 
     def obstacle(self, study: StudyRecord) -> str:
         """Why nothing could be written here that an attempt has to write; nothing if it could."""
@@ -84,7 +84,7 @@ class AttemptRunner:
             earlier.abort("a later attempt began")
         log.info("attempt begins", extra={**about(study), "attempt": plan.number})
         try:
-            attempt = Attempt(self.kit, self.gate, plan, self.spares)
+            attempt = Attempt(self.kit, self.router, plan, self.warm_pool)
         except Exception as error:
             self.fail(study, plan.number, f"could not start: {type(error).__name__}")
             raise AttemptFailedError(f"attempt {plan.number} could not start") from error

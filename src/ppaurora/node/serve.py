@@ -13,11 +13,11 @@ from collections.abc import Callable
 from aiohttp import web
 
 from ppaurora.channel.tls import listen
+from ppaurora.node.admission import AdmissionControl
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.logs import log_to_stderr
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node, cannot_listen
-from ppaurora.node.porch import Porch
 from ppaurora.node.service import OwnersService, admin_app
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
@@ -91,8 +91,8 @@ async def _let_in(
 ) -> None:
     """Owners, by TLS."""
     protocols = await _protocols(running, app)
-    porch = Porch(listener, authorities.server_context(), protocols, authorities.is_owner)
-    running.callback(porch.close)
+    admission = AdmissionControl(listener, authorities.server_context(), protocols, authorities.is_owner)
+    running.callback(admission.close)
 
 
 async def _protocols(

@@ -20,6 +20,7 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from ppaurora.channel.tls import peer_pin
+from ppaurora.io.models import StrictModel, to_json
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import (
     DESCRIPTION_PATH,
@@ -31,9 +32,8 @@ from ppaurora.messages.owners import (
     StudyState,
     WithdrawalAcknowledgement,
 )
-from ppaurora.models import StrictModel, to_json
 from ppaurora.node.activity import Activity
-from ppaurora.node.logs import Rarely, about, log_unforeseen
+from ppaurora.node.logs import RateLimitedLog, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
@@ -84,7 +84,7 @@ class OwnersService:
         self._activity = activity
         self._metrics = metrics
         self._withdrawals = withdrawals or Withdrawals(kit, store)
-        self._refusals = Rarely(log, most=100)
+        self._refusals = RateLimitedLog(log, most=100)
         self._recorded: dict[tuple[str, str, str], float] = {}  # when a refusal came into the audit log
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
+from ppaurora.io.times import as_time
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import SignedStatement, Statement
 from ppaurora.node.logs import about
 from ppaurora.node.store import ReleasedAttempt, Store, StudyRecord
-from ppaurora.receipt import problem_with_statement, sign_statement
 from ppaurora.study.kit import NodeKit
-from ppaurora.times import as_time
+from ppaurora.study.receipt import problem_with_statement, sign_statement
 from ppaurora.version import __version__
 
 log = logging.getLogger(__name__)

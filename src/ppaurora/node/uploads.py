@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 from aiohttp import web
 
-from ppaurora.files import sync
+from ppaurora.io.files import sync
+from ppaurora.io.models import from_json
 from ppaurora.messages.owners import OFFER_HEADER, Offer, Withdrawal
-from ppaurora.models import from_json
 from ppaurora.node.refusals import refuse
 from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.study.manifest import Manifest

@@ -14,7 +14,7 @@ from ppaurora.errors import PeerError
 from ppaurora.messages.nodes import Verdict, Withdrawn
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.activity import Pauses
-from ppaurora.node.logs import Rarely, about
+from ppaurora.node.logs import RateLimitedLog, about
 from ppaurora.node.questions import ask
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord, SubmissionRecord
 from ppaurora.study.kit import NodeKit
@@ -33,7 +33,7 @@ class Withdrawals:
         self._store = store
         self._pauses = Pauses()
         self._telling = threading.Lock()
-        self._complaints = Rarely(log, most=20)
+        self._complaints = RateLimitedLog(log, most=20)
 
     def decides(self, study: StudyRecord) -> bool:
         """Whether owners withdraw here, rather than where this node hears of it."""

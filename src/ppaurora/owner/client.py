@@ -18,8 +18,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import peer_pin
 from ppaurora.errors import InputError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, RefusedError
+from ppaurora.io.models import StrictModel, from_json, to_json
+from ppaurora.io.text import printable
 from ppaurora.messages.owners import (
     OFFER_HEADER,
     PATH,
@@ -31,11 +34,8 @@ from ppaurora.messages.owners import (
     Withdrawal,
     WithdrawalAcknowledgement,
 )
-from ppaurora.models import StrictModel, from_json, to_json
-from ppaurora.servers import Server
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.text import printable
 
 _LONGEST_ANSWER = 1 << 24
 

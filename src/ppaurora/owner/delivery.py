@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ppaurora.channel.servers import Server
 from ppaurora.check import Concern
 from ppaurora.data import Samples
 from ppaurora.errors import (
@@ -26,7 +27,6 @@ from ppaurora.messages.owners import StudyStatus
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.ledger import Ledger, Sketch
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission
-from ppaurora.servers import Server
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 

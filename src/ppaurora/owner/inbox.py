@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 
 from ppaurora.errors import InputError
+from ppaurora.io.models import StrictModel
+from ppaurora.io.times import Time, as_time
 from ppaurora.messages.owners import ReleasedPart
-from ppaurora.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.times import Time, as_time
 
 
 class CollectedResult(StrictModel):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ppaurora.check import Concern, DataWarning
 from ppaurora.data import Samples
-from ppaurora.models import StrictModel
+from ppaurora.io.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest

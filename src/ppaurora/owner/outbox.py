@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ppaurora.channel.servers import Server
 from ppaurora.data import Samples
 from ppaurora.errors import InputError
-from ppaurora.files import sync, write_secret
+from ppaurora.io.files import sync, write_secret
+from ppaurora.io.models import StrictModel
 from ppaurora.messages.owners import Acknowledgement, Offer
-from ppaurora.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record, writing
-from ppaurora.servers import Server
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ppaurora.errors import InputError
-from ppaurora.files import read_text, replace_file
-from ppaurora.models import StrictModel, canonical_json, checked, to_builtins, to_json
+from ppaurora.io.files import read_text, replace_file
+from ppaurora.io.models import StrictModel, canonical_json, checked, to_builtins, to_json
 
 R = TypeVar("R", bound=StrictModel)
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import msgspec
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.errors import NotVerifiedError
-from ppaurora.estimates import Estimate, Table
-from ppaurora.evaluated import Evaluated
-from ppaurora.files import replace_file
+from ppaurora.evaluation.report import MetricValues
+from ppaurora.io.files import replace_file
+from ppaurora.io.models import StrictModel, to_builtins, to_json
 from ppaurora.messages.owners import ReleasedPart, SignedStatement
-from ppaurora.models import StrictModel, to_builtins, to_json
-from ppaurora.policy import Policy
-from ppaurora.receipt import Receipt, problem_with_statement, verify
-from ppaurora.report import MetricValues
+from ppaurora.policy.rules import Policy
 from ppaurora.sharing.commitment import Salt, commit
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.receipt import Receipt, problem_with_statement, verify
 
 
 class OwnPart(StrictModel):
@@ -82,7 +82,7 @@ class StudyReport(MetricValues):
             if said is None or said.parts.get(owner) != commit(one.salt.raw, one.part.to_bytes()):
                 raise NotVerifiedError(f"{one.server}: has signed for another part of the result of {owner}")
         job = manifest.job(receipt.statements[0].statement.submissions)
-        released = protocol.combine([one.part for one in parts], job.asked, manifest.owner_names)
+        released = protocol.combine([one.part for one in parts], job.query, manifest.owner_names)
         return cls(
             released.metrics,
             released.positives,
@@ -94,7 +94,7 @@ class StudyReport(MetricValues):
         )
 
     @property
-    def evaluation(self) -> Evaluated:
+    def evaluation(self) -> EvaluationSpec:
         """What was evaluated: model and version, outcome, positive class, how scores were read."""
         return self.receipt.evaluation
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ppaurora.errors import InputError, NotVerifiedError, PpauroraError
-from ppaurora.files import read_text
-from ppaurora.models import canonical_json, checked
+from ppaurora.io.files import read_text
+from ppaurora.io.models import canonical_json, checked
 from ppaurora.owner.report import OwnPart, StudyReport
-from ppaurora.receipt import TAKE_ANOTHER, Receipt, Verification, verify
 from ppaurora.study.manifest import is_hash_of
+from ppaurora.study.receipt import TAKE_ANOTHER, Receipt, Verification, verify
 
 _MOST_BYTES = 1 << 28
 

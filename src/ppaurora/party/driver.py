@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from ppaurora import errors
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity
 from ppaurora.errors import PartyFailedError, PpauroraError
+from ppaurora.io.models import StrictModel, from_json, to_json
 from ppaurora.messages.process import AnyEvent, Event, Failed, Links
-from ppaurora.models import StrictModel, from_json, to_json
-from ppaurora.party.starting import Spares, discard, pass_entrance
+from ppaurora.party.starting import WarmPool, discard, pass_listener
 from ppaurora.party.starting import start_process as start_process
-from ppaurora.servers import Server
 
 _SECONDS_TO_END = 2.0
 
@@ -75,20 +75,20 @@ class ServerProcess:
         module: str,
         title: str,
         hear: Hear,
-        entrance: int,
+        listener: int,
         events: Any = AnyEvent,
-        spares: Spares | None = None,
+        warm_pool: WarmPool | None = None,
         beside: Sequence[int] = (),
     ) -> None:
         self.title = title
         self._hear = hear
         self._kinds = events
-        spare = None if spares is None else spares.take(module, title)
+        spare = None if warm_pool is None else warm_pool.take(module, title)
         self._process = spare or start_process(module, title)
         self._writer: threading.Thread | None = None
         try:
             with contextlib.suppress(ConnectionError):  # that it has gone is heard on its other pipe
-                pass_entrance(self._process, entrance, *beside)
+                pass_listener(self._process, listener, *beside)
             threading.Thread(target=self._listen, daemon=True).start()
         except Exception:  # the machine may have no more threads
             discard(self._process)

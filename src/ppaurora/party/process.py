@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, PassedSockets, TlsTransport, connect_parties
 from ppaurora.errors import PartyFailedError, PpauroraError, place_of
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Opened, Progressed, Task
-from ppaurora.models import from_json, to_json
 from ppaurora.party.run import RunOutcome, take_part
-from ppaurora.servers import Server
 from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.sharing.stages import OwnerShare
@@ -76,7 +76,7 @@ class Starter:
         self._events = os.dup(sys.stdout.fileno())  # whatever becomes of standard output
         self._speaking = threading.Lock()
 
-    def entrance(self) -> socket.socket | None:
+    def listener(self) -> socket.socket | None:
         """Where the other servers will connect; it comes before the first message. None if it never does."""
         passed = self.passed_sockets(1)
         return passed[0] if passed else None
@@ -148,14 +148,14 @@ class Starter:
 
 
 def _serve(starter: Starter) -> None:
-    entrance, task = starter.entrance(), starter.hear(Task)
-    if entrance is None or task is None:
+    listener, task = starter.listener(), starter.hear(Task)
+    if listener is None or task is None:
         return
     protocol = task.job.terms.protocol
     server = protocol.server_named(task.server)
     inputs = _read_inputs(task, server, starter)
     starter.stay_in_touch(task.links.timeout / 4)
-    transport = connect(server, task.links, entrance)
+    transport = connect(server, task.links, listener)
     try:
         outcome = take_part(
             transport,
@@ -210,13 +210,13 @@ def share_in(file: Path) -> bytes:
         return opened.read()
 
 
-def connect(server: Server, links: Links, entrance: socket.socket) -> TlsTransport:
-    """To all peers; the entrance is closed behind the last."""
+def connect(server: Server, links: Links, listener: socket.socket) -> TlsTransport:
+    """To all peers; the listener is closed behind the last."""
     pins = {peer: links.pins[peer.file_name] for peer in server.peers}
     addresses = {peer: links.addresses[peer.file_name] for peer in server.peers}
     identity = Identity(Path(links.certificate), Path(links.key), links.authorities, pins)
-    with entrance:
-        listener = PassedSockets(entrance) if links.passed else entrance
+    with listener:
+        arriving = PassedSockets(listener) if links.passed else listener
         return connect_parties(
-            server, identity, listener, addresses, links.timeout, links.server_name, links.budget
+            server, identity, arriving, addresses, links.timeout, links.server_name, links.budget
         )

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ppaurora.agreement.terms import Job
 from ppaurora.channel.base import Transport
-from ppaurora.channel.inside import Inside
+from ppaurora.channel.intra_party import IntraPartyChannel
 from ppaurora.channel.meter import MeterReading, together
 from ppaurora.channel.shaped import Network, ShapedTransport
 from ppaurora.session import SINGLE, Progress, Worker, no_progress, open_session, throttled
 from ppaurora.sharing.stages import OwnerShare, ResultShare
-from ppaurora.terms import Job
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def take_part(
     recipients: int = 1,
     announce: Callable[[bytes], None] | None = None,
     worker: Worker = SINGLE,
-    inside: Inside | None = None,
+    intra_party: IntraPartyChannel | None = None,
 ) -> RunOutcome:
     """Open a session and run the job in it, over a slower network if one is given.
 
@@ -69,12 +69,12 @@ def take_part(
     if network is not None:
         transport = ShapedTransport(transport, network)
     context = open_session(
-        transport, job.hash(study), attempt, throttled(progress), worker=worker, inside=inside
+        transport, job.hash(study), attempt, throttled(progress), worker=worker, intra_party=intra_party
     )
     if announce is not None:
         announce(context.channel.session)
     start = time.perf_counter()
-    parts = job.terms.protocol.run(context, job.asked, inputs, recipients)
+    parts = job.terms.protocol.run(context, job.query, inputs, recipients)
     seconds = time.perf_counter() - start
     return RunOutcome(parts, seconds, context.meter.reading(), dict(context.openings), peak_memory())
 

@@ -46,17 +46,17 @@ def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def pass_entrance(process: subprocess.Popen[bytes], entrance: int, *more: int) -> None:
+def pass_listener(process: subprocess.Popen[bytes], listener: int, *more: int) -> None:
     """The first that a server process gets: the socket at which the others will find it.
 
     A worker also gets those that lead to the other workers of its server.
     """
     assert process.stdin is not None  # noqa: S101
     with socket.socket(fileno=os.dup(process.stdin.fileno())) as commands:
-        socket.send_fds(commands, [b"."], [entrance, *more])
+        socket.send_fds(commands, [b"."], [listener, *more])
 
 
-class Spares:
+class WarmPool:
     """Processes that have no task yet, at most one of each kind; from any thread.
 
     Each is taken once, for one task, and ends with it, as one does that was started for that task.

@@ -23,24 +23,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ppaurora.acceptance import accept
 from ppaurora.data import read_table
 from ppaurora.errors import InputError, PartyFailedError
-from ppaurora.files import read_text
+from ppaurora.io.files import read_text
+from ppaurora.io.models import StrictModel, from_json, to_builtins, to_json
+from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.metrics import find_metric
-from ppaurora.models import StrictModel, from_json, to_builtins, to_json
 from ppaurora.node.status import study_status
 from ppaurora.node.store import Store
 from ppaurora.poc.background import Background, only_one
 from ppaurora.poc.hospitals import write_hospitals
 from ppaurora.poc.machine import NODES, PROTOCOL, get, listen_here, participants, ports_for_nodes, program
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
+from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.names import Name, split_address
 from ppaurora.study.provision import AUTHORITY, provision
-from ppaurora.text import printable
 
 STUDY = "poc"
 _RECORD = "poc.json"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ppaurora.errors import PartyFailedError
-from ppaurora.node.living import ask_locally
+from ppaurora.node.admin_client import ask_locally
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
 
 PROTOCOL = find_protocol(DEFAULT_PROTOCOL)

@@ -1,8 +1,8 @@
 """The protocols: each one object that knows its servers, its data, its run, and what it discloses."""
 
-from ppaurora.names import ProtocolName
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.fast import Fast
+from ppaurora.protocols.names import ProtocolName
 from ppaurora.protocols.paper import Paper
 from ppaurora.protocols.registry import find_protocol, protocols, register
 

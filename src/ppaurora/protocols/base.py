@@ -12,18 +12,18 @@ import numpy as np
 from ppaurora.algorithms.merge import MergeTwo, merge_all
 from ppaurora.algorithms.order import count_ascents
 from ppaurora.channel.base import Buffer
+from ppaurora.channel.servers import Server
 from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError, ProtocolError
-from ppaurora.metrics import Asked, Metric
+from ppaurora.io.models import StrictModel, checked, to_builtins
+from ppaurora.metrics import Metric, Query
 from ppaurora.metrics.evidence import Inputs
 from ppaurora.metrics.reading import ReleasedResult, column_count, read_release
 from ppaurora.metrics.release import release
 from ppaurora.metrics.sums import ListCounts, OwnerSum, sums_of
-from ppaurora.models import StrictModel, checked, to_builtins
-from ppaurora.policy import EXACT, ROUNDED, Policy
+from ppaurora.policy.rules import EXACT, ROUNDED, Policy
 from ppaurora.protocols import registry
 from ppaurora.randomness.streams import Stream
-from ppaurora.servers import Server
 from ppaurora.session import Context, Work, Worker
 from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.blocks import blocks
@@ -147,12 +147,12 @@ class Protocol(ABC):
         """A share from its bytes."""
 
     def share(
-        self, samples: Samples, asked_sums: Sequence[OwnerSum], *, stream: Stream | None = None
+        self, samples: Samples, wanted_sums: Sequence[OwnerSum], *, stream: Stream | None = None
     ) -> tuple[OwnerShare, ...]:
         """An owner's list and sums, a share of both for every input server."""
         stream = Stream.fresh() if stream is None else stream
         lists = self.split(self.prepare(samples), stream=stream)
-        sums = sums_of(samples, asked_sums)
+        sums = sums_of(samples, wanted_sums)
         drawn = [stream.words(sums.shape) for _ in lists[1:]]
         parts = [*drawn, sums - sum(drawn, np.zeros_like(sums))]
         return tuple(OwnerShare(*both) for both in zip(lists, parts, strict=True))
@@ -169,14 +169,14 @@ class Protocol(ABC):
         words = RING.from_wire(memoryview(raw)[list_bytes:], (sums,))
         return OwnerShare(self.read_input(memoryview(raw)[:list_bytes], size), words)
 
-    def combine(self, parts: Sequence[ResultShare], asked: Asked, owners: Sequence[str]) -> ReleasedResult:
+    def combine(self, parts: Sequence[ResultShare], query: Query, owners: Sequence[str]) -> ReleasedResult:
         """The release, from one part of every result server. Only an owner may do this."""
         checked_owners = owners if self.checks_order else ()
-        shape = (2, column_count(asked, len(checked_owners)))
+        shape = (2, column_count(query, len(checked_owners)))
         if [part.words.shape for part in parts] != [shape] * len(self.result_servers):
             raise ProtocolError("each server must give one part of every flag and of every metric asked for")
         whole = sum((part.words for part in parts), np.zeros(shape, dtype=np.uint64))
-        return read_release(whole, asked, checked_owners)
+        return read_release(whole, query, checked_owners)
 
     # A server's side
 
@@ -193,14 +193,14 @@ class Protocol(ABC):
     def merge_two(self) -> MergeTwo:
         """How two sorted lists become one."""
 
-    def work(self, asked: Asked) -> Mapping[str, int]:
+    def work(self, query: Query) -> Mapping[str, int]:
         """About how much of a run's time each step takes, in any unit, from what is public."""
         return {"merge": 1}
 
     def run(
         self,
         context: Context,
-        asked: Asked,
+        query: Query,
         inputs: list[OwnerShare],
         recipients: int,
     ) -> tuple[ResultShare, ...]:
@@ -209,30 +209,30 @@ class Protocol(ABC):
         Takes the inputs: the list is empty afterwards. Where the server has several workers, each is given
         what `worker_share` says, and the first one has the parts of the result.
         """
-        context.progress = Work(self.work(asked), context.progress)
+        context.progress = Work(self.work(query), context.progress)
         suite = self.suite(context)
         team = suite.team
         with context.step("input"):
-            sizes_here = [len(blocks(size, team.count)[team.index]) for size in asked.sizes]
+            sizes_here = [len(blocks(size, team.count)[team.index]) for size in query.sizes]
             lists = suite.inputs([share.samples for share in inputs], sizes_here)
             sums = None
-            if asked.sums and team.leads:
+            if query.sums and team.leads:
                 sums = suite.input_words(
-                    [share.sums for share in inputs], (len(asked.sizes), len(asked.sums))
+                    [share.sums for share in inputs], (len(query.sizes), len(query.sums))
                 )
         inputs.clear()
-        ascents = count_ascents(suite, lists, asked.sizes) if self.checks_order else None
+        ascents = count_ascents(suite, lists, query.sizes) if self.checks_order else None
         counts = None
-        if asked.needs_list_counts:
-            sizes = np.array(asked.sizes, dtype=np.uint64)
+        if query.needs_list_counts:
+            sizes = np.array(query.sizes, dtype=np.uint64)
             counts = ListCounts(sizes, team.total(suite.count_positives(lists)))
         merged = []
-        if asked.needs_curve:
+        if query.needs_curve:
             with context.step("merge"):
                 taken = (lists.pop(0) for _ in range(len(lists)))  # so that nobody else holds them
-                merged.append(merge_all(suite, taken, self.merge_two(), asked.sizes))
+                merged.append(merge_all(suite, taken, self.merge_two(), query.sizes))
         lists.clear()
-        columns = release(suite, asked, merged, Inputs(ascents, counts, sums))
+        columns = release(suite, query, merged, Inputs(ascents, counts, sums))
         return suite.result(columns, recipients) if team.leads else ()
 
     # For people

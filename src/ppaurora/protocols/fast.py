@@ -15,8 +15,8 @@ from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.merge_plan import plan_cost
 from ppaurora.channel.meter import Cost
 from ppaurora.data.samples import Samples
-from ppaurora.metrics import Asked
-from ppaurora.models import StrictModel
+from ppaurora.io.models import StrictModel
+from ppaurora.metrics import Query
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
 from ppaurora.randomness.streams import Stream
@@ -112,11 +112,11 @@ class Fast(Protocol):
     def merge_two(self) -> MergeTwo:
         return merge_network
 
-    def work(self, asked: Asked) -> dict[str, int]:
+    def work(self, query: Query) -> dict[str, int]:
         """By declared costs. The scan has about as many positions up as there are samples, and down again."""
-        samples, sizes, chosen = asked.samples, asked.sizes, asked.metrics
-        quantities = {TP, *asked.quantities}
-        if not asked.needs_curve:
+        samples, sizes, chosen = query.samples, query.sizes, query.metrics
+        quantities = {TP, *query.quantities}
+        if not query.needs_curve:
             return {"order check": 1, "division": 1}
         plan = plan_cost(sizes, merge_network.plan(sizes))
         layer = costs.exchange(self.key_bits, 1)

@@ -17,8 +17,8 @@ from ppaurora.algorithms.merge import MergeTwo
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.channel.meter import Cost
 from ppaurora.data.samples import Samples, check_probabilities
-from ppaurora.metrics import Asked
-from ppaurora.models import StrictModel
+from ppaurora.io.models import StrictModel
+from ppaurora.metrics import Query
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
 from ppaurora.randomness.streams import Stream
@@ -96,12 +96,12 @@ class Paper(Protocol):
     def merge_two(self) -> MergeTwo:
         return merge_delta(self.delta)
 
-    def work(self, asked: Asked) -> dict[str, int]:
+    def work(self, query: Query) -> dict[str, int]:
         """By declared costs; the merge by the pairs that it compares, about."""
-        samples, chosen = asked.samples, asked.metrics
-        quantities = {TP, *asked.quantities}
+        samples, chosen = query.samples, query.metrics
+        quantities = {TP, *query.quantities}
         steps = {
-            "merge": costs.exchange(self.merge_two().total_work(asked.sizes)),
+            "merge": costs.exchange(self.merge_two().total_work(query.sizes)),
             "curve": costs.to_ring(samples),
             "division": costs.div(len(chosen), FIXED_POINT_BITS),
         }

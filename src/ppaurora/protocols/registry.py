@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ppaurora.errors import InputError
-from ppaurora.models import StrictModel, checked
+from ppaurora.io.models import StrictModel, checked
 
 if TYPE_CHECKING:
     from ppaurora.protocols.base import Protocol

@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ppaurora.channel.frames import SESSION_BYTES
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.servers import Server
 from ppaurora.session.worker import SINGLE, Worker
 
 NONCE_BYTES = 32

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ppaurora.channel.base import Channel, Transport
-from ppaurora.channel.inside import Alone, Inside
+from ppaurora.channel.intra_party import Alone, IntraPartyChannel
 from ppaurora.channel.meter import Meter
+from ppaurora.channel.servers import Server
 from ppaurora.errors import MisuseError, PeerMisbehavedError
 from ppaurora.randomness.streams import Stream, StreamFamily
-from ppaurora.servers import Server
 from ppaurora.session.agreement import CONTRIBUTION_BYTES, PairKeys, Purpose, SessionSecrets
 from ppaurora.session.freed import give_back_freed_memory
 from ppaurora.session.progress import Progress, no_progress
@@ -30,13 +30,13 @@ class Context:
         keys: PairKeys,
         progress: Progress = no_progress,
         purpose: Purpose | None = None,
-        inside: Inside | None = None,
+        intra_party: IntraPartyChannel | None = None,
     ) -> None:
         self.role = channel.role
         self.channel = channel
         self.progress = progress
         self.worker = SINGLE if purpose is None else purpose.worker
-        self.inside = Alone() if inside is None else inside
+        self.intra_party = Alone() if intra_party is None else intra_party
         self._purpose = purpose
         self.openings: Counter[str] = Counter()
         self._families = {
@@ -61,7 +61,7 @@ class Context:
         """Open the stream `label` that is shared with `peer`; once per label. Worker first, then label."""
         return self._families[peer].open(self.worker.label + label)
 
-    def fork(self, index: int, transport: Transport, inside: Inside) -> Context:
+    def fork(self, index: int, transport: Transport, intra_party: IntraPartyChannel) -> Context:
         """The context of another worker in this process, over a transport of its own.
 
         It agrees on keys of its own with the workers of that number elsewhere, so no stream of its is one of
@@ -70,7 +70,7 @@ class Context:
         if self._purpose is None:
             raise MisuseError("only the context of an open session can be forked")
         purpose = self._purpose._replace(worker=Worker(index, self.worker.count))
-        return _agree(Channel(transport, self.meter.fork()), purpose, no_progress, inside)
+        return _agree(Channel(transport, self.meter.fork()), purpose, no_progress, intra_party)
 
     def __repr__(self) -> str:
         return f"<Context of {self.role.title}>"
@@ -83,13 +83,15 @@ def open_session(
     progress: Progress = no_progress,
     *,
     worker: Worker = SINGLE,
-    inside: Inside | None = None,
+    intra_party: IntraPartyChannel | None = None,
 ) -> Context:
     """Agree with all peers on the job, on who of its workers is who, and on fresh keys."""
-    return _agree(Channel(transport), Purpose(job_hash, attempt, worker), progress, inside)
+    return _agree(Channel(transport), Purpose(job_hash, attempt, worker), progress, intra_party)
 
 
-def _agree(channel: Channel, purpose: Purpose, progress: Progress, inside: Inside | None) -> Context:
+def _agree(
+    channel: Channel, purpose: Purpose, progress: Progress, intra_party: IntraPartyChannel | None
+) -> Context:
     secrets = SessionSecrets()
     hello = purpose.to_bytes()
     for peer in channel.role.peers:
@@ -102,7 +104,7 @@ def _agree(channel: Channel, purpose: Purpose, progress: Progress, inside: Insid
         contributions[peer] = answer[len(hello) :]
     keys = secrets.agree(channel.role, contributions, *purpose)
     channel.session = keys.session
-    return Context(channel, keys, progress, purpose, inside)
+    return Context(channel, keys, progress, purpose, intra_party)
 
 
 def _difference(hello: bytes, purpose: Purpose) -> str:

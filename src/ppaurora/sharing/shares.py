@@ -23,8 +23,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import MisuseError
-from ppaurora.servers import Server
 from ppaurora.sharing.algebra import RING, WIDE, Ring
 
 Words = NDArray[np.uint64]

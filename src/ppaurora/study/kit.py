@@ -20,13 +20,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ppaurora.certificates import pin_of_pem, read_pem
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, tls_context
+from ppaurora.credentials.certificates import pin_of_pem, read_pem
 from ppaurora.errors import InputError
-from ppaurora.files import replace_file
-from ppaurora.models import StrictModel
-from ppaurora.policy import Floors
-from ppaurora.servers import Server
+from ppaurora.io.files import replace_file
+from ppaurora.io.models import StrictModel
+from ppaurora.policy.rules import Floors
 from ppaurora.study.manifest import Manifest, is_hash_of
 from ppaurora.study.names import Address, Name
 from ppaurora.study.plan import read_toml

@@ -14,18 +14,18 @@ from pathlib import Path
 
 import numpy as np
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.agreement.terms import Job, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
-from ppaurora.certificates import describe_certificates
+from ppaurora.channel.servers import Server
+from ppaurora.credentials.certificates import describe_certificates
 from ppaurora.data.samples import Samples
 from ppaurora.errors import DataError, InputError
-from ppaurora.evaluated import Evaluated
-from ppaurora.files import read_text
+from ppaurora.io.files import read_text
+from ppaurora.io.models import StrictModel, canonical_json, checked
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import Submitted
-from ppaurora.models import StrictModel, canonical_json, checked
-from ppaurora.servers import Server
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
-from ppaurora.terms import Job, Terms
 
 _TAKE_ANOTHER = "take the file STUDY.json that 'ppaurora provision' wrote"
 _HASH_DIGITS = re.compile(r"[0-9a-f]{12,64}")
@@ -53,7 +53,7 @@ class Manifest(Terms):
 
     version: int = VERSION
     study: Name
-    evaluation: Evaluated = Evaluated()
+    evaluation: EvaluationSpec = EvaluationSpec()
     nodes: dict[str, NodeEntry]
     owners: tuple[OwnerEntry, ...]
     authorities: str  # PEM; whom certificates must be signed by

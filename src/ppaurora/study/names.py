@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ppaurora.text import HOST, CheckedText, Line
+from ppaurora.io.text import HOST, CheckedText, Line
 
 Name = Annotated[
     str,

@@ -25,13 +25,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from ppaurora.errors import InputError
-from ppaurora.files import write_secret
-from ppaurora.models import StrictModel, checked, to_json
+from ppaurora.io.files import write_secret
+from ppaurora.io.models import StrictModel, checked, to_json
+from ppaurora.io.text import printable
 from ppaurora.study.kit import STUDIES, NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.names import Name, Pin
 from ppaurora.study.units import UNITS, unit_file
-from ppaurora.text import printable
 
 PACKED = ".kit"
 KEY = "key.pem"

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.agreement.terms import Terms
 from ppaurora.errors import InputError
-from ppaurora.evaluated import Evaluated
-from ppaurora.files import read_text
+from ppaurora.io.files import read_text
+from ppaurora.io.models import StrictModel, checked
 from ppaurora.metrics import DEFAULT_METRICS, METRICS
-from ppaurora.models import StrictModel, checked
 from ppaurora.protocols import protocols
 from ppaurora.study.names import Address, Name, Organisation
-from ppaurora.terms import Terms
 
 
 def _choices(heading: str, described: Mapping[str, str]) -> str:
@@ -145,7 +145,7 @@ class Plan(Terms):
     """Terms, what is evaluated, and who takes part. `SAMPLE` explains every setting."""
 
     name: Name
-    evaluation: Evaluated = Evaluated()
+    evaluation: EvaluationSpec = EvaluationSpec()
     nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]
 

@@ -10,9 +10,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ppaurora.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
+from ppaurora.credentials.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
-from ppaurora.files import write_secret
+from ppaurora.io.files import write_secret
 from ppaurora.study.kit import STUDIES
 from ppaurora.study.manifest import Manifest, NodeEntry, OwnerEntry
 from ppaurora.study.names import split_address

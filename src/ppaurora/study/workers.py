@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from ppaurora.io.models import StrictModel
 from ppaurora.messages.workers import Port, RayPlace
-from ppaurora.models import StrictModel
 from ppaurora.session.worker import MOST_WORKERS, is_possible
 from ppaurora.study.names import Address, split_address
 from ppaurora.workers.local import workers_here

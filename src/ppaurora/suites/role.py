@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ppaurora.servers import Server
+from ppaurora.channel.servers import Server
 
 
 class Role(Server):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.channel.base import Buffer
-from ppaurora.channel.inside import Alone, Inside
+from ppaurora.channel.intra_party import Alone, IntraPartyChannel
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import PartyFailedError
 from ppaurora.session import SINGLE, Context, Worker
@@ -64,21 +64,21 @@ class Team:
     def __init__(
         self,
         worker: Worker = SINGLE,
-        inside: Inside | None = None,
+        intra_party: IntraPartyChannel | None = None,
         meter: Meter | None = None,
         flush: Callable[[], None] = lambda: None,
     ) -> None:
         self.index, self.count, self.leads = worker.index, worker.count, worker.leads
-        self._inside = Alone() if inside is None else inside
+        self._intra_party = Alone() if intra_party is None else intra_party
         self._meter = Meter() if meter is None else meter
         self._flush = flush
-        self._swaps = 0
+        self._exchanges = 0
 
     @classmethod
     def of(cls, context: Context) -> Self:
-        return cls(context.worker, context.inside, context.meter, context.channel.finish)
+        return cls(context.worker, context.intra_party, context.meter, context.channel.finish)
 
-    def swap(self, outgoing: list[list[Array]]) -> list[list[Array]]:
+    def all_to_all(self, outgoing: list[list[Array]]) -> list[list[Array]]:
         """`outgoing[k]` goes to worker k; returned is what each had for this one. Takes the arrays: the list
         is empty afterwards.
 
@@ -90,18 +90,20 @@ class Team:
         self._flush()
         sent: list[Buffer] = []
         while outgoing:
-            sent.append(_packed(self._swaps, self._meter.depth, outgoing.pop(0)))
+            sent.append(_packed(self._exchanges, self._meter.depth, outgoing.pop(0)))
         for worker, buffer in enumerate(sent):
             if worker != self.index:
                 self._meter.passed_inside(len(buffer))
-        received = [self._unpacked(*one) for one in enumerate(self._inside.swap(sent))]
-        self._swaps += 1
+        received = [self._unpacked(*one) for one in enumerate(self._intra_party.all_to_all(sent))]
+        self._exchanges += 1
         return received
 
     def _unpacked(self, worker: int, raw: Buffer) -> list[Array]:
-        swap, depth, count = _HEADER.unpack_from(raw)
-        if swap != self._swaps:
-            raise PartyFailedError(f"worker {worker} handed on its part {swap} where {self._swaps} was due")
+        all_to_all, depth, count = _HEADER.unpack_from(raw)
+        if all_to_all != self._exchanges:
+            raise PartyFailedError(
+                f"worker {worker} handed on its part {all_to_all} where {self._exchanges} was due"
+            )
         if count:
             self._meter.received(depth)
         return _arrays(memoryview(raw)[_HEADER.size :], count)
@@ -110,7 +112,7 @@ class Team:
 
     def gather(self, part: P) -> list[P]:
         """At the first worker what all have, in their order; elsewhere nothing."""
-        received = self.swap([[part.to_array()], *[[]] * (self.count - 1)])
+        received = self.all_to_all([[part.to_array()], *[[]] * (self.count - 1)])
         return [part.like(array) for arrays in received for array in arrays]
 
     def total(self, part: N) -> N:
@@ -120,13 +122,13 @@ class Team:
 
     def sums(self, part: N) -> tuple[N, N]:
         """The sum of what all earlier workers have, and the sum of what all have."""
-        parts = [part.like(array) for (array,) in self.swap([[part.to_array()]] * self.count)]
+        parts = [part.like(array) for (array,) in self.all_to_all([[part.to_array()]] * self.count)]
         return sum(parts[: self.index], part * 0), sum(parts, part * 0)
 
     def hand_out(self, parts: Sequence[P], kind: P) -> P:
         """From the first worker, which has a part of this kind for each."""
         outgoing = [[part.to_array()] for part in parts] if self.leads else [[]] * self.count
-        return kind.like(self.swap(outgoing)[0][0])
+        return kind.like(self.all_to_all(outgoing)[0][0])
 
     # Records
 
@@ -137,7 +139,7 @@ class Team:
             give_back_freed_memory()  # there is a moment with the list twice
         arrays: list[list[Array]] = [part.to_arrays() if len(part) else [] for part in outgoing]
         outgoing.clear()
-        received = self.swap(arrays)
+        received = self.all_to_all(arrays)
         return [kind.like(arrays, size) for arrays, size in zip(received, sizes, strict=True) if size]
 
 
@@ -146,8 +148,8 @@ def message_bytes(shapes: Sequence[tuple[int, ...]]) -> int:
     return _HEADER.size + sum(_SHAPE.size + 8 * len(shape) + 8 * math.prod(shape) for shape in shapes)
 
 
-def _packed(swap: int, depth: int, arrays: Sequence[Array]) -> bytes:
-    pieces: list[Buffer] = [_HEADER.pack(swap, depth, len(arrays))]
+def _packed(all_to_all: int, depth: int, arrays: Sequence[Array]) -> bytes:
+    pieces: list[Buffer] = [_HEADER.pack(all_to_all, depth, len(arrays))]
     for array in arrays:
         kind = b"b" if array.dtype == np.uint8 else b"w"
         pieces += [_SHAPE.pack(kind, array.ndim), np.array(array.shape, dtype="<u8").tobytes()]

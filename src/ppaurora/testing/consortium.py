@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ppaurora.acceptance import accept
 from ppaurora.errors import PartyFailedError
 from ppaurora.poc.machine import (
     NODES,
@@ -22,6 +21,7 @@ from ppaurora.poc.machine import (
     ports_for_nodes,
     program,
 )
+from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
+from ppaurora.channel.servers import Server
 from ppaurora.randomness.streams import Stream
-from ppaurora.servers import Server
 from ppaurora.session import Context
 
 

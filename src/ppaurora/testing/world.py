@@ -20,9 +20,9 @@ from ppaurora.channel.base import NO_SESSION, Buffer
 from ppaurora.channel.frames import HEADER_BYTES, Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.meter import Cost
+from ppaurora.channel.servers import Server
 from ppaurora.local.threads import run_parties
 from ppaurora.randomness import Stream
-from ppaurora.servers import Server
 from ppaurora.session import Context, open_session
 from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.planes import Planes, unpack_lanes

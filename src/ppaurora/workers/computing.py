@@ -29,7 +29,7 @@ def compute(station: Station, inputs: Sequence[Buffer]) -> Finished:
             recipients=task.recipients,
             announce=lambda session: station.tell(Opened(session=session.hex())),
             worker=station.worker,
-            inside=station.inside,
+            intra_party=station.intra_party,
         )
         transport.finish()
     finally:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ppaurora.certificates import Authority, first_certificate, pin_of_pem
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity
+from ppaurora.credentials.certificates import Authority, first_certificate, pin_of_pem
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.messages.workers import Door
-from ppaurora.servers import Server
+from ppaurora.messages.workers import Endpoint
 
 _LIFETIME = datetime.timedelta(days=30)  # no attempt takes longer
 
@@ -33,19 +33,19 @@ class Credentials:
         return cls(authority.certificate, authority.key)
 
     @contextlib.contextmanager
-    def identity(self, doors: Mapping[Server, Door]) -> Iterator[Identity]:
+    def identity(self, endpoints: Mapping[Server, Endpoint]) -> Iterator[Identity]:
         """To connect to the workers behind these doors, and to nobody else."""
-        certificates = {peer: _certificate(peer, door) for peer, door in doors.items()}
+        certificates = {peer: _certificate(peer, endpoint) for peer, endpoint in endpoints.items()}
         pins = {peer: pin_of_pem(certificate.encode()) for peer, certificate in certificates.items()}
         authorities = "".join(certificates.values())
         with _in_memory(self.certificate) as certificate, _in_memory(self._key) as key:
             yield Identity(certificate, key, authorities, pins)
 
 
-def _certificate(peer: Server, door: Door) -> str:
+def _certificate(peer: Server, endpoint: Endpoint) -> str:
     """What a peer gave as its worker's, as far as it is one certificate that TLS can read."""
     try:
-        only = first_certificate(door.certificate)
+        only = first_certificate(endpoint.certificate)
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=only)
     except (ValueError, ssl.SSLError):
         raise PeerMisbehavedError(peer.title, "has a worker whose certificate cannot be read") from None

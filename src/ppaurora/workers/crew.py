@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ppaurora.errors import PartyFailedError, PeerError, PeerMisbehavedError, PpauroraError
 from ppaurora.messages.process import Failed, Finished, Opened, Order, Placed, Progressed, Task
-from ppaurora.messages.workers import Crew, Door, Meeting
+from ppaurora.messages.workers import Crew, Endpoint, PeerEndpoints
 from ppaurora.party.driver import failure_of
 from ppaurora.party.process import Starter, finished, outcome_of, run_server
 from ppaurora.party.run import RunOutcome
 from ppaurora.workers.engine import Ended, Engine
 from ppaurora.workers.inputs import cut
-from ppaurora.workers.lobby import Lobby
+from ppaurora.workers.listener import WorkerListener
 from ppaurora.workers.local import LocalEngine
 from ppaurora.workers.part import crew_of
 
@@ -39,28 +39,28 @@ def engine_for(crew: Crew, title: str) -> Engine:
 
 
 def _serve(starter: Starter) -> None:
-    entrance, task = starter.entrance(), starter.hear(Task)
-    if entrance is None or task is None:
+    listener, task = starter.listener(), starter.hear(Task)
+    if listener is None or task is None:
         return
     server = task.job.terms.protocol.server_named(task.server)
     raw = _shares_behind(task, starter)
     with engine_for(crew_of(task), server.title) as engine:
         with starter.giving_signs(task.links.timeout / 4, _SECONDS_TO_PLACE, _LATE):
-            doors = tuple(engine.place())
-        starter.tell(Placed(doors=doors))
+            endpoints = tuple(engine.place())
+        starter.tell(Placed(endpoints=endpoints))
         with starter.giving_signs(task.links.timeout / 4, _SECONDS_TO_MEET, _NO_MEETING):
-            meeting = starter.hear(Meeting)
-        if meeting is None:
+            peer_endpoints = starter.hear(PeerEndpoints)
+        if peer_endpoints is None:
             return
         starter.stay_in_touch(task.links.timeout / 4)
-        orders = _orders(task, meeting)
-        lobby = Lobby(entrance, len(orders), engine.admit, passed=task.links.passed)
+        orders = _orders(task, peer_endpoints)
+        worker_listener = WorkerListener(listener, len(orders), engine.admit, passed=task.links.passed)
         try:
             for order, inputs in cut(orders, raw):
                 engine.begin(order, inputs)
             outcomes = [outcome_of(event) for event in _watched(engine, task, starter)]
         finally:
-            lobby.close()
+            worker_listener.close()
     starter.tell(finished(RunOutcome.of_workers(outcomes)))
 
 
@@ -74,21 +74,21 @@ def _shares_behind(task: Task, starter: Starter) -> list[bytes | Path]:
     return [starter.read(protocol.share_bytes(size, sums)) for size in task.job.sizes]
 
 
-def _orders(task: Task, meeting: Meeting) -> list[Order]:
+def _orders(task: Task, peer_endpoints: PeerEndpoints) -> list[Order]:
     """For every worker, with the doors of its number."""
     workers = crew_of(task).workers
     peers = task.job.terms.protocol.server_named(task.server).peers
     for peer in peers:
-        doors = meeting.doors.get(peer.file_name, ())
-        if len(doors) != workers:
+        endpoints = peer_endpoints.endpoints.get(peer.file_name, ())
+        if len(endpoints) != workers:
             raise PeerMisbehavedError(
-                peer.title, f"has {len(doors)} workers, where this server has {workers}"
+                peer.title, f"has {len(endpoints)} workers, where this server has {workers}"
             )
 
-    def doors_of(worker: int) -> dict[str, Door]:
-        return {peer.file_name: meeting.doors[peer.file_name][worker] for peer in peers}
+    def endpoints_of(worker: int) -> dict[str, Endpoint]:
+        return {peer.file_name: peer_endpoints.endpoints[peer.file_name][worker] for peer in peers}
 
-    return [Order(task=task, worker=worker, doors=doors_of(worker)) for worker in range(workers)]
+    return [Order(task=task, worker=worker, endpoints=endpoints_of(worker)) for worker in range(workers)]
 
 
 def _watched(engine: Engine, task: Task, starter: Starter) -> list[Finished]:

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 
 from ppaurora.channel.base import Buffer
 from ppaurora.messages.process import Event, Order
-from ppaurora.messages.workers import Door
+from ppaurora.messages.workers import Endpoint
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Engine(Protocol):
     that is lost ends the attempt, and the next attempt has fresh keys.
     """
 
-    def place(self) -> Sequence[Door]:
+    def place(self) -> Sequence[Endpoint]:
         """Start all workers, and wait until they stand ready; raises a `PartyFailedError` if they cannot."""
 
     def begin(self, order: Order, inputs: Sequence[Buffer]) -> None:

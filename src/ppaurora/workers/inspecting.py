@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ppaurora.errors import PartyFailedError
+from ppaurora.io.models import StrictModel, from_json, to_json
 from ppaurora.messages.workers import Crew, RayPlace
-from ppaurora.models import StrictModel, from_json, to_json
 from ppaurora.workers.cluster import Cluster
 
 _MODULE = "ppaurora.workers.inspecting"
@@ -119,7 +119,7 @@ def _findings(crew: Crew, place: RayPlace, data: Path) -> Iterator[Finding]:
 
 def _asks_for_token(crew: Crew) -> Finding:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
-    asked = subprocess.run(  # noqa: S603 (this interpreter, our own words)
+    query = subprocess.run(  # noqa: S603 (this interpreter, our own words)
         [sys.executable, "-P", "-m", _MODULE, _WITHOUT_TOKEN],
         input=to_json(crew) + b"\n",
         env={**environment, "RAY_AUTH_MODE": "disabled"},
@@ -127,7 +127,7 @@ def _asks_for_token(crew: Crew) -> Finding:
         timeout=_SECONDS,
         check=False,
     )
-    refused = asked.returncode == _EXIT_REFUSED
+    refused = query.returncode == _EXIT_REFUSED
     return Finding(
         name="Ray asks for a token",
         ok=refused,

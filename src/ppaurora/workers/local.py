@@ -18,7 +18,7 @@ from ppaurora.channel.base import Buffer
 from ppaurora.channel.tls import pass_socket
 from ppaurora.errors import PartyFailedError
 from ppaurora.messages.process import Event, Failed, Order, Placed
-from ppaurora.messages.workers import Door
+from ppaurora.messages.workers import Endpoint
 from ppaurora.party.driver import ServerProcess
 from ppaurora.session.worker import MOST_WORKERS
 from ppaurora.workers.engine import Ended
@@ -61,7 +61,7 @@ class LocalEngine:
         self._workers: list[ServerProcess] = []
         self._entrances: list[socket.socket] = []
 
-    def place(self) -> Sequence[Door]:
+    def place(self) -> Sequence[Endpoint]:
         descriptors = 2 * self._count**2 + _SPARE_DESCRIPTORS
         _allow_descriptors(descriptors)
         try:
@@ -85,35 +85,35 @@ class LocalEngine:
                 beside = [between[number, other].fileno() for other in range(self._count) if other != number]
                 self._workers.append(self._start(number, theirs, beside))
 
-    def _start(self, number: int, entrance: socket.socket, beside: Sequence[int]) -> ServerProcess:
+    def _start(self, number: int, listener: socket.socket, beside: Sequence[int]) -> ServerProcess:
         title = f"{self._title}, worker {number}"
         hear = functools.partial(self._hear, number)
         try:
-            return ServerProcess(MODULE, title, hear, entrance.fileno(), beside=beside)
+            return ServerProcess(MODULE, title, hear, listener.fileno(), beside=beside)
         except (OSError, RuntimeError) as error:
             raise PartyFailedError(f"worker {number} could not be started: {error}") from None
 
     def _hear(self, number: int, event: Event | None) -> None:
         self._events.put((number, event))
 
-    def _doors(self) -> list[Door]:
-        doors: dict[int, Door] = {}
+    def _doors(self) -> list[Endpoint]:
+        endpoints: dict[int, Endpoint] = {}
         deadline = time.monotonic() + _SECONDS_TO_START
-        while len(doors) < self._count:
+        while len(endpoints) < self._count:
             heard = self.next_event(max(deadline - time.monotonic(), 0))
             match heard:
                 case None:
-                    late = min(set(range(self._count)) - doors.keys())
+                    late = min(set(range(self._count)) - endpoints.keys())
                     raise PartyFailedError(
                         f"worker {late} did not start within {_SECONDS_TO_START:g} seconds"
                     )
                 case number, Placed() as event:
-                    doors[number] = event.doors[0]
+                    endpoints[number] = event.endpoints[0]
                 case number, Failed() as event:
                     raise PartyFailedError(f"worker {number}: {event.message}")
                 case number, Ended() as event:
                     raise PartyFailedError(f"worker {number} {event.how}")
-        return [doors[number] for number in range(self._count)]
+        return [endpoints[number] for number in range(self._count)]
 
     def begin(self, order: Order, inputs: Sequence[Buffer]) -> None:
         self._workers[order.worker].send(order, *map(bytes, inputs))
@@ -134,8 +134,8 @@ class LocalEngine:
             worker.kill()
         for worker in self._workers:
             worker.close()
-        for entrance in self._entrances:
-            entrance.close()
+        for listener in self._entrances:
+            listener.close()
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from ppaurora.channel.base import Buffer
-from ppaurora.channel.inside import LONGEST_WAIT, Inside
+from ppaurora.channel.intra_party import LONGEST_WAIT, IntraPartyChannel
 from ppaurora.channel.tls import Listener, TlsTransport, connect_parties
 from ppaurora.channel.tls.hello import worker_name
 from ppaurora.errors import MisuseError
@@ -24,8 +24,8 @@ class Station:
 
     order: Order
     credentials: Credentials
-    entrance: Listener
-    inside: Inside = field(repr=False)
+    listener: Listener
+    intra_party: IntraPartyChannel = field(repr=False)
     tell: Callable[[Event], None] = field(repr=False)
 
     @property
@@ -35,13 +35,15 @@ class Station:
     def connect(self) -> TlsTransport:
         """To the workers of the same number at all other servers."""
         order, links = self.order, self.order.task.links
-        doors = {peer: order.doors[peer.file_name] for peer in order.server.peers}
-        addresses = {peer: door.address or links.addresses[peer.file_name] for peer, door in doors.items()}
-        with self.credentials.identity(doors) as identity:
+        endpoints = {peer: order.endpoints[peer.file_name] for peer in order.server.peers}
+        addresses = {
+            peer: endpoint.address or links.addresses[peer.file_name] for peer, endpoint in endpoints.items()
+        }
+        with self.credentials.identity(endpoints) as identity:
             return connect_parties(
                 order.server,
                 identity,
-                self.entrance,
+                self.listener,
                 addresses,
                 links.timeout,
                 worker_name(order.worker, links.server_name),

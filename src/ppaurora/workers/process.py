@@ -6,7 +6,7 @@ import sys
 
 from ppaurora.channel.tls import PassedSockets
 from ppaurora.messages.process import Order, Placed
-from ppaurora.messages.workers import Door
+from ppaurora.messages.workers import Endpoint
 from ppaurora.party.process import Starter, run_server
 from ppaurora.session.worker import MOST_WORKERS
 from ppaurora.workers.credentials import Credentials
@@ -23,20 +23,20 @@ def _serve(starter: Starter) -> None:
     if not passed:
         return
     credentials = Credentials.make("ppaurora worker")
-    starter.tell(Placed(doors=(Door(certificate=credentials.certificate.decode()),)))
+    starter.tell(Placed(endpoints=(Endpoint(certificate=credentials.certificate.decode()),)))
     order = starter.hear(Order)
     if order is None:
         return
     inputs = [starter.read(length) for length in order.inputs]
     starter.stay_in_touch(order.task.links.timeout / 4)
-    entrance, *others = passed
-    inside = SocketInside(order.server.title, worker_of(order), others, wait_for_fellows(order))
-    with entrance:
-        station = Station(order, credentials, PassedSockets(entrance), inside, starter.tell)
+    listener, *others = passed
+    intra_party = SocketInside(order.server.title, worker_of(order), others, wait_for_fellows(order))
+    with listener:
+        station = Station(order, credentials, PassedSockets(listener), intra_party, starter.tell)
         try:
             starter.tell(do_part(station, inputs))
         finally:
-            inside.close()
+            intra_party.close()
 
 
 if __name__ == "__main__":

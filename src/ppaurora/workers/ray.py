@@ -19,9 +19,9 @@ import numpy as np
 
 from ppaurora.channel.base import Buffer
 from ppaurora.errors import InputError, PartyFailedError
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.process import AnyEvent, Event, Order, Placed
-from ppaurora.messages.workers import Door, RayPlace
-from ppaurora.models import from_json, to_json
+from ppaurora.messages.workers import Endpoint, RayPlace
 from ppaurora.party.starting import PROCESS_VARIABLES
 from ppaurora.version import __version__
 from ppaurora.workers.cluster import Cluster, installed_ray
@@ -91,7 +91,7 @@ class RayEngine:
         self._events: queue.Queue[tuple[int, Event | Ended]] = queue.Queue()
         self._closed = threading.Event()
 
-    def place(self) -> Sequence[Door]:
+    def place(self) -> Sequence[Endpoint]:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # Ray prints what happens to workers
         self._ray = connect(self._cluster)
         self._reserve()
@@ -133,7 +133,7 @@ class RayEngine:
                 "[workers] of node.toml, or add machines"
             )
 
-    def _door(self, number: int) -> Door:
+    def _door(self, number: int) -> Endpoint:
         try:
             version, host, port, placed = self._ray.get(
                 self._actors[number].place.remote(self._place.ports), timeout=_SECONDS_TO_START
@@ -146,7 +146,7 @@ class RayEngine:
                 f"all machines of {self._cluster}"
             )
         self._addresses.append((host, port))
-        return from_json(Placed, placed).doors[0]
+        return from_json(Placed, placed).endpoints[0]
 
     def begin(self, order: Order, inputs: Sequence[Buffer]) -> None:
         number = order.worker

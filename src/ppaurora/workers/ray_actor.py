@@ -13,9 +13,9 @@ import ray
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.tls import listen
 from ppaurora.errors import PartyFailedError
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.process import Alive, Event, Order, Placed
-from ppaurora.messages.workers import Door
-from ppaurora.models import from_json, to_json
+from ppaurora.messages.workers import Endpoint
 from ppaurora.party.process import failed
 from ppaurora.session import Worker
 from ppaurora.session.freed import keep_large_arrays_apart
@@ -39,17 +39,19 @@ class RayWorker:
         host = ray.util.get_node_ip_address()
         self._listener = _listen(host, ports)
         address = (host, int(self._listener.getsockname()[1]))
-        door = Door(certificate=self._credentials.certificate.decode(), address=address if ports else None)
-        return __version__, *address, to_json(Placed(doors=(door,)))
+        endpoint = Endpoint(
+            certificate=self._credentials.certificate.decode(), address=address if ports else None
+        )
+        return __version__, *address, to_json(Placed(endpoints=(endpoint,)))
 
     def run(self, order: bytes, others: Sequence[Any], *inputs: Buffer) -> bytes:
         """All of this worker's work; its last words, whatever they are."""
         told = from_json(Order, order)
         worker = worker_of(told)
-        inside = RayInside(told.server.title, worker, others, self._mailbox, wait_for_fellows(told))
+        intra_party = RayInside(told.server.title, worker, others, self._mailbox, wait_for_fellows(told))
         try:
             with self._listener:
-                station = Station(told, self._credentials, self._listener, inside, self._tell)
+                station = Station(told, self._credentials, self._listener, intra_party, self._tell)
                 return to_json(do_part(station, inputs))
         except Exception as error:
             return to_json(failed(error))
@@ -111,7 +113,7 @@ class RayInside:
         self._timeout = timeout
         self._number = 0
 
-    def swap(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
+    def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
         number, self._number = self._number, self._number + 1
         numbers = [other for other in range(self._worker.count) if other != self._worker.index]
         sent = {

@@ -35,12 +35,12 @@ class SocketInside:
         for other in self._others.values():
             other.setblocking(False)
 
-    def swap(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
+    def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
         """Sends and receives side by side, so that nobody waits for one who waits."""
         swaps = {number: _Swap(sock, outgoing[number]) for number, sock in self._others.items()}
         with selectors.DefaultSelector() as selector:
-            for number, swap in swaps.items():
-                selector.register(swap.socket, swap.wants, number)
+            for number, all_to_all in swaps.items():
+                selector.register(all_to_all.socket, all_to_all.wants, number)
             deadline = time.monotonic() + self._timeout
             while selector.get_map():
                 ready = selector.select(max(deadline - time.monotonic(), 0))
@@ -57,13 +57,13 @@ class SocketInside:
                     else:
                         selector.unregister(key.fileobj)
         received: list[Buffer] = list(outgoing)
-        for number, swap in swaps.items():
-            received[number] = swap.received
+        for number, all_to_all in swaps.items():
+            received[number] = all_to_all.received
         return received
 
-    def _move(self, swap: _Swap, number: int, events: int) -> None:
+    def _move(self, all_to_all: _Swap, number: int, events: int) -> None:
         try:
-            swap.move(events)
+            all_to_all.move(events)
         except BlockingIOError:
             pass
         except OSError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from ppaurora.acceptance import accept
+from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ppaurora.poc.consortium import Columns, make_poc
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import PASSPHRASES, provision
 from tests.cli.bad_inputs.moments import done, fetched

@@ -9,15 +9,15 @@ from typing import Any
 
 from msgspec import inspect
 
-from ppaurora.evaluated import Evaluated
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.agreement.terms import Job
+from ppaurora.io.models import StrictModel, to_builtins
+from ppaurora.io.times import Time
 from ppaurora.messages.workers import HOST_ALONE
-from ppaurora.models import StrictModel, to_builtins
-from ppaurora.policy import Floors, Policy
+from ppaurora.policy.rules import Floors, Policy
 from ppaurora.protocols import Paper, Protocol
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.terms import Job
-from ppaurora.times import Time
 from tests.messages.vectors.job import FULL
 from tests.messages.vectors.manifest import FULL_EVALUATION, FULL_POLICY
 from tests.messages.vectors.seeds import seed
@@ -29,7 +29,7 @@ FULL_FLOORS = {name: value for name, value in FULL_POLICY.items() if name in Flo
 
 # Types whose values must fit together, or that only they themselves understand.
 _WHOLE: dict[type, Callable[[str], Any]] = {
-    Evaluated: lambda label: dict(FULL_EVALUATION),
+    EvaluationSpec: lambda label: dict(FULL_EVALUATION),
     Floors: lambda label: dict(FULL_FLOORS),
     Job: lambda label: to_builtins(FULL),
     Policy: lambda label: dict(FULL_POLICY),

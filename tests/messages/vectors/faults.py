@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import inspect
 
 from ppaurora.messages.workers import HOST_ALONE
-from ppaurora.policy import Floors
+from ppaurora.policy.rules import Floors
 from tests.messages.vectors.examples import main_type
 from tests.messages.vectors.spoiling import MISSING, Path, with_value
 

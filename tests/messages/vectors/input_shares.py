@@ -10,7 +10,7 @@ import numpy as np
 from ppaurora.data.samples import Samples
 from ppaurora.errors import DataError, InputError
 from ppaurora.metrics import METRICS, Metric, metrics_named
-from ppaurora.metrics.asked import unique
+from ppaurora.metrics.query import unique
 from ppaurora.metrics.sums import OwnerSum, sums_of
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream

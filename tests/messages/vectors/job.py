@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
+from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.io.models import canonical_json, from_json
 from ppaurora.metrics import METRICS, metrics_named
-from ppaurora.models import canonical_json, from_json
-from ppaurora.policy import MOST_DIGITS, Policy
+from ppaurora.policy.rules import MOST_DIGITS, Policy
 from ppaurora.protocols import Fast, Paper
-from ppaurora.terms import Job, Limits, Terms
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.seeds import seed
 from tests.messages.vectors.spoiling import MISSING, Fault, spoilt

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ppaurora.estimates import Estimate, Table
 from ppaurora.metrics.reading import ReleasedResult
+from ppaurora.statistics.estimates import Estimate, Table
 from tests.messages.vectors.file import Entry
 
 

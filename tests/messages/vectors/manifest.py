@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
-from ppaurora.certificates import pin_of_pem
+from ppaurora.credentials.certificates import pin_of_pem
 from ppaurora.errors import InputError
+from ppaurora.io.models import checked
 from ppaurora.messages import VERSION
-from ppaurora.models import checked
 from ppaurora.study.manifest import Manifest
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.seeds import AUTHORITY, seed

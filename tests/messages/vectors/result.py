@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 
+from ppaurora.agreement.terms import Job, Terms
 from ppaurora.errors import PpauroraError, ProtocolError
+from ppaurora.io.models import canonical_json, from_json, to_json
 from ppaurora.metrics import METRICS, metrics_named
-from ppaurora.models import canonical_json, from_json, to_json
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.terms import Job, Terms
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.learnt import learnt
 from tests.messages.vectors.seeds import seed
@@ -173,7 +173,7 @@ def _parts(columns: Sequence[Column], stream_key: bytes) -> list[ResultShare]:
 
 def _outcome(job: Job, parts: Sequence[ResultShare], owners: Sequence[str]) -> Entry:
     try:
-        return learnt(job.terms.protocol.combine(parts, job.asked, owners))
+        return learnt(job.terms.protocol.combine(parts, job.query, owners))
     except PpauroraError as error:
         return {"error": type(error).__name__}
 
@@ -217,7 +217,7 @@ def take(bad: Entry) -> object:
         return from_json(ResultShare, bad["json"])
     parts = [ResultShare.from_bytes(bytes.fromhex(text)) for text in bad["parts"]]
     job = from_json(Job, bad["job"])
-    return job.terms.protocol.combine(parts, job.asked, bad["owners"])
+    return job.terms.protocol.combine(parts, job.query, bad["owners"])
 
 
 def _bad_columns(setting: _Setting) -> dict[str, list[Column]]:

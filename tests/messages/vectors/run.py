@@ -8,23 +8,22 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from ppaurora.channel import Channel
-from ppaurora.channel.base import Buffer
+from ppaurora.agreement.terms import Job, Terms
+from ppaurora.channel.base import Buffer, Channel
 from ppaurora.channel.frames import Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.data.samples import Samples
 from ppaurora.errors import PeerMisbehavedError
+from ppaurora.io.models import canonical_json, from_json
 from ppaurora.local.threads import run_parties
 from ppaurora.metrics import METRICS, metrics_named
-from ppaurora.models import canonical_json, from_json
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream
-from ppaurora.servers import Server
 from ppaurora.session import Context
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.role import Role
-from ppaurora.terms import Job, Terms
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.learnt import learnt
 from tests.messages.vectors.seeds import seed
@@ -109,7 +108,7 @@ def _run(
             if server in protocol.input_servers
         ]
         context = Context(channel, keys[server])
-        return protocol.run(context, job.asked, inputs, RECIPIENTS)
+        return protocol.run(context, job.query, inputs, RECIPIENTS)
 
     parts = run_parties(party, transports)
     sent = [
@@ -144,7 +143,7 @@ def _owners() -> list[Entry]:
 def _vector(name: str, terms: Terms) -> Entry:
     job, owners = _job(terms), _owners()
     sent, parts = _run(job, owners)
-    released = terms.protocol.combine([part[0] for part in parts], job.asked, _names(owners))
+    released = terms.protocol.combine([part[0] for part in parts], job.query, _names(owners))
     return {
         "name": name,
         "job": canonical_json(job).decode(),
@@ -177,7 +176,7 @@ def check(vector: Entry) -> None:
     assert _texts(computed) == vector["parts"]
     for recipient in range(RECIPIENTS):
         parts = [ResultShare.from_bytes(bytes.fromhex(texts[recipient])) for texts in vector["parts"]]
-        released = job.terms.protocol.combine(parts, job.asked, _names(vector["owners"]))
+        released = job.terms.protocol.combine(parts, job.query, _names(vector["owners"]))
         assert learnt(released) == vector["outcome"]
 
 

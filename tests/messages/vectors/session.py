@@ -6,12 +6,12 @@ from itertools import combinations
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from ppaurora.channel import memory_transports
 from ppaurora.channel.base import NO_SESSION
 from ppaurora.channel.frames import Header
+from ppaurora.channel.memory import memory_transports
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.randomness import StreamFamily
-from ppaurora.servers import Server
 from ppaurora.session import open_session
 from ppaurora.session.agreement import PairKeys, SessionSecrets
 from ppaurora.suites.role import Role

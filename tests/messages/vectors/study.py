@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from ppaurora.errors import PeerMisbehavedError
+from ppaurora.io.models import checked, from_builtins, to_builtins
 from ppaurora.messages.owners import Submitted
-from ppaurora.models import checked, from_builtins, to_builtins
 from ppaurora.node.attempt import AttemptPlan
-from ppaurora.node.gate import job_name
 from ppaurora.node.questions import CONTROL
-from ppaurora.policy import Floors
+from ppaurora.node.sni_router import job_name
+from ppaurora.policy.rules import Floors
 from ppaurora.study.manifest import Manifest
 from ppaurora.suites.role import Role
 from tests.messages.vectors import manifest, session

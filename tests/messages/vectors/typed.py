@@ -10,8 +10,8 @@ from functools import partial
 from types import ModuleType, UnionType
 from typing import Any, get_args
 
+from ppaurora.io.models import StrictModel, from_builtins, from_json, to_builtins, to_json
 from ppaurora.messages import nodes, owners, process, workers
-from ppaurora.models import StrictModel, from_builtins, from_json, to_builtins, to_json
 from tests.messages.vectors.examples import enum_fields, full_example, least_example
 from tests.messages.vectors.faults import Fault, faults
 from tests.messages.vectors.file import Bad, Entry, VectorFile

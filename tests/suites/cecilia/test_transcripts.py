@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.servers import Server
 from ppaurora.sharing import BitShare, RingShare
 from ppaurora.suites.arrays import ArrayRecords as Records
 from ppaurora.suites.cecilia import CeciliaSuite

@@ -8,13 +8,13 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from ppaurora.acceptance import accept
 from ppaurora.app.operator.proposals import MOST_BYTES, TOO_LARGE, Proposals, receive_manifest
 from ppaurora.app.operator.views import LogView, NodeView, StudyView
 from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
 from ppaurora.errors import InputError
 from ppaurora.node import operating
+from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.organisations import shared_nodes
 

@@ -6,18 +6,18 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ppaurora.certificates import days_left, read_pem
+from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError
+from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.node.admin_client import RunningNode, find_running
 from ppaurora.node.audit import Entry
 from ppaurora.node.clock import as_people_say
-from ppaurora.node.living import RunningNode, find_running
 from ppaurora.node.operating import StudyRecords, look_at_records, look_at_study, read_log
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import AttemptRecord
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
-from ppaurora.text import printable
 
 _DAYS_OF_WARNING = 30
 _LITTLE_ROOM = 1 << 30

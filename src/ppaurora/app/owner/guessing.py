@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check.labels import Spelling
-from ppaurora.evaluated import Evaluated
 
 _SCORES = ("score", "risk", "probability", "prob", "prediction", "predicted", "pred", "output", "logit", "p")
 _LABELS = ("label", "outcome", "target", "truth", "true", "class", "event", "died", "death", "diagnosis", "y")
@@ -28,7 +28,7 @@ class ChosenColumns:
         return bool(self.score and self.label)
 
 
-def guess_columns(names: Sequence[str], evaluation: Evaluated) -> ChosenColumns:
+def guess_columns(names: Sequence[str], evaluation: EvaluationSpec) -> ChosenColumns:
     """Nothing where there is no good guess."""
     wanted = _words(evaluation.positive_class) + _words(evaluation.outcome)
     label = _best(names, _LABELS) or next((name for name in names if set(_words(name)) & set(wanted)), "")
@@ -40,7 +40,7 @@ def guess_columns(names: Sequence[str], evaluation: Evaluated) -> ChosenColumns:
     return ChosenColumns(score, label, _best([name for name in others if name != score], _IDS) or None)
 
 
-def guess_positive(labels: Sequence[str], evaluation: Evaluated) -> str | None:
+def guess_positive(labels: Sequence[str], evaluation: EvaluationSpec) -> str | None:
     """Of two labels that are not 0 and 1, the one that the plan names, or that says yes."""
     spelt = [Spelling(label, 0, positive=True) for label in labels]
     named = [one for one in spelt if evaluation.positive_class and one.names(evaluation.positive_class)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ppaurora.app.late import LatePages, behind_this_page
+from ppaurora.app.lazy import LazyPages, behind_this_page
 from ppaurora.app.modes import Mode, NavigationEntry
 from ppaurora.study.kit import OwnerKit
 
@@ -22,7 +22,7 @@ class OwnerMode(Mode):
     def __init__(self, kit: OwnerKit) -> None:
         kit.check_key()
         self._kit = kit
-        self._pages = LatePages(self._load)
+        self._pages = LazyPages(self._load)
         self.title = kit.name
 
     @property
@@ -35,8 +35,8 @@ class OwnerMode(Mode):
 
     @property
     def under_way(self) -> str:
-        desks = [] if self._pages.made is None else self._pages.made.desks
-        running = [desk.jobs.running for desk in desks]
+        controllers = [] if self._pages.made is None else self._pages.made.controllers
+        running = [controller.jobs.running for controller in controllers]
         return " and ".join(job.title for job in running if job is not None)
 
     def routes(self) -> Sequence[web.RouteDef]:

@@ -8,8 +8,8 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from ppaurora.app.keys import WORKROOM
-from ppaurora.app.owner.desk import Agreement, Desk
+from ppaurora.app.keys import PRIVATE_FOLDER
+from ppaurora.app.owner.controller import Agreement, OwnerController
 from ppaurora.app.owner.guessing import ChosenColumns
 from ppaurora.app.owner.results import KINDS, ResultView, saved
 from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, too_large
@@ -27,75 +27,75 @@ class OwnerPages:
 
     def __init__(self, kit: OwnerKit) -> None:
         self._kit = kit
-        self._desks: dict[str, Desk] = {}
+        self._controllers: dict[str, OwnerController] = {}
 
     @property
-    def desks(self) -> Sequence[Desk]:
-        return tuple(self._desks.values())
+    def controllers(self) -> Sequence[OwnerController]:
+        return tuple(self._controllers.values())
 
-    def _desk(self, request: web.Request) -> Desk:
+    def _controller(self, request: web.Request) -> OwnerController:
         """By the name in the address; a kit may have got the study while the app runs."""
         name = request.match_info["study"]
         manifest = next((one for one in self._kit.manifests() if one.study == name), None)
         if manifest is None:
             raise web.HTTPNotFound
-        found = self._desks.get(manifest.hash)
+        found = self._controllers.get(manifest.hash)
         if found is None:
-            found = self._desks[manifest.hash] = Desk(self._kit, manifest)
+            found = self._controllers[manifest.hash] = OwnerController(self._kit, manifest)
         return found
 
     async def study(self, request: web.Request) -> web.Response:
-        desk = self._desk(request)
-        seen = await asyncio.to_thread(desk.board.look, _PATIENCE)
+        controller = self._controller(request)
+        seen = await asyncio.to_thread(controller.poller.look, _PATIENCE)
         return page(
             request,
             "owner/study.html",
-            manifest=desk.manifest,
+            manifest=controller.manifest,
             owner=self._kit.name,
-            live=LiveView.of(desk, seen),
-            told=Told.of(desk.manifest),
+            live=LiveView.of(controller, seen),
+            told=Told.of(controller.manifest),
             reload=True,
         )
 
     async def live(self, request: web.Request) -> web.Response:
-        desk = self._desk(request)
-        return page(request, "owner/live.html", live=LiveView.of(desk, desk.board.look()))
+        controller = self._controller(request)
+        return page(request, "owner/live.html", live=LiveView.of(controller, controller.poller.look()))
 
     async def data(self, request: web.Request) -> web.Response:
-        desk = self._desk(request)
-        work = WorkView.of(desk.jobs.last)  # before the draft: work that is over has left it so
-        draft = desk.draft
+        controller = self._controller(request)
+        work = WorkView.of(controller.jobs.last)  # before the draft: work that is over has left it so
+        draft = controller.draft
         check = None if draft is None else draft.looked.check
         return page(
             request,
             "owner/data.html",
-            manifest=desk.manifest,
+            manifest=controller.manifest,
             draft=draft,
             check=check,
             work=work,
-            told=None if check is None or check.refusal else Told.of(desk.manifest, check.samples),
-            before=_sent_before(desk),
+            told=None if check is None or check.refusal else Told.of(controller.manifest, check.samples),
+            before=_sent_before(controller),
             most_bytes=MOST_BYTES,
-            too_large=too_large(self._kit.folder, desk.manifest.study),
-            reload=desk.jobs.running is not None,
+            too_large=too_large(self._kit.folder, controller.manifest.study),
+            reload=controller.jobs.running is not None,
         )
 
     async def data_live(self, request: web.Request) -> web.Response:
         """Until the file is read; then the whole page is another."""
-        desk = self._desk(request)
-        path = f"/studies/{desk.manifest.study}/data"
-        return page(request, "owner/work.html", work=WorkView.of(desk.jobs.running), path=path)
+        controller = self._controller(request)
+        path = f"/studies/{controller.manifest.study}/data"
+        return page(request, "owner/work.html", work=WorkView.of(controller.jobs.running), path=path)
 
     async def take(self, request: web.Request) -> web.StreamResponse:
-        desk = self._desk(request)
-        desk.jobs.check_idle()
-        folder = request.app[WORKROOM].path
-        check_length(request, folder, too_large(self._kit.folder, desk.manifest.study))
-        desk.take(*await receive_file(request, folder))
-        return _go(f"/studies/{desk.manifest.study}/data")
+        controller = self._controller(request)
+        controller.jobs.check_idle()
+        folder = request.app[PRIVATE_FOLDER].path
+        check_length(request, folder, too_large(self._kit.folder, controller.manifest.study))
+        controller.take(*await receive_file(request, folder))
+        return _go(f"/studies/{controller.manifest.study}/data")
 
     async def columns(self, request: web.Request) -> web.StreamResponse:
-        desk, form = self._desk(request), await request.post()
+        controller, form = self._controller(request), await request.post()
         columns = ChosenColumns(
             score=str(form.get("score", "")),
             label=str(form.get("label", "")),
@@ -104,54 +104,54 @@ class OwnerPages:
         )
         if not columns.is_complete:
             raise InputError("name a column for the scores, and one for the labels; nothing was read")
-        desk.check(str(form.get("draft", "")), columns)
-        return _go(f"/studies/{desk.manifest.study}/data")
+        controller.check(str(form.get("draft", "")), columns)
+        return _go(f"/studies/{controller.manifest.study}/data")
 
     async def put_away(self, request: web.Request) -> web.StreamResponse:
-        desk, form = self._desk(request), await request.post()
-        desk.put_away(str(form.get("draft", "")))
-        return _go(f"/studies/{desk.manifest.study}/data")
+        controller, form = self._controller(request), await request.post()
+        controller.put_away(str(form.get("draft", "")))
+        return _go(f"/studies/{controller.manifest.study}/data")
 
     async def submit(self, request: web.Request) -> web.StreamResponse:
-        desk, form = self._desk(request), await request.post()
+        controller, form = self._controller(request), await request.post()
         agreement = Agreement("agree" in form, "despite-warnings" in form, "replace" in form)
-        desk.submit(str(form.get("draft", "")), agreement)
-        return _go(f"/studies/{desk.manifest.study}")
+        controller.submit(str(form.get("draft", "")), agreement)
+        return _go(f"/studies/{controller.manifest.study}")
 
     async def ask_withdraw(self, request: web.Request) -> web.Response:
-        desk = self._desk(request)
+        controller = self._controller(request)
         return page(
             request,
             "owner/withdraw.html",
-            manifest=desk.manifest,
+            manifest=controller.manifest,
             owner=self._kit.name,
-            sent=_sent_before(desk),
+            sent=_sent_before(controller),
         )
 
     async def withdraw(self, request: web.Request) -> web.StreamResponse:
-        desk = self._desk(request)
-        desk.withdraw()
-        return _go(f"/studies/{desk.manifest.study}")
+        controller = self._controller(request)
+        controller.withdraw()
+        return _go(f"/studies/{controller.manifest.study}")
 
     async def collect(self, request: web.Request) -> web.StreamResponse:
-        desk = self._desk(request)
-        job = desk.collect()
+        controller = self._controller(request)
+        job = controller.collect()
         await asyncio.to_thread(job.wait, 2.0)
         done = job.is_over and job.error is None
-        return _go(f"/studies/{desk.manifest.study}" + ("/result" if done else ""))
+        return _go(f"/studies/{controller.manifest.study}" + ("/result" if done else ""))
 
     async def result(self, request: web.Request) -> web.Response:
-        desk = self._desk(request)
-        view = await asyncio.to_thread(ResultView.of, desk)
-        return page(request, "owner/result.html", manifest=desk.manifest, result=view, kinds=KINDS)
+        controller = self._controller(request)
+        view = await asyncio.to_thread(ResultView.of, controller)
+        return page(request, "owner/result.html", manifest=controller.manifest, result=view, kinds=KINDS)
 
     async def save(self, request: web.Request) -> web.Response:
-        desk = self._desk(request)
+        controller = self._controller(request)
         kind = KINDS.get(request.match_info["kind"])
         if kind is None:
             raise web.HTTPNotFound
-        content = await asyncio.to_thread(saved, desk, kind)
-        name = f"{desk.manifest.study}.{kind.suffix}"
+        content = await asyncio.to_thread(saved, controller, kind)
+        name = f"{controller.manifest.study}.{kind.suffix}"
         return web.Response(
             body=content,
             content_type=kind.content_type,
@@ -160,9 +160,9 @@ class OwnerPages:
         )
 
 
-def _sent_before(desk: Desk) -> int | None:
+def _sent_before(controller: OwnerController) -> int | None:
     """How many samples were sent before, unless they were withdrawn."""
-    submission = desk.study.submitted
+    submission = controller.study.submitted
     if submission is None or submission.withdrawal or not submission.sent:
         return None
     return submission.samples

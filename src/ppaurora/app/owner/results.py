@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ppaurora.app.owner.desk import Desk
+from ppaurora.app.owner.controller import OwnerController
 from ppaurora.owner.report import receipt_path
 from ppaurora.pages.charts import Chart
 from ppaurora.pages.report import make_report
@@ -31,11 +31,11 @@ class ResultView:
         return [(one.name, one.detail) for one in self.facts.owners]
 
     @classmethod
-    def of(cls, desk: Desk) -> ResultView:
+    def of(cls, controller: OwnerController) -> ResultView:
         """Verified anew each time; raises if the result is undefined, or not what its receipt says."""
-        desk.result()
-        facts = facts_of(source_of(desk.study.results))
-        return cls(facts, tuple(pooled_charts(facts)), desk.study.results)
+        controller.result()
+        facts = facts_of(source_of(controller.study.results))
+        return cls(facts, tuple(pooled_charts(facts)), controller.study.results)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ KINDS = {
 }
 
 
-def saved(desk: Desk, kind: Kind) -> bytes:
+def saved(controller: OwnerController, kind: Kind) -> bytes:
     """Its content, of what is filed in the kit."""
-    desk.result()
-    return kind.make(desk.study.results).encode()
+    controller.result()
+    return kind.make(controller.study.results).encode()

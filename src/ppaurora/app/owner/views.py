@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ppaurora.app.jobs import AppJob, sentence_of
-from ppaurora.app.owner.board import Seen
-from ppaurora.app.owner.desk import Desk
+from ppaurora.app.owner.controller import OwnerController
+from ppaurora.app.owner.poller import Seen
+from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.owner.study import NodeStatus
 from ppaurora.study.manifest import Manifest
-from ppaurora.text import printable
 
 _STATE_KINDS = {
     "collecting": "accent",
@@ -79,12 +79,12 @@ class LiveView:
     is_collected: bool
 
     @classmethod
-    def of(cls, desk: Desk, seen: Seen) -> LiveView:
-        manifest, study = desk.manifest, desk.study
-        work = WorkView.of(desk.jobs.last)  # first: work that is over has left the study so
+    def of(cls, controller: OwnerController, seen: Seen) -> LiveView:
+        manifest, study = controller.manifest, controller.study
+        work = WorkView.of(controller.jobs.last)  # first: work that is over has left the study so
         return cls(
             path=f"/studies/{manifest.study}",
-            standing=standing(desk, seen),
+            standing=standing(controller, seen),
             work=work,
             nodes=tuple(_node_rows(manifest, seen.answers)),
             owners=tuple(_owner_rows(manifest, study.kit.name, seen.answers)),
@@ -93,18 +93,18 @@ class LiveView:
         )
 
 
-def standing(desk: Desk, seen: Seen) -> Standing:
+def standing(controller: OwnerController, seen: Seen) -> Standing:
     """As the kit and the nodes know it."""
-    study = desk.study
+    study = controller.study
     if study.is_collected:
         return Standing("The result is here", "It is filed in your kit, with its receipt.", "good")
-    if desk.jobs.running is not None:
+    if controller.jobs.running is not None:
         return Standing("Work is under way", "Stay, or close this page: it goes on as long as the app runs.")
     if seen.problem is not None:
         return Standing("The nodes cannot be asked", sentence_of(seen.problem), "bad")
     if not seen.answers:
         return Standing("Asking the nodes", "A moment.")
-    leader = seen.answers.get(desk.manifest.protocol.leader.title)
+    leader = seen.answers.get(controller.manifest.protocol.leader.title)
     states = {answer.state for answer in seen.answers.values()}
     if states == {"released"}:
         text = "All nodes have released it. Each holds a part, which alone tells nothing."
@@ -117,15 +117,17 @@ def standing(desk: Desk, seen: Seen) -> Standing:
         said = leader.progress if isinstance(leader, StudyStatus) else ""
         text = printable(said or leader.note) or "The servers compute on shares."
         return Standing("The computation is under way", text, "plain", can_withdraw=True)
-    return _before_it_runs(desk, seen)
+    return _before_it_runs(controller, seen)
 
 
-def _before_it_runs(desk: Desk, seen: Seen) -> Standing:
-    study, submission = desk.study, desk.study.submitted
+def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
+    study, submission = controller.study, controller.study.submitted
     heard = [answer for answer in seen.answers.values() if isinstance(answer, StudyStatus)]
     missing = sorted({name for answer in heard for name in answer.missing})
-    if not desk.manifest.evaluation.takes_submissions(heard[0].time if heard else 0.0):
-        return Standing("Too late to submit", desk.manifest.evaluation.too_late, "warn", can_withdraw=True)
+    if not controller.manifest.evaluation.takes_submissions(heard[0].time if heard else 0.0):
+        return Standing(
+            "Too late to submit", controller.manifest.evaluation.too_late, "warn", can_withdraw=True
+        )
     if submission is None or not (submission.sent or submission.withdrawal):
         return Standing("Your data is awaited", "Choose a file, and look at it first.", can_choose=True)
     if submission.withdrawal and not study.is_withdrawn:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ppaurora.app.workroom import held, hold
+from ppaurora.app.private_folder import held, hold
 from ppaurora.errors import InputError, PpauroraError
 
 _PREFIX = "ppaurora-example-"

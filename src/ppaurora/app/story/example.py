@@ -82,7 +82,7 @@ class Example:
 
     def _make_consortium(self) -> ProofOfConcept:
         from ppaurora.poc.consortium import Columns, make_poc, owners_of
-        from ppaurora.policy import Policy
+        from ppaurora.policy.rules import Policy
 
         columns = Columns()
         owners = owners_of([hospital.file for hospital in self.hospitals], columns)

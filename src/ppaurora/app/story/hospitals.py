@@ -13,8 +13,8 @@ import numpy as np
 
 from ppaurora.check.data_check import local_auroc
 from ppaurora.data import Samples, read_data
-from ppaurora.estimates import Estimate
 from ppaurora.poc.hospitals import write_hospitals
+from ppaurora.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ppaurora.app.late import LatePages
+from ppaurora.app.lazy import LazyPages
 from ppaurora.app.modes import Mode
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class StoryMode(Mode):
     title = "an example with made-up patients"
 
     def __init__(self) -> None:
-        self._pages = LatePages(_load)
+        self._pages = LazyPages(_load)
 
     def begin(self) -> None:
         self._pages.begin()

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from aiohttp import web
 
-from ppaurora.app.late import behind_this_page
+from ppaurora.app.lazy import behind_this_page
 from ppaurora.app.rendering import page
 from ppaurora.app.story.example import Example
 from ppaurora.app.story.pictures import alone_chart, compared_chart, in_words

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ppaurora.app.story.example import ExampleResult
 from ppaurora.app.story.hospitals import Hospital
-from ppaurora.estimates import Estimate
 from ppaurora.pages.charts import Chart, IntervalRow, intervals
+from ppaurora.statistics.estimates import Estimate
 
 _DECIMALS = 3
 

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from ppaurora.app.story.seen import STATES, ServerCost, ServerSeen, StoredShare
-from ppaurora.node.living import find_running
+from ppaurora.node.admin_client import find_running
 from ppaurora.node.operating import look_at_study, opened
 from ppaurora.poc.consortium import ProofOfConcept
 from ppaurora.poc.machine import NODES, PROTOCOL

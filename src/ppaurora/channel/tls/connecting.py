@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
+from ppaurora.channel.servers import Server
 from ppaurora.channel.tls.identity import Identity
 from ppaurora.channel.tls.transport import TlsTransport
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
-from ppaurora.servers import Server
 
 _MAX_PENDING = 64
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ppaurora.channel.servers import Server
+from ppaurora.credentials.pins import pin_of
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.pins import pin_of
-from ppaurora.servers import Server
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, FrameDecoder
+from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
-from ppaurora.servers import Server
 
 OUTBOX_LIMIT = 16 << 20  # of all workers of a party, for each of its peers
 INBOX_LIMIT = 16 << 20

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ppaurora.errors import InputError
+from ppaurora.io.models import to_json
 from ppaurora.messages.owners import StudyState, Submitted
-from ppaurora.models import to_json
 from ppaurora.node.states import (
     ATTEMPT_CHANGES,
     AttemptState,

@@ -14,13 +14,13 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ppaurora.files import sync
+from ppaurora.io.files import sync
+from ppaurora.io.text import printable
+from ppaurora.io.times import as_time
 from ppaurora.messages.owners import AuditHead
 from ppaurora.node.audit import BEGINNING, KeptLine, make_entry, read_entry
 from ppaurora.node.store.database import Database
 from ppaurora.node.store.trouble import STORAGE_ERRORS
-from ppaurora.text import printable
-from ppaurora.times import as_time
 
 _SECONDS_FOR_A_LOCK = 2.0  # of somebody who reads the file, or writes to it
 _TWO_LINES = 1 << 14  # bytes; a text has at most 500 letters

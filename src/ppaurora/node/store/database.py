@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Self
 
 from ppaurora.errors import InputError
-from ppaurora.node.store.seals import can_seal, damaged_tables, is_damaged, seal_tables, structure_problem
+from ppaurora.node.store.row_checksums import (
+    add_row_checksums,
+    damaged_tables,
+    define_checksum,
+    is_damaged,
+    structure_problem,
+)
 from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, trouble_of
 
 _SCHEMA = """
@@ -143,7 +149,7 @@ class Database:
                 )
             for statement in _SCHEMA.split(";\n"):
                 db.execute(statement)
-            seal_tables(db)
+            add_row_checksums(db)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _check_whole(self) -> None:
@@ -224,7 +230,7 @@ class Database:
 def _connect(file: Path) -> sqlite3.Connection:
     db = sqlite3.connect(file, timeout=_SECONDS_FOR_A_LOCK, check_same_thread=False, isolation_level=None)
     db.row_factory = sqlite3.Row
-    can_seal(db)
+    define_checksum(db)
     return db
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ppaurora.errors import PpauroraError
+from ppaurora.io.models import from_json, to_json
+from ppaurora.io.times import Time
 from ppaurora.messages.owners import HistoryEntry, HistoryEvent
-from ppaurora.models import from_json, to_json
 from ppaurora.node.store.studies import StudyTable
-from ppaurora.times import Time
 
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.owners import SignedStatement, Submitted
-from ppaurora.models import from_json, to_json
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store.attempts import AttemptTable
 from ppaurora.node.store.trouble import DAMAGED, DamagedError

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ppaurora.errors import PpauroraError
+from ppaurora.io.models import from_json, to_json
+from ppaurora.io.times import as_time
 from ppaurora.messages.owners import HistoryEntry, HistoryEvent, StudyState, Submitted
-from ppaurora.models import from_json, to_json
 from ppaurora.node.store.history import HistoryTable
 from ppaurora.node.store.studies import StudyRecord
-from ppaurora.policy import Floors
-from ppaurora.times import as_time
+from ppaurora.policy.rules import Floors
 
 
 @dataclass(frozen=True)

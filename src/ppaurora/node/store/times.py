@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ppaurora.io.times import as_time
 from ppaurora.node.store.audit import AuditTable
-from ppaurora.times import as_time
 
 
 @dataclass(frozen=True)

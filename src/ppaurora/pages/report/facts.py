@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ppaurora.disclosure import disclosure
+from ppaurora.agreement.disclosure import disclosure
+from ppaurora.evaluation.report import Report
 from ppaurora.messages.owners import SignedStatement
 from ppaurora.metrics import Metric
 from ppaurora.owner.report import StudyReport
@@ -15,10 +16,9 @@ from ppaurora.pages.report.own import OwnFacts
 from ppaurora.pages.report.protection import ON_ONE_MACHINE, Protection, protections
 from ppaurora.pages.report.sentences import caption_of, counted, listed, methods_sentences, results_sentence
 from ppaurora.pages.report.tripod import ReportingItem, tripod_items
-from ppaurora.policy import Policy
-from ppaurora.receipt import Verification
-from ppaurora.report import Report
+from ppaurora.policy.rules import Policy
 from ppaurora.study.organisations import organisation_warnings
+from ppaurora.study.receipt import Verification
 from ppaurora.version import __version__
 
 FORMAT = "ppaurora report 1"

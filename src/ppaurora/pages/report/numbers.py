@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ppaurora.estimates import Estimate, Table
+from ppaurora.statistics.estimates import Estimate, Table
 
 WITHHELD = "withheld"
 

@@ -12,10 +12,10 @@ import numpy as np
 from ppaurora.check.data_check import LEVEL, local_auroc
 from ppaurora.check.histogram import histogram
 from ppaurora.data import Samples
-from ppaurora.estimates import Estimate, ap_logit_interval, wilson_interval
 from ppaurora.metrics import Metric
 from ppaurora.pages.curves import precision_recall_points, roc_points
 from ppaurora.pages.report.numbers import Number, number_of, title_of
+from ppaurora.statistics.estimates import Estimate, ap_logit_interval, wilson_interval
 
 _DECIMALS = 3
 _RATES = {"sensitivity": 1, "specificity": 0}  # of which class

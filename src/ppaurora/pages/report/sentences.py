@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ppaurora.evaluated import Evaluated
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
-from ppaurora.policy import COUNT_STEP, EXACT, Policy
+from ppaurora.policy.rules import COUNT_STEP, EXACT, Policy
 
 
 def listed(words: Sequence[str], last: str = " and ") -> str:
@@ -23,7 +23,7 @@ def counted(samples: int, positives: int | None, policy: Policy) -> str:
 
 
 def results_sentence(
-    numbers: Sequence[Number], where: str, evaluated: Evaluated | None, *, suppressed: bool
+    numbers: Sequence[Number], where: str, evaluated: EvaluationSpec | None, *, suppressed: bool
 ) -> str:
     """`where` is of which samples."""
     subject = _subject(evaluated)
@@ -49,12 +49,12 @@ def results_sentence(
     return sentence
 
 
-def caption_of(where: str, evaluated: Evaluated | None) -> str:
+def caption_of(where: str, evaluated: EvaluationSpec | None) -> str:
     """Of a table of the results."""
     return f"Performance{_subject(evaluated)} in the pooled test samples of {where}."
 
 
-def _subject(evaluated: Evaluated | None) -> str:
+def _subject(evaluated: EvaluationSpec | None) -> str:
     if evaluated is None:
         return ""
     version = f" (version {evaluated.version})" if evaluated.version else ""

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 
 from ppaurora.errors import InputError, MisuseError, NotReleasedError
-from ppaurora.estimates import Estimate, Table
+from ppaurora.evaluation.report import Report, RunCost
+from ppaurora.io.models import checked
 from ppaurora.metrics import find_metric
-from ppaurora.models import checked
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.verifying import read_filed, read_json, with_values
-from ppaurora.policy import Policy
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import find_protocol
-from ppaurora.receipt import Verification, verify
-from ppaurora.report import Report, RunCost
+from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.study.kit import OwnerKit
+from ppaurora.study.receipt import Verification, verify
 
 RECEIPT = ".receipt.json"
 _OF_EVALUATE = {"metrics", "suppressed", "policy", "owners", "samples", "protocol", "transport"}

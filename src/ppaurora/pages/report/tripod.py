@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ppaurora.evaluated import Evaluated
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.pages.report.numbers import Number, title_of
 from ppaurora.pages.report.sentences import listed
-from ppaurora.policy import COUNT_STEP, EXACT, HIDDEN, Policy
+from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, Policy
 from ppaurora.study.manifest import Manifest
 
 ANSWERED, PARTLY, WITHHELD, NOT_EXAMINED = "answered", "in part", "withheld", "not examined"
@@ -72,7 +72,7 @@ def tripod_items(
 
 
 def _setting(manifest: Manifest) -> list[ReportingItem]:
-    evaluated: Evaluated = manifest.evaluation
+    evaluated: EvaluationSpec = manifest.evaluation
     names = [owner.organisation or owner.name for owner in manifest.owners]
     outcome = f"The outcome: {evaluated.outcome}." if evaluated.outcome else "The manifest names no outcome."
     positive = f" Positive: {evaluated.positive_class}." if evaluated.positive_class else ""

@@ -8,7 +8,8 @@ from typing import Any
 
 from ppaurora.data import Samples, read_data
 from ppaurora.errors import InputError
-from ppaurora.files import replace_file
+from ppaurora.evaluation.report import Report
+from ppaurora.io.files import replace_file
 from ppaurora.owner.report import StudyReport
 from ppaurora.pages.environment import environment
 from ppaurora.pages.report.facts import Facts, evaluation_facts, study_facts
@@ -16,7 +17,6 @@ from ppaurora.pages.report.numbers import numbers_of
 from ppaurora.pages.report.own import OwnFacts, own_facts
 from ppaurora.pages.report.sources import ReportSource, source_of
 from ppaurora.pages.report.texts import as_json, as_latex, as_markdown
-from ppaurora.report import Report
 
 FORMATS = {
     "html": (".html", ".htm"),

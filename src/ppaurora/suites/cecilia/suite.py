@@ -152,12 +152,12 @@ class CeciliaSuite(ArraySuite):
         MSB(x - y) = flip xor h. Three rounds, where revealing the parts of a result would take four.
         """
         gap = x - y
-        asked = self._ask([(RING, gap.values)])
-        bits = self._dealing.answer(BITS, gap.shape, lambda: self._h(asked).astype(np.uint8))
+        query = self._ask([(RING, gap.values)])
+        bits = self._dealing.answer(BITS, gap.shape, lambda: self._h(query).astype(np.uint8))
         if self._role.is_helper:
             return np.zeros(gap.shape, dtype=np.bool_)
         self._context.openings[name] += len(gap)
-        at_least: NDArray[np.bool_] = (asked.shown[0] >> _63) ^ asked.opposite == bits
+        at_least: NDArray[np.bool_] = (query.shown[0] >> _63) ^ query.opposite == bits
         return at_least
 
     def tell_helper(self, numbers: Sequence[int], most: Sequence[int]) -> list[int]:
@@ -239,24 +239,24 @@ class CeciliaSuite(ArraySuite):
         the bit at once. Three rounds, in place of four.
         """
         operands = [(RING, x.values), *payloads]
-        asked = self._ask(operands)
+        query = self._ask(operands)
         wanted = slice(0 if times_x else 1, None)
         kinds = [(RING, x.shape), *((algebra, values.shape) for algebra, values in operands[wanted])]
         if self._role.is_helper:
 
             def h_and_products() -> list[Array]:
-                h = self._h(asked)
-                return [h, *(h.astype(mask.dtype) * mask for mask in asked.masks[wanted])]
+                h = self._h(query)
+                return [h, *(h.astype(mask.dtype) * mask for mask in query.masks[wanted])]
 
             self._dealing.deal(kinds, h_and_products)
             return _MaskedSign(_NOTHING, _NOTHING, _NOTHING, _NOTHING), []
 
         h, *masked_products = self._dealing.deal(kinds, list)
-        sign = _MaskedSign(asked.shown[0], asked.masks[0], asked.opposite, h)
+        sign = _MaskedSign(query.shown[0], query.masks[0], query.opposite, h)
         products = [
             _times_msb(sign, algebra, v, revealed, h_times_mask)
             for (algebra, v), revealed, h_times_mask in zip(
-                operands[wanted], asked.shown[wanted], masked_products, strict=True
+                operands[wanted], query.shown[wanted], masked_products, strict=True
             )
         ]
         return sign, products
@@ -281,9 +281,9 @@ class CeciliaSuite(ArraySuite):
         dealing.to_helper(RESIDUES, message)
         return _Asked(masks, shown, blinds.opposite.astype(np.uint64))
 
-    def _h(self, asked: _Asked) -> Words:
+    def _h(self, query: _Asked) -> Words:
         """Step 4 at the helper: h = a_63 xor beta."""
-        mask = asked.masks[0]
+        mask = query.masks[0]
         beta = compare.answer(self._dealing.at_helper(RESIDUES, compare.message_shape(len(mask))))
         h: Words = (mask >> _63) ^ beta
         return h

@@ -1,0 +1,299 @@
+"""What a release will tell the owners, in words, computed from the terms and the numbers of samples.
+
+Two questions are answered: which numbers of positives remain possible for whoever sees AUROC, and whether
+other numbers together give the prevalence. docs/disclosure.md has the attacks behind the words.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ppaurora.agreement.terms import Terms
+from ppaurora.metrics import Query
+from ppaurora.metrics.outputs import Form
+from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED, SAMPLES_PER_STEP, auto_digits
+
+FLOAT64_STEP = 2.0**-53  # between two results from 0.5 to 1
+_TRIALS = 200
+_MOST_TRIED = 100_000  # numbers of positives; of more, some that are spread evenly stand for all
+_GOLDEN, _SILVER = 5**0.5 / 2 - 0.5, 2**0.5 - 1  # multiples of which are spread evenly
+_TYPICAL = {"sensitivity": 0.7, "specificity": 0.9, "prevalence": 0.2}
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What owners will learn, sentence by sentence; warnings are what to think about before agreeing."""
+
+    told: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
+    """For these numbers of samples; some may be guesses."""
+    query = terms.query(sizes)
+    told = [_precision(query), _counts(query)]
+    warnings = []
+    if query.decimals is None:
+        warnings.append(
+            "numbers at full precision: whoever knows much of the data can read single labels from them"
+        )
+    elif query.decimals > auto_digits(sizes):
+        warnings.append(
+            f"more decimals than 'auto' gives for so few samples, {auto_digits(sizes)}: whoever knows much "
+            "of the data can read single labels from them"
+        )
+    if len(query.levels) > 1:
+        told.append(
+            f"fewer decimals where the smaller class has fewer than {SAMPLES_PER_STEP}·10^decimals samples "
+            "without any one owner; how many there are tells that"
+        )
+    warnings += _between_thresholds(query)
+    if terms.policy.counts == HIDDEN:
+        warnings += _from_rates(query)
+        ways = [_from_auroc(query), _from_others(query)]
+        for way in filter(None, ways):
+            (warnings if way.follows else told).append(way.sentence(query.samples))
+        told += _roughly(query)
+    cells = sum(output.conditional and bool(output.at) for output in query.outputs)
+    if cells:
+        least = terms.policy.minimum_per_cell
+        told.append(
+            f"{cells} numbers of tables, each only if at least {least} samples are behind it, in all and "
+            "without any one owner; that one is withheld tells that fewer are, and it may follow from others"
+        )
+    if terms.policy.has_floors:
+        told.append(
+            "if a rule on positives and negatives fails: only that one did, not which, nor for which class"
+        )
+    return Disclosure(tuple(told), tuple(warnings))
+
+
+def smallest_sizes(terms: Terms, owners: int) -> list[int]:
+    """Equal numbers of samples of so many owners, as few as the policy lets out."""
+    policy = terms.policy
+    size = max(policy.minimum_samples_per_owner, -(-policy.minimum_samples // owners))
+    while policy.decimals([size] * owners) == 0:
+        size += 1
+    return [size] * owners
+
+
+def _precision(query: Query) -> str:
+    if query.decimals is None:
+        return f"{', '.join(metric.name for metric in query.metrics)}: at the full precision of a float64"
+    alike: dict[int, list[str]] = {}
+    for metric in query.metrics:
+        values = [output for output in metric.outputs(query) if output.form is not Form.ROOT]
+        alike.setdefault(max(query.digits_of(value) or 0 for value in values), []).append(metric.name)
+    said = [f"{', '.join(names)}: {_decimals(digits)}" for digits, names in alike.items()]
+    if _has_standard_error(query):
+        said.append("the standard error of AUROC with one more than AUROC")
+    return "; ".join(said)
+
+
+def _decimals(digits: int) -> str:
+    if digits == 0:
+        return "whole numbers"
+    return "with 1 decimal" if digits == 1 else f"with {digits} decimals"
+
+
+def _has_standard_error(query: Query) -> bool:
+    return any(output.form is Form.ROOT for output in query.outputs)
+
+
+def _counts(query: Query) -> str:
+    said = {
+        HIDDEN: "no number of positives or negatives is told as such",
+        ROUNDED: f"the numbers of positives and negatives, to the nearest {COUNT_STEP}",
+        EXACT: "the numbers of positives and negatives",
+    }
+    return said[query.policy.counts]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Numbers that together narrow down how many positives there are, and how many numbers they leave."""
+
+    names: tuple[str, ...]
+    left: float
+
+    @property
+    def follows(self) -> bool:
+        """But for a number and its mirror image: AUROC does not tell positives from negatives."""
+        return self.left < 2.5
+
+    def sentence(self, samples: int) -> str:
+        together = " and ".join(self.names)
+        if self.follows:
+            return (
+                f"from {together} alone the numbers of positives and negatives mostly follow: "
+                f"{self.left:,.0f} of {samples - 1:,} possible numbers of positives remain"
+            )
+        return (
+            f"from {together} alone, {self.left:,.0f} of {samples - 1:,} possible numbers of positives remain"
+        )
+
+
+def _from_auroc(query: Query) -> Candidates | None:
+    if not any(metric.name in ("auroc", "auroc_no_ties") for metric in query.metrics):
+        return None
+    step = FLOAT64_STEP if query.decimals is None else 10.0**-query.decimals
+    return Candidates(("AUROC",), numbers_left_by_auroc(query.samples, step))
+
+
+def _between_thresholds(query: Query) -> list[str]:
+    """No rule of the policy is on the samples between two thresholds."""
+    thresholds = {dict(output.at).get("threshold") for output in query.outputs} - {None}
+    if len(thresholds) < 2:
+        return []
+    return [
+        f"numbers at {len(thresholds)} thresholds: two that are close together tell about the few samples "
+        "between them; whoever knows one person's score and chose thresholds around it reads the label"
+    ]
+
+
+# Metrics whose denominator is a class, and which.
+_RATES = {
+    "sensitivity": "positives",
+    "sensitivity_at_specificity": "positives",
+    "specificity": "negatives",
+    "specificity_at_sensitivity": "negatives",
+}
+
+
+def _from_rates(query: Query) -> list[str]:
+    """Of a rare class: a rate k/P has few denominators P that fit its decimals."""
+    policy, said = query.policy, []
+    for metric in query.metrics:
+        rates = len(metric.outputs(query)) if metric.name in _RATES else 0
+        if not rates:
+            continue
+        counted = _RATES[metric.name]
+        least = policy.minimum_positives if counted == "positives" else policy.minimum_negatives
+        most = min(largest_class_told(query.samples, query.decimals, rates), query.samples - 1)
+        if most > least:
+            said.append(
+                f"from {metric.name} alone the number of {counted} mostly follows if it is below about "
+                f"{most:,.0f}"
+            )
+    return said
+
+
+def largest_class_told(samples: int, decimals: int | None, rates: int) -> float:
+    """Up to how many members a class has no smaller number of them that fits its rates as well.
+
+    Another denominator P fits one rate by chance with probability P·step, and m rates with (P·step)^m. The
+    sum of that over all P up to some number, about number^(m + 1)·step^m / (m + 1), is 1 there.
+    """
+    step: float = FLOAT64_STEP if decimals is None else 10.0**-decimals
+    found: float = (rates + 1) ** (1 / (rates + 1)) * step ** (-rates / (rates + 1))
+    return min(found, 1 / step, float(samples))
+
+
+def _roughly(query: Query) -> list[str]:
+    """What tells the prevalence only as far as the scores' distribution is known."""
+    names = [metric.name for metric in query.metrics if metric.name in ("aupr", "ap")]
+    names += ["the standard error"] if _has_standard_error(query) else []
+    if not names:
+        return []
+    return [f"roughly the prevalence, for whoever knows how scores are distributed, from {', '.join(names)}"]
+
+
+def numbers_left_by_auroc(samples: int, step: float) -> float:
+    """How many numbers of positives, from 1 to samples - 1, typically fit a released AUROC.
+
+    P fits if some whole number A makes A / D, with D = 2·P·(n - P), the released number: by chance with
+    probability step·D; and always if D is a multiple of the reduced denominator.
+    """
+    if samples > _MOST_TRIED:
+        spread = np.linspace(1, samples - 1, _MOST_TRIED)
+        fitting = np.minimum(2 * spread * (samples - spread) * step, 1.0)
+        return max(float(fitting.mean()) * (samples - 1), 2.0)
+    positives = np.arange(1, samples, dtype=np.int64)
+    denominators = 2 * positives * (samples - positives)
+    by_chance = float(np.minimum(denominators * step, 1.0).sum())
+    structural = []
+    for trial in range(1, 1 + (_TRIALS if samples <= 10_000 else 10)):
+        # Prevalences and areas that are spread evenly, from 0.05 to 0.95 and from 0.5 to 1.
+        prevalence = 0.05 + 0.9 * (trial * _GOLDEN % 1)
+        denominator = int(denominators[int(prevalence * (samples - 1))])
+        numerator = int((0.5 + 0.5 * (trial * _SILVER % 1)) * denominator)
+        reduced = denominator // int(np.gcd(numerator, denominator))
+        structural.append(int(np.count_nonzero(denominators % reduced == 0)))
+    return min(max(float(np.median(structural)), by_chance), samples - 1.0)
+
+
+def _from_others(query: Query) -> Candidates | None:
+    """The most telling of the ways to the prevalence that the asked-for numbers open."""
+    names = {metric.name for metric in query.metrics}
+    digits = {
+        output.name: query.digits_of(output) for output in query.outputs if output.form is Form.QUOTIENT
+    }
+    found = []
+    for needed, solve, values in _WAYS:
+        if names.issuperset(needed):
+            steps = [FLOAT64_STEP if (d := digits[name]) is None else 10.0**-d for name in needed]
+            spread = _spread(solve, values, steps)
+            found.append(Candidates(needed, max(query.samples * spread, 1.0)))
+    return min(found, key=lambda way: way.left, default=None)
+
+
+def _spread(solve: Callable[..., float], values: Sequence[float], steps: Sequence[float]) -> float:
+    """How far apart prevalences can be that give the same rounded numbers."""
+    corners = itertools.product(*((v - s / 2, v + s / 2) for v, s in zip(values, steps, strict=True)))
+    solved = [solve(*corner) for corner in corners]
+    return max(solved) - min(solved)
+
+
+def _ways() -> list[tuple[tuple[str, ...], Callable[..., float], tuple[float, ...]]]:
+    """Which numbers give the prevalence, by which equation, at typical values."""
+    sensitivity, specificity, prevalence = _TYPICAL.values()
+    called = sensitivity * prevalence + (1 - specificity) * (1 - prevalence)
+    accuracy = sensitivity * prevalence + specificity * (1 - prevalence)
+    ppv = sensitivity * prevalence / called
+    npv = specificity * (1 - prevalence) / (1 - called)
+    f1 = 2 * ppv * sensitivity / (ppv + sensitivity)
+    observed_expected, in_the_large = 0.8, prevalence - prevalence / 0.8
+    odds = 0.25
+    net_benefit = sensitivity * prevalence - (1 - specificity) * (1 - prevalence) * odds
+
+    def from_accuracy(a: float, se: float, sp: float) -> float:
+        return (a - sp) / (se - sp)
+
+    def from_ppv(p: float, se: float, sp: float) -> float:
+        ratio = p * (1 - sp) / (se * (1 - p))
+        return ratio / (1 + ratio)
+
+    def from_npv(v: float, se: float, sp: float) -> float:
+        ratio = (1 - v) * sp / (v * (1 - se))
+        return ratio / (1 + ratio)
+
+    def from_f1(f: float, se: float, sp: float) -> float:
+        return from_ppv(f * se / (2 * se - f), se, sp)
+
+    def from_predictive_values(p: float, v: float, a: float) -> float:
+        share = (a - v) / (p - v)  # that is called positive
+        return p * share + (1 - v) * (1 - share)
+
+    def from_expected(ratio: float, gap: float) -> float:
+        return gap * ratio / (ratio - 1)
+
+    def from_net_benefit(b: float, se: float, sp: float) -> float:
+        return (b + (1 - sp) * odds) / (se + (1 - sp) * odds)
+
+    both = ("sensitivity", "specificity")
+    return [
+        (("accuracy", *both), from_accuracy, (accuracy, sensitivity, specificity)),
+        (("ppv", *both), from_ppv, (ppv, sensitivity, specificity)),
+        (("npv", *both), from_npv, (npv, sensitivity, specificity)),
+        (("f1", *both), from_f1, (f1, sensitivity, specificity)),
+        (("ppv", "npv", "accuracy"), from_predictive_values, (ppv, npv, accuracy)),
+        (("net_benefit", *both), from_net_benefit, (net_benefit, sensitivity, specificity)),
+        (("observed_expected", "calibration_in_the_large"), from_expected, (observed_expected, in_the_large)),
+    ]
+
+
+_WAYS = _ways()

@@ -1,0 +1,149 @@
+"""What is computed, how, and under which policy; and a job: terms and everybody's numbers of samples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.data.samples import Samples, check_probabilities
+from ppaurora.errors import InputError
+from ppaurora.io.models import StrictModel, canonical_json
+from ppaurora.metrics import Metric, Query, check_metrics
+from ppaurora.metrics.sums import OwnerSum
+from ppaurora.policy.rules import HIDDEN, MOST_DEMANDED, Floors, Policy
+from ppaurora.protocols import Fast, Protocol
+from ppaurora.session.worker import MOST_WORKERS, is_possible
+from ppaurora.sharing.stages import OwnerShare
+from ppaurora.statistics.estimates import checked_level
+
+LEAST_PER_WORKER = 64  # samples, or nobody gains anything
+
+
+class Limits(StrictModel):
+    """What the servers take on, and how long they keep what they have."""
+
+    samples_per_owner: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = 1_000_000  # at most
+    attempts: Annotated[int, Meta(ge=1, le=1000)] = 5  # after so many a person has to look
+    # Of the result, and of shares that were never evaluated. A century at most.
+    retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
+
+
+class Terms(StrictModel):
+    """What is computed, how, and under which policy."""
+
+    metrics: tuple[Metric, ...]
+    confidence_level: float | None = None  # of intervals, if there are to be any
+    protocol: Protocol = msgspec.field(default_factory=Fast)
+    limits: Limits = Limits()
+    policy: Policy = Policy()
+
+    def __post_init__(self) -> None:
+        check_metrics(self.metrics)
+        if self.confidence_level is not None:
+            checked_level(self.confidence_level)
+        telling = [metric.name for metric in self.metrics if metric.discloses_counts]
+        if telling and self.policy.counts == HIDDEN:
+            raise InputError(
+                f"the metric '{telling[0]}' tells numbers of positives and negatives, which the policy "
+                "hides; leave it out, or agree on counts = 'rounded'"
+            )
+        problem = self.protocol.problem_with(self.metrics, self.policy, self.confidence_level)
+        if problem:
+            raise InputError(problem)
+
+    def problem_with(self, sizes: Sequence[int], floors: Sequence[Floors] = (), *, awaited: int = 0) -> str:
+        """Why owners' numbers of samples may not be evaluated under their floors, or nothing.
+
+        While further owners are awaited, only what cannot become right any more is a problem.
+        """
+        if any(size < 1 for size in sizes):
+            return "every owner must have at least one sample"
+        if sum(sizes) + awaited > MOST_SAMPLES:
+            return f"{sum(sizes):,} samples are too many; the arithmetic holds {MOST_SAMPLES:,} in all"
+        for metric in self.metrics:
+            if sum(sizes) + awaited > metric.most_samples:
+                return f"the metric '{metric.name}' takes at most {metric.most_samples:,} samples in all"
+        if any(size > self.limits.samples_per_owner for size in sizes):
+            return f"an owner has more than {self.limits.samples_per_owner:,} samples"
+        try:
+            policy = self.under(floors, sizes).policy
+        except InputError as error:
+            return f"with owners' floors: {error}"
+        return policy.problem_with(sizes, awaited=awaited)
+
+    def under(self, floors: Sequence[Floors], sizes: Sequence[int]) -> Terms:
+        """With the strictest of the policy and all owners' floors."""
+        return Terms(
+            metrics=self.metrics,
+            confidence_level=self.confidence_level,
+            protocol=self.protocol,
+            limits=self.limits,
+            policy=self.policy.strictest(floors),
+        )
+
+    @property
+    def sums(self) -> tuple[OwnerSum, ...]:
+        """What every owner submits beside its list."""
+        return self.query(()).sums
+
+    def share(self, samples: Samples) -> tuple[OwnerShare, ...]:
+        """All that an owner submits, a share for every input server."""
+        for metric in self.metrics:
+            if metric.of_probabilities:
+                check_probabilities(samples, f"the metric '{metric.name}' takes probabilities")
+        return self.protocol.share(samples, self.sums)
+
+    def query(self, sizes: Sequence[int]) -> Query:
+        return Query(self.metrics, tuple(sizes), self.policy, self.confidence_level)
+
+
+class Job(StrictModel):
+    """Public in all its parts; its hash is bound into the session's keys."""
+
+    terms: Terms
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) < 2:
+            raise InputError(f"at least two owners are needed, got {len(self.sizes)}")
+        problem = self.terms.problem_with(self.sizes)
+        if problem:
+            raise InputError(problem)
+
+    @property
+    def query(self) -> Query:
+        return self.terms.query(self.sizes)
+
+    def fitting_workers(self, wanted: int) -> int:
+        """So many workers of a server, or as many as there is work for."""
+        most = min(self.terms.protocol.most_workers, max(sum(self.sizes) // LEAST_PER_WORKER, 1))
+        while wanted > most:
+            wanted //= 2
+        return wanted
+
+    def check_workers(self, workers: Any) -> int:
+        """How many workers a server may have; another number is refused."""
+        if not isinstance(workers, int) or isinstance(workers, bool) or not is_possible(workers):
+            raise InputError(f"workers must be a power of two, from 1 to {MOST_WORKERS}, not {workers!r}")
+        protocol = self.terms.protocol
+        if workers > protocol.most_workers:
+            raise InputError(f"a server of the protocol '{protocol.name}' has one worker; leave workers out")
+        samples = sum(self.sizes)
+        if workers > 1 and samples < LEAST_PER_WORKER * workers:
+            enough = max(samples // LEAST_PER_WORKER, 1)
+            fitting = 1 << (enough.bit_length() - 1)
+            raise InputError(
+                f"{workers} workers are too many for {samples:,} samples, of which each should have "
+                f"{LEAST_PER_WORKER}; use workers={fitting}"
+            )
+        return workers
+
+    def hash(self, study: bytes = b"") -> bytes:
+        """Also of the study that the job belongs to: its manifest and what was submitted to it."""
+        content = hashlib.sha256(study).digest() + canonical_json(self)
+        return hashlib.sha256(b"ppaurora job\0" + content).digest()

@@ -1,0 +1,153 @@
+"""An owner's work on one study: the file at hand, what is under way, what the nodes say, the result."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from ppaurora.app.jobs import AppJob, BusyError, Jobs
+from ppaurora.app.owner.draft import Draft
+from ppaurora.app.owner.guessing import ChosenColumns
+from ppaurora.app.owner.poller import StatusPoller
+from ppaurora.check import DataCheck
+from ppaurora.errors import InputError, NotReleasedError
+from ppaurora.owner.report import StudyReport
+from ppaurora.owner.study import Study
+from ppaurora.study.kit import OwnerKit
+from ppaurora.study.manifest import Manifest
+
+_SECONDS_FOR_STATUS = 10.0
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What a person has ticked before data is submitted."""
+
+    to_the_study: bool
+    despite_warnings: bool
+    replace: bool
+
+
+class OwnerController:
+    """One study. Tabs share it: one piece of work at a time, and the last file counts."""
+
+    def __init__(self, kit: OwnerKit, manifest: Manifest) -> None:
+        self.study = Study(kit.folder, manifest.study, expect_hash=manifest.hash)
+        self.manifest = manifest
+        self.jobs = Jobs()
+        self.poller = StatusPoller(Study(kit.folder, manifest.study, timeout=_SECONDS_FOR_STATUS).status)
+        self.draft: Draft | None = None
+        self._lock = threading.Lock()
+
+    def take(self, path: Path, name: str) -> AppJob:
+        """A file that has arrived takes the place of the one before; if its columns are clear, it is read."""
+
+        def work(job: AppJob) -> None:
+            try:
+                draft = Draft.of(path, name, self.study)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+            self._put(draft)
+            if draft.columns.is_complete:
+                self._put(draft.checked(draft.columns, self.study, job))
+
+        try:
+            return self.jobs.start(f"reading {name}", work)
+        except BusyError:
+            path.unlink(missing_ok=True)
+            raise
+
+    def check(self, number: str, columns: ChosenColumns) -> AppJob:
+        """Read the file with these columns, and look at it."""
+        draft = self._current(number)
+
+        def work(job: AppJob) -> None:
+            self._put(draft.checked(columns, self.study, job))
+
+        return self.jobs.start(f"reading {draft.name}", work)
+
+    def submit(self, number: str, agreement: Agreement) -> AppJob:
+        """What was looked at and agreed to: split into shares here, each sent to its node."""
+        draft = self._current(number)
+        check, dataset = draft.looked.check, draft.dataset
+        if check is None or dataset is None:
+            raise InputError(f"{draft.name}: has to be looked at before it is submitted; nothing was sent")
+        _check_agreed(check, agreement)
+
+        def review(found: DataCheck) -> None:
+            if found.concerns != check.concerns or found.refusal != check.refusal:
+                raise InputError(
+                    f"not submitted; nothing was sent. What the check of {draft.name} says has changed since "
+                    "it was shown: look at it again"
+                )
+
+        def work(job: AppJob) -> None:
+            job.tell("splitting the data into shares, and sending each node its own")
+            self.study.submit(
+                dataset, pos_label=draft.columns.positive, replace=agreement.replace, review=review
+            )
+            self._put(None)
+
+        return self.jobs.start(f"submitting {draft.name}", work)
+
+    def withdraw(self) -> AppJob:
+        """Take back what was submitted."""
+
+        def work(job: AppJob) -> None:
+            job.tell("telling the nodes")
+            self.study.withdraw()
+
+        return self.jobs.start("withdrawing", work)
+
+    def collect(self) -> AppJob:
+        """Fetch the parts of the result, put them together, and file them in the kit."""
+
+        def work(job: AppJob) -> None:
+            job.tell("fetching the parts of the result")
+            self.study.result()
+
+        return self.jobs.start("fetching the result", work)
+
+    def result(self) -> StudyReport:
+        """What was collected; it is filed in the kit, where `Study.results` says."""
+        if not self.study.is_collected:
+            raise NotReleasedError("the result was not fetched yet; the study's page has a button for it")
+        return self.study.result()
+
+    def put_away(self, number: str) -> None:
+        """Delete the file that was taken, unless work on it is under way."""
+        self._current(number)
+        self.jobs.check_idle()
+        self.jobs.forget()
+        self._put(None)
+
+    def _current(self, number: str) -> Draft:
+        draft = self.draft
+        if draft is None or draft.number != number:
+            raise InputError(
+                "this file is not at hand any longer as it was shown: it was submitted, put away, read with "
+                "other columns, or another one took its place, perhaps in another tab; nothing was done now. "
+                "Look at the page again"
+            )
+        return draft
+
+    def _put(self, draft: Draft | None) -> None:
+        with self._lock:
+            before, self.draft = self.draft, draft
+        if before is not None and (draft is None or before.path != draft.path):
+            before.path.unlink(missing_ok=True)
+
+
+def _check_agreed(check: DataCheck, agreement: Agreement) -> None:
+    if check.refusal:
+        raise InputError(check.refusal)
+    if not agreement.to_the_study:
+        raise InputError("not submitted; nothing was sent. Tick that you agree to what the study discloses")
+    if check.warnings and not agreement.despite_warnings:
+        codes = ", ".join(dict.fromkeys(concern.code for concern in check.warnings))
+        raise InputError(
+            f"not submitted; nothing was sent. The check of the data warns ({codes}): mend the data, or, if "
+            "all is as it should be, tick that you submit it despite the warnings"
+        )

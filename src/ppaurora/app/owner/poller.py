@@ -1,0 +1,57 @@
+"""What the nodes say of a study: asked again and again, as long as somebody looks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ppaurora.owner.study import NodeStatus
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_UNWATCHED = 15.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The last answers, by the nodes' titles; none before the first."""
+
+    answers: Mapping[str, NodeStatus] = field(default_factory=dict)
+    problem: BaseException | None = None  # why there are none
+
+
+class StatusPoller:
+    """`ask` is called in a thread of its own, so that a silent node holds up no page."""
+
+    def __init__(self, ask: Callable[[], Mapping[str, NodeStatus]]) -> None:
+        self._ask = ask
+        self._lock = threading.Lock()
+        self._first = threading.Event()
+        self._looked = 0.0
+        self._thread: threading.Thread | None = None
+        self._seen = Seen()
+
+    def look(self, patience: float = 0.0) -> Seen:
+        """What was heard last; of the first answer, wait so many seconds for it."""
+        with self._lock:
+            self._looked = time.monotonic()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, daemon=True)
+                self._thread.start()
+        self._first.wait(patience)
+        return self._seen
+
+    def _watch(self) -> None:
+        while True:
+            try:
+                self._seen = Seen(self._ask())
+            except Exception as error:  # told on the page, by its type if it was not foreseen
+                self._seen = Seen(problem=error)
+            self._first.set()
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            with self._lock:
+                if time.monotonic() - self._looked > _SECONDS_UNWATCHED:
+                    self._thread = None
+                    self._first.clear()  # what is old is not shown as new
+                    return

@@ -1,0 +1,1 @@
+"""Certificates, the keys that participants are known by, and signatures."""

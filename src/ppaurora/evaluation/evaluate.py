@@ -1,0 +1,231 @@
+"""The whole way of the data in one call, with all servers embedded on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Never, Unpack, get_args
+
+from ppaurora.agreement.terms import Job, Limits, Terms
+from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.channel.servers import Server
+from ppaurora.channel.shaped import Network
+from ppaurora.data import Samples, samples_of
+from ppaurora.errors import InputError
+from ppaurora.evaluation.report import Report, RunCost
+from ppaurora.io.models import checked, to_builtins
+from ppaurora.local.processes import run_in_processes
+from ppaurora.local.threads import run_in_threads
+from ppaurora.messages.workers import Crew, RayPlace
+from ppaurora.metrics import DEFAULT_METRICS, Metric, find_metric
+from ppaurora.metrics.names import MetricName
+from ppaurora.party.starting import WarmPool
+from ppaurora.policy.rules import Policy
+from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
+from ppaurora.protocols.names import ProtocolName, ProtocolParameters
+from ppaurora.session import Progress, no_progress
+from ppaurora.workers.local import workers_here
+
+Transport = Literal["memory", "tls"]
+"""How the servers of `evaluate` talk: as threads, or as processes with TLS on loopback."""
+
+TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
+MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
+
+
+def evaluate(
+    owners: Iterable[Any] | Mapping[str, Any],
+    *others: Never,
+    score: str = "score",
+    label: str = "label",
+    metrics: Sequence[MetricName | Metric] = DEFAULT_METRICS,
+    confidence_level: float | None = None,
+    policy: Policy | None = None,
+    protocol: ProtocolName = DEFAULT_PROTOCOL,
+    transport: Transport = "memory",
+    pos_label: object | None = None,
+    progress: Progress | None = None,
+    timeout: float = 120.0,
+    network: Network | None = None,
+    workers: int | Literal["auto"] = 1,
+    **parameters: Unpack[ProtocolParameters],
+) -> Report:
+    """Evaluate a model on several owners' samples together.
+
+    Parameters
+    ----------
+    owners
+        Of each owner `(y_true, y_score)`, as scikit-learn's metrics take them; or a table: a data frame, a
+        file's path, a database's cursor, anything that `ppaurora.data.read_data` takes. A dict gives owners
+        names, which errors then tell.
+    *others
+        None: an owner's `y_true` and `y_score` are a pair in the list.
+    score, label
+        The names of the columns in tables.
+    metrics
+        Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
+        `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`.
+    confidence_level
+        Of intervals, for instance 0.95; none are computed by default.
+    policy
+        What may leave: rounding, floors, hidden counts. By default everything, at full precision, for
+        whoever calls this holds all data.
+    protocol
+        "fast": any finite scores, the servers learn nothing. "paper": as in the paper ppAURORA, scores
+        from 0 to 1, slower, and the servers learn more.
+    transport
+        "memory": servers as threads; "tls": as processes, with mutual TLS on loopback.
+    pos_label
+        The label of the positive class, if labels are not 0/1 or true/false.
+    progress
+        Called with (step, done, total) during long work: the step that is under way, and how much of all
+        work is done. `total` stays the same and `done` grows evenly with time, about.
+    timeout
+        Seconds a server waits for a silent peer before it gives up.
+    network
+        A slower network between the servers, to measure with.
+    workers
+        How many workers each server has: 1, 2, 4, 8, ... or "auto", as many as this machine has cores for.
+        Results do not depend on it. With the transport "memory" they are threads of this process, which
+        gains no time; with "tls" they are processes.
+    **parameters
+        Of the protocol. "fast": `key_bits`, 32 (exact for float32 scores only) or 64; by default what
+        the data needs. "paper": `delta`, odd, how many records move per shuffling; with values above 1
+        the proxies learn some comparisons of scores.
+
+    Returns
+    -------
+    Report
+        The metrics, by name and as attributes, and what they cost.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> hospital_a = ([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2])
+    >>> hospital_b = ([0, 1, 0], [0.3, 0.6, 0.6])
+    >>> report = ppaurora.evaluate([hospital_a, hospital_b], metrics=["auroc"])
+    >>> report.auroc
+    0.9583333333333334
+    >>> report.openings  # values that servers learnt
+    {}
+
+    With tables, and names of owners:
+
+    >>> north = {"died": ["yes", "no", "yes", "no"], "risk": [0.9, 0.4, 0.7, 0.2]}
+    >>> south = {"died": ["no", "yes", "no"], "risk": [0.3, 0.6, 0.6]}
+    >>> owners = {"north": north, "south": south}
+    >>> ppaurora.evaluate(owners, score="risk", label="died", pos_label="yes").auroc
+    0.9583333333333334
+    """
+    return evaluate_samples(
+        samples_of(owners, others, score, label, pos_label),
+        metrics=metrics,
+        confidence_level=confidence_level,
+        policy=policy,
+        protocol=protocol,
+        parameters=parameters,
+        transport=transport,
+        progress=no_progress if progress is None else progress,
+        timeout=timeout,
+        network=network,
+        workers=workers,
+    )
+
+
+def evaluate_samples(
+    owners: Sequence[Samples],
+    *,
+    metrics: Sequence[str | Metric],
+    confidence_level: float | None = None,
+    policy: Policy | None = None,
+    protocol: str,
+    parameters: Mapping[str, Any],
+    transport: str,
+    progress: Progress,
+    timeout: float,
+    network: Network | None = None,
+    workers: int | str = 1,
+    warm_pool: WarmPool | None = None,
+    clusters: Mapping[Server, RayPlace] | None = None,
+) -> Report:
+    """`evaluate` for samples that are checked already. Spare processes that fit are used.
+
+    With `clusters`, servers' workers run on Ray, each server's on a cluster of its own.
+    """
+    if transport not in TRANSPORTS:
+        raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
+    chosen_metrics = _chosen(metrics)
+    _check_timeout(timeout)
+    chosen: Protocol = find_protocol(protocol).fitting(owners, **parameters)
+    terms = Terms(
+        metrics=chosen_metrics,
+        confidence_level=confidence_level,
+        protocol=chosen,
+        limits=Limits(samples_per_owner=MOST_SAMPLES),
+        policy=Policy.none() if policy is None else _checked_policy(policy),
+    )
+    job = Job(terms=terms, sizes=tuple(len(samples) for samples in owners))
+    count = _count(workers, job)
+    shares = [terms.share(samples) for samples in owners]
+    inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
+    if transport == "tls":
+        crews = _crews(chosen.servers, count, clusters) if count > 1 else None
+        outcomes = run_in_processes(job, inputs, progress, timeout, network, warm_pool, crews)
+    else:
+        outcomes = run_in_threads(job, inputs, progress, timeout, network, count)
+    parts = [outcomes[server].parts[0] for server in chosen.result_servers]
+    released = chosen.combine(parts, job.query, [samples.source for samples in owners])
+    return Report(
+        metrics=released.metrics,
+        positives=released.positives,
+        suppressed=released.suppressed,
+        policy=terms.policy,
+        owners=len(job.sizes),
+        samples=sum(job.sizes),
+        protocol=chosen.name,
+        parameters=chosen.settings(),
+        transport=transport,
+        cost=RunCost.of(chosen.servers, outcomes),
+        openings=outcomes[chosen.leader].openings,
+    )
+
+
+def _chosen(metrics: Any) -> tuple[Metric, ...]:
+    try:
+        chosen = tuple(metrics)
+    except TypeError:
+        chosen = (metrics,)
+    if isinstance(metrics, str) or not all(isinstance(one, str | Metric) for one in chosen):
+        raise InputError(f"metrics must be a list of names, for instance {list(DEFAULT_METRICS)}")
+    return tuple(one if isinstance(one, Metric) else find_metric(one)() for one in chosen)
+
+
+def _checked_policy(policy: Any) -> Policy:
+    """By the rules of a plan's, which a policy that is built in Python has not met yet."""
+    if not isinstance(policy, Policy):
+        raise InputError("policy: give a ppaurora.Policy, for instance ppaurora.Policy(digits=3)")
+    return checked(Policy, to_builtins(policy), "policy")
+
+
+def _count(workers: Any, job: Job) -> int:
+    """How many workers each server has; with "auto", what this machine has cores for, and the job work."""
+    if workers == "auto":
+        return job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
+    return job.check_workers(workers)
+
+
+def _crews(
+    servers: type[Server], workers: int, clusters: Mapping[Server, RayPlace] | None
+) -> dict[Server, Crew]:
+    return {
+        server: Crew(workers=workers, ray=None if clusters is None else clusters[server])
+        for server in servers
+    }
+
+
+def _check_timeout(timeout: Any) -> None:
+    try:
+        fits = 0 < timeout <= MOST_SECONDS_OF_SILENCE
+    except TypeError:
+        fits = False
+    if not fits:
+        raise InputError(f"the timeout must be above 0 and at most {MOST_SECONDS_OF_SILENCE} seconds")

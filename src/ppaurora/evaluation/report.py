@@ -1,0 +1,240 @@
+"""What an evaluation returns."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ppaurora.channel.servers import Server
+from ppaurora.io.models import to_builtins
+from ppaurora.metrics import METRICS
+from ppaurora.metrics.names import MetricName
+from ppaurora.party.run import RunOutcome
+from ppaurora.policy.rules import Policy
+from ppaurora.statistics.estimates import Estimate, Table
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """What the computation took once the servers were connected.
+
+    Attributes
+    ----------
+    seconds
+        Of the slowest server.
+    bytes
+        What all servers handed to their channels, frame headers included, TLS overhead not.
+    rounds
+        The longest chain of messages of which each had to wait for the one before.
+    messages
+        How many frames were sent in all.
+    bytes_by_party, peak_bytes_by_party
+        What each server sent, and the most memory that it held, by the server's name. Where servers are
+        threads of one process, each has the memory of the whole process.
+    bytes_by_step, rounds_by_step
+        The same by step of the computation, such as "merge" and "division".
+    inside_bytes
+        What workers of one server handed each other, all servers together; it is in no other figure.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> owners = [([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2]), ([0, 1, 0], [0.3, 0.6, 0.6])]
+    >>> cost = ppaurora.evaluate(owners).cost
+    >>> list(cost.bytes_by_party)
+    ['proxy 0', 'proxy 1', 'helper']
+    >>> sum(cost.bytes_by_party.values()) == cost.bytes
+    True
+    """
+
+    seconds: float
+    bytes: int
+    rounds: int
+    messages: int
+    bytes_by_party: dict[str, int]
+    peak_bytes_by_party: dict[str, int]
+    bytes_by_step: dict[str, int]
+    rounds_by_step: dict[str, int]
+    inside_bytes: int = 0
+
+    @classmethod
+    def of(cls, servers: type[Server], outcomes: Mapping[Server, RunOutcome]) -> RunCost:
+        meters = [outcome.meter for outcome in outcomes.values()]
+        by_step: Counter[str] = Counter()
+        for meter in meters:
+            by_step.update({step: cost.bytes for step, cost in meter.steps.items()})
+        return cls(
+            seconds=max(outcome.seconds for outcome in outcomes.values()),
+            bytes=sum(meter.bytes for meter in meters),
+            rounds=max(meter.rounds for meter in meters),
+            messages=sum(meter.messages for meter in meters),
+            bytes_by_party={server.title: outcomes[server].meter.bytes for server in servers},
+            peak_bytes_by_party={server.title: outcomes[server].peak_bytes for server in servers},
+            bytes_by_step=dict(by_step),
+            rounds_by_step={
+                step: max(meter.steps[step].rounds for meter in meters if step in meter.steps)
+                for step in by_step
+            },
+            inside_bytes=sum(meter.inside_bytes for meter in meters),
+        )
+
+
+class MetricValues:
+    """Metrics by name: `report["auroc"]` is an estimate with its interval, `report.auroc` its value.
+
+    A metric that has a number for each of several thresholds or bins is a table, both ways.
+    """
+
+    metrics: dict[str, Estimate | Table]
+    positives: int | None
+    suppressed: bool
+
+    if TYPE_CHECKING:  # a value of each metric; the names are those of `MetricName`
+        auroc: Any
+        auroc_no_ties: Any
+        youden_j: Any
+        aupr: Any
+        ap: Any
+        partial_auroc: Any
+        sensitivity_at_specificity: Any
+        specificity_at_sensitivity: Any
+        sensitivity: Any
+        specificity: Any
+        ppv: Any
+        npv: Any
+        f1: Any
+        accuracy: Any
+        net_benefit: Any
+        brier: Any
+        observed_expected: Any
+        calibration_in_the_large: Any
+        reliability: Any
+        histogram: Any
+
+    def __getitem__(self, name: MetricName) -> Estimate | Table:
+        if name not in self.metrics:
+            raise KeyError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
+        return self.metrics[name]
+
+    def _value(self, name: str) -> Any:
+        if name not in METRICS:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if name not in self.metrics:
+            raise AttributeError(f"'{name}' was not asked for; this report has: {', '.join(self.metrics)}")
+        found = self.metrics[name]
+        return found.value if isinstance(found, Estimate) else found
+
+    if not TYPE_CHECKING:
+        __getattr__ = _value  # a type checker would take any name
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.metrics]
+
+    def shown(self) -> list[tuple[str, str, str]]:
+        """Names, values and intervals, for people; a row of a table is `name at threshold 0.5`."""
+        rows = []
+        for name, found in self.metrics.items():
+            for title, estimate in _estimates(name, found):
+                rows.append((title, estimate.shown(), estimate.shown_interval() or estimate.note))
+        return rows
+
+    def _in_short(self) -> str:
+        if self.suppressed:
+            return "suppressed"
+        return ", ".join(_short(name, found) for name, found in self.metrics.items())
+
+    def _released(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
+            "suppressed": self.suppressed,
+            "positives": self.positives,
+        }
+
+
+def _estimates(name: str, found: Estimate | Table) -> Iterator[tuple[str, Estimate]]:
+    if isinstance(found, Estimate):
+        yield name, found
+        return
+    for row in found:
+        at = ", ".join(f"{key} {value:g}" for key, value in row.at.items())
+        for column, estimate in row.values.items():
+            yield f"{column} at {at}" if column == name else f"{name}: {column} at {at}", estimate
+
+
+def _short(name: str, found: Estimate | Table) -> str:
+    if isinstance(found, Table):
+        return f"{name}: {len(found)} rows"
+    return f"{name}={found.shown()}" if found.value is None else f"{name}={found.value:.6g}"
+
+
+@dataclass(frozen=True, repr=False)
+class Report(MetricValues):
+    """The metrics on everyone's samples together, and what they cost.
+
+    Attributes
+    ----------
+    metrics
+        By name an `Estimate` or a `Table`: `report["auroc"].interval`. Values are also attributes:
+        `report.auroc`. What is suppressed is None.
+    positives
+        How many there were, if the policy lets that out.
+    suppressed
+        Whether a rule of the policy on secret counts failed, so that there are no values.
+    policy
+        What was let out, as a `Policy`.
+    owners, samples
+        How many there were.
+    protocol, parameters
+        The protocol's name, and its parameters by name.
+    transport
+        How the servers talked: "memory" or "tls".
+    cost
+        What it took, as a `RunCost`.
+    openings
+        What the servers learnt: by name, which docs/leakage.md explains, how many values were opened.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> hospital_a = ([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2])
+    >>> hospital_b = ([0, 1, 0], [0.3, 0.6, 0.6])
+    >>> report = ppaurora.evaluate([hospital_a, hospital_b], metrics=["auroc", "ap"])
+    >>> report
+    <Report auroc=0.958333, ap=0.916667; 7 samples of 2 owners, fast>
+    >>> report.auroc == report["auroc"].value
+    True
+    >>> report.to_dict()["parameters"]
+    {'key_bits': 64}
+    """
+
+    metrics: dict[str, Estimate | Table]
+    positives: int | None
+    suppressed: bool
+    policy: Policy
+    owners: int
+    samples: int
+    protocol: str
+    parameters: dict[str, Any]
+    transport: str
+    cost: RunCost
+    openings: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"<Report {self._in_short()}; {self.samples} samples of {self.owners} owners, {self.protocol}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as dictionaries, texts and numbers."""
+        rest = {
+            name: deepcopy(getattr(self, name))
+            for name in ("owners", "samples", "protocol", "parameters", "transport", "openings")
+        }
+        return {**self._released(), "policy": to_builtins(self.policy), **rest, "cost": asdict(self.cost)}
+
+    def to_json(self) -> str:
+        """As `ppaurora evaluate --format json` prints it."""
+        return json.dumps(self.to_dict(), indent=2)

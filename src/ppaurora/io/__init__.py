@@ -1,0 +1,1 @@
+"""What is read and written: strict models, durable files, times and texts in one form."""

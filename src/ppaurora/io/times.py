@@ -1,0 +1,34 @@
+"""Times in the one form that files, receipts and logs have: ISO 8601, UTC, whole seconds, `Z`."""
+
+from __future__ import annotations
+
+import datetime
+
+from ppaurora.io.text import CheckedText
+
+_FORM = "%Y-%m-%dT%H:%M:%SZ"
+_LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, tzinfo=datetime.UTC).timestamp()
+
+
+class Time(CheckedText):
+    """For instance 2026-03-02T09:41:07Z."""
+
+    __slots__ = ()
+
+    @classmethod
+    def check(cls, text: str) -> None:
+        try:
+            when = datetime.datetime.strptime(text, _FORM).replace(tzinfo=datetime.UTC)
+        except ValueError:
+            when = None
+        if when is None or _written(when) != text:
+            raise ValueError("expected a time such as 2026-03-02T09:41:07Z")
+
+
+def as_time(seconds: float) -> Time:
+    """Of seconds since 1970. What no calendar has becomes the nearest that it has."""
+    return Time(_written(datetime.datetime.fromtimestamp(min(max(seconds, 0.0), _LAST), datetime.UTC)))
+
+
+def _written(when: datetime.datetime) -> str:
+    return f"{when.replace(tzinfo=None).isoformat(timespec='seconds')}Z"

@@ -1,0 +1,57 @@
+"""Agreeing to a study, for a node or an owner: what there is to review, and the agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppaurora.agreement.disclosure import Disclosure, disclosure, smallest_sizes
+from ppaurora.errors import InputError
+from ppaurora.node.store import STORAGE_ERRORS, Store, trouble_of
+from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a person agrees to, line by line; what it will tell the owners; what is questionable about it."""
+
+    manifest: Manifest
+    sizes: tuple[int, ...]  # numbers of samples for which it was computed
+    disclosure: Disclosure
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.disclosure.warnings, *organisation_warnings(self.manifest))
+
+
+def review(manifest: Manifest, sizes: Sequence[int] | None = None) -> Review:
+    """Without numbers of samples, of the smallest study that the policy lets out."""
+    sizes = sizes or smallest_sizes(manifest, len(manifest.owners))
+    return Review(manifest, tuple(sizes), disclosure(manifest, sizes))
+
+
+def said_of_sizes(sizes: Sequence[int]) -> str:
+    """How many samples each has, as a part of a sentence."""
+    *others, last = (f"{size:,}" for size in sizes)
+    if set(others) <= {last}:
+        return f"each has {last}"
+    return f"they have {', '.join(others)} and {last}"
+
+
+def accept(kit: NodeKit | OwnerKit, manifest: Manifest, *, force: bool = False) -> bool:
+    """Keep it where a node, which may be running, or an owner looks for it. True if it is new there.
+
+    A study of which two nodes belong to one organisation has to be forced.
+    """
+    check_nodes_apart(manifest, force=force)
+    if isinstance(kit, NodeKit):
+        try:
+            with Store(kit.data) as store:
+                return store.accept(manifest)
+        except STORAGE_ERRORS as error:
+            raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was accepted") from None
+    new = manifest.hash not in [known.hash for known in kit.manifests()]
+    kit.add(manifest)
+    return new

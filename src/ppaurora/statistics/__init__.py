@@ -1,0 +1,1 @@
+"""Statistics in the clear: of released numbers, and of data that its owner holds."""

@@ -1,0 +1,82 @@
+"""Terms: which metrics, policies, floors and protocols go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ppaurora.agreement.terms import Job, Terms
+from ppaurora.errors import InputError
+from ppaurora.io.models import checked
+from ppaurora.metrics import METRICS, metrics_named
+from ppaurora.policy.rules import Floors, Policy
+from ppaurora.protocols import Fast, Paper
+
+
+def test_a_job_that_breaks_a_public_rule_cannot_be_made() -> None:
+    terms = Terms(metrics=metrics_named("auroc"))
+    assert Job(terms=terms, sizes=(60, 50, 50))
+    with pytest.raises(InputError, match="at least 3 owners, there are 2"):
+        Job(terms=terms, sizes=(100, 100))
+    with pytest.raises(InputError, match=r"more than 0\.5 of all samples"):
+        Job(terms=terms, sizes=(1000, 50, 50))
+    with pytest.raises(InputError, match="even one decimal"):
+        Job(terms=terms, sizes=(20, 20, 19))
+
+
+def test_floors_that_do_not_fit_the_metrics_are_a_problem() -> None:
+    """A histogram tells counts; an owner that hides them leaves nothing to compute."""
+    metrics = (METRICS["histogram"](),)
+    terms = Terms(metrics=metrics, policy=Policy(counts="rounded"))
+    sizes = (100, 100, 100)
+    assert terms.problem_with(sizes) == ""
+    assert terms.problem_with(sizes, [Floors(counts="rounded")]) == ""
+    problem = terms.problem_with(sizes, [Floors(counts="hidden")])
+    assert problem.startswith("with owners' floors: the metric 'histogram' tells numbers of positives")
+
+
+def test_floors_count_among_the_public_rules() -> None:
+    terms = Terms(metrics=metrics_named("auroc"))
+    sizes = (100, 100, 100)
+    assert terms.problem_with(sizes) == ""
+    for floors, says in (
+        (Floors(minimum_owners=4), "at least 4 owners"),
+        (Floors(minimum_samples=301), "fewer than 301 samples in all"),
+        (Floors(largest_owner_fraction=0.3), "more than 0.3 of all samples"),
+    ):
+        assert says in terms.problem_with(sizes, [Floors(), floors])
+        assert terms.problem_with(sizes[:2], [Floors(), floors], awaited=1) == ""
+
+
+def test_a_metric_that_tells_counts_needs_counts_that_are_not_hidden() -> None:
+    telling = [metric for metric in METRICS.values() if metric.discloses_counts]
+    assert [metric.name for metric in telling] == ["histogram"]
+    for metric in telling:
+        with pytest.raises(InputError, match="which the policy hides"):
+            Terms(metrics=(metric(),), policy=Policy(counts="hidden"))
+        for counts in ("rounded", "exact"):
+            assert Terms(metrics=(metric(),), policy=checked(Policy, {"counts": counts}))
+
+
+@pytest.mark.parametrize("digits", ["auto", 1, 6])
+def test_paper_cannot_round(digits: Any) -> None:
+    says = "the protocol 'paper' cannot round inside the computation; its studies must say digits = 'exact'"
+    with pytest.raises(InputError, match=says):
+        Terms(metrics=metrics_named("auroc"), protocol=Paper(), policy=Policy(digits=digits))
+    assert Terms(metrics=metrics_named("auroc"), protocol=Fast(), policy=Policy(digits=digits))
+    with pytest.raises(InputError, match=says):
+        Terms(
+            metrics=metrics_named("auroc"), protocol=Paper(), policy=Policy(digits="exact", counts="rounded")
+        )
+    assert Terms(metrics=metrics_named("auroc"), protocol=Paper(), policy=Policy(digits="exact"))
+
+
+def test_paper_computes_areas_without_intervals_only() -> None:
+    exact = Policy(digits="exact")
+    with pytest.raises(
+        InputError, match="the protocol 'paper' does not compute the metric 'brier'; use 'fast'"
+    ):
+        Terms(metrics=metrics_named("auroc", "brier"), protocol=Paper(), policy=exact)
+    with pytest.raises(InputError, match="the protocol 'paper' does not compute intervals; use 'fast'"):
+        Terms(metrics=metrics_named("auroc"), confidence_level=0.95, protocol=Paper(), policy=exact)
