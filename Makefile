@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Hundreds of processes are started here; with modules compiled once, each starts in half of the time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test bench-quick crashes campaign screenshots lint format docs peers ray lock sbom licences audit \
+.PHONY: demo test test-long bench-quick crashes campaign screenshots lint format docs peers ray lock sbom licences audit \
 	dist clean help
 
 demo: .venv/ready ## three hospitals, three servers, the result next to scikit-learn's
@@ -14,8 +14,12 @@ demo: .venv/ready ## three hospitals, three servers, the result next to scikit-l
 # Files side by side, one worker for each core; tests with nodes start many processes, so four at most.
 # In the order of tests/conftest.py: rooms that share nodes stay together.
 PYTEST_ARGS ?= --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
-test: .venv/ready ## all tests; a part of them: make test PYTEST_ARGS="tests/data -q"
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+PYTEST := $(BIN)/python -m pytest --durations=10
+test: .venv/ready ## all tests but the long ones; a part of them: make test PYTEST_ARGS="tests/data -q"
+	$(PYTEST) -m "not long" $(PYTEST_ARGS)
+
+test-long: .venv/ready ## the long ones: packages installed, campaigns, attacks
+	$(PYTEST) -m long $(PYTEST_ARGS)
 
 # The whole takes an evening: python -m benchmarks paper.
 bench-quick: .venv/ready ## a few minutes of the paper's evaluation

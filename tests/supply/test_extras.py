@@ -261,6 +261,7 @@ def installed(wheels: Path, extra: str, tmp_path: Path) -> Iterator[Installed]:
     shutil.rmtree(tmp_path / "venv")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "extra", [pytest.param(name, marks=needs_ray if name == "ray" else ()) for name in EXTRAS]
 )
