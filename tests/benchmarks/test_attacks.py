@@ -189,6 +189,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int, str,
     return {(one.attack, one.samples, one.setting, one.release): one for one in rates}
 
 
+@pytest.mark.long
 def test_exact_numbers_give_all_five_away(quick: dict[tuple[str, int, str, str], Rate]) -> None:
     exact = [rate for rate in quick.values() if rate.release == EXACT]
     assert {rate.attack for rate in exact} == set(command.FIVE)
@@ -197,6 +198,7 @@ def test_exact_numbers_give_all_five_away(quick: dict[tuple[str, int, str, str],
         assert rate.rate > rate.base + 0.15, rate
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("attack", "samples", "setting"),
     [
@@ -220,6 +222,7 @@ def test_the_policy_leaves_little_of_these(
     assert rate.rate < rate.base + 0.25
 
 
+@pytest.mark.long
 def test_the_policy_does_not_stop_these(quick: dict[tuple[str, int, str, str], Rate]) -> None:
     """As docs/disclosure.md says; if a rule changes that, the page must change."""
     for attack, samples, setting in (

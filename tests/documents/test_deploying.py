@@ -53,6 +53,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
             process.wait(timeout=SECONDS)
 
 
+@pytest.mark.long
 def test_every_command_was_run(walk: Walk) -> None:
     run = {step for step, _ in walk.done}
     kinds = [step.kind for step in steps()]
@@ -89,6 +90,7 @@ def test_a_result_takes_few_commands() -> None:
     assert f"types {min(typed.values())} to {max(typed.values())} commands" in GUIDE
 
 
+@pytest.mark.long
 def test_the_walk_ends_with_the_pooled_result_and_receipts(walk: Walk) -> None:
     """Rounded as the sample's policy says for these classes: to two decimals, AUPR to one."""
     owners = [
@@ -134,6 +136,7 @@ def test_every_note_of_a_stopped_study_is_one_that_there_is() -> None:
         assert any(problem.startswith(words) for words in beginning if words), problem
 
 
+@pytest.mark.long
 def test_the_keys_are_where_the_guide_says_and_nowhere_else(walk: Walk) -> None:
     keys = {str(path.relative_to(walk.folder)) for path in walk.folder.rglob("*key.pem")}
     at_home = {f"{name}/kit/key.pem" for name in (*NODES, *OWNERS)}
@@ -142,6 +145,7 @@ def test_the_keys_are_where_the_guide_says_and_nowhere_else(walk: Walk) -> None:
     assert all((walk.folder / key).stat().st_mode & 0o077 == 0 for key in keys)
 
 
+@pytest.mark.long
 def test_the_guides_metrics_are_those_of_a_node(walk: Walk) -> None:
     there = {
         name
@@ -151,6 +155,7 @@ def test_the_guides_metrics_are_those_of_a_node(walk: Walk) -> None:
     assert set(re.findall(r"`(ppaurora_\w+)", GUIDE)) == there
 
 
+@pytest.mark.long
 def test_the_guides_log_line_is_one_that_a_node_writes(walk: Walk) -> None:
     (example,) = (json.loads(step.text) for step in steps() if step.kind == "json")
     written = [json.loads(line) for line in (walk.folder / "proxy-0/serve.log").read_text().splitlines()]

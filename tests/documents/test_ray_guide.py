@@ -56,6 +56,7 @@ def test_every_setting_is_in_the_table() -> None:
         assert default == shown, name
 
 
+@pytest.mark.long
 @needs_ray
 def test_from_a_cluster_to_a_study_on_it(tmp_path: Path, folder: Path) -> None:
     assert len(BLOCKS) == 4

@@ -17,7 +17,7 @@ NARROW = float(np.float32(WIDE))
 
 
 @pytest.mark.parametrize(
-    ("scores", "asked", "got"),
+    ("scores", "key_bits", "got"),
     [
         (([0.5, NARROW], [-1e30, 3.0]), None, 64),
         (([0.5, NARROW], [-(2.0**100), 3.0]), None, 32),
@@ -29,10 +29,10 @@ NARROW = float(np.float32(WIDE))
     ],
 )
 def test_keys_are_as_wide_as_the_data_needs_or_as_asked_for(
-    scores: tuple[list[float], list[float]], query: Any, got: int
+    scores: tuple[list[float], list[float]], key_bits: Any, got: int
 ) -> None:
     owners = [([0, 1], scores[0]), ([1, 0], scores[1])]
-    report = ppaurora.evaluate(owners, metrics=ALL_METRICS, key_bits=query)
+    report = ppaurora.evaluate(owners, metrics=ALL_METRICS, key_bits=key_bits)
     check_values(report, owners)
     assert json.loads(report.to_json())["parameters"] == report.parameters == {"key_bits": got}
 

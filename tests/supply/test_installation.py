@@ -82,6 +82,7 @@ def release(lock: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_guides_commands_install_what_is_needed(release: Path, lock: str) -> None:
     assert run(release, "venv/bin/ppaurora", "--version").stdout.startswith("ppaurora, version")
     assert run(release, "venv/bin/pip", "check").returncode == 0
@@ -93,6 +94,7 @@ def test_the_guides_commands_install_what_is_needed(release: Path, lock: str) ->
     assert ("is no start-up kit" in app, "needs more packages" in app) == (has_app, not has_app)
 
 
+@pytest.mark.long
 def test_a_node_lists_what_was_tested(release: Path, lock: str) -> None:
     there = run(release, "venv/bin/python", "-m", "tools.supply", "sbom", lock)
     here = subprocess.run(
@@ -105,6 +107,7 @@ def test_a_node_lists_what_was_tested(release: Path, lock: str) -> None:
     assert there.stdout == here.stdout != ""
 
 
+@pytest.mark.long
 def test_a_lock_that_does_not_fit_is_not_installed(release: Path, lock: str) -> None:
     """The positive control: another version than the one that is offered would have to be fetched."""
     text = (ROOT / lock).read_text()
