@@ -14,6 +14,8 @@ from ppaurora.io.models import from_json, to_json
 from ppaurora.metrics import metrics_named
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Fast, Paper, Protocol, find_protocol, protocols
+from ppaurora.protocols.security import NOTHING, ONE_DEVIATES, Adversary, Corruption
+from ppaurora.suites.role import Role
 from tests.support.evaluations import GOOD
 
 ALL: list[Protocol] = [
@@ -156,11 +158,24 @@ def test_whole_numbers_of_any_type_are_taken_from_callers(value: Any) -> None:
 
 @each_one
 def test_a_protocol_says_for_every_kind_of_party_what_it_learns(protocol: Protocol) -> None:
-    """Nothing is `nothing` in one place and something in another: there is one sentence per party."""
+    """The words are derived from values: nothing is learnt exactly where they say `nothing`."""
     disclosed = protocol.discloses()
     assert set(disclosed) == {"each proxy", "the helper", "the owners"}
     assert all(disclosed.values())
     assert (disclosed["each proxy"] == "nothing") == (protocol.name == "fast" or protocol == Paper(delta=1))
+    assert (disclosed["the helper"] == "nothing") == (protocol.name == "fast")
+    for server in Role:
+        party = "the helper" if server.is_helper else "each proxy"
+        assert (disclosed[party] == "nothing") == (protocol.learns(server) == NOTHING)
+
+
+@each_one
+def test_a_protocol_says_which_corruption_it_withstands(protocol: Protocol) -> None:
+    """SECURITY.md: one server that follows the protocol learns nothing more; none may deviate."""
+    assert protocol.privacy == Corruption(servers=1, adversary=Adversary.FOLLOWS)
+    assert not protocol.privacy.includes(ONE_DEVIATES)
+    assert not protocol.correctness.includes(ONE_DEVIATES)
+    assert protocol.correctness.includes(Corruption(servers=3, adversary=Adversary.FOLLOWS))
 
 
 @each_one

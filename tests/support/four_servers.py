@@ -19,6 +19,7 @@ from ppaurora.data import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.party.process import main
 from ppaurora.protocols import Prepared, Protocol, register
+from ppaurora.protocols.security import Adversary, Corruption, Knowledge, Learnt, all_follow
 from ppaurora.randomness import Stream
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING
@@ -104,6 +105,8 @@ class FourServers(Protocol):
     servers = Equal
     leader = Equal.WEST
     input_servers = result_servers = tuple(Equal)
+    privacy = Corruption(servers=0, adversary=Adversary.FOLLOWS)
+    correctness = all_follow(Equal)
     checks_order = True
     process = "tests.support.four_servers"
 
@@ -132,8 +135,8 @@ class FourServers(Protocol):
     def merge_two(self) -> MergeTwo:
         return merge_network
 
-    def discloses(self) -> dict[str, str]:
-        return {"every server": "everything", "the owners": "the metrics"}
+    def learns(self, server: Server) -> Knowledge:
+        return (Learnt("everything"),)
 
 
 if __name__ == "__main__":

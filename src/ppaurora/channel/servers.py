@@ -15,6 +15,11 @@ class Server(IntEnum):
         return self.name.lower().replace("_", " ")
 
     @property
+    def kind(self) -> str:
+        """What servers are called that differ by a number only."""
+        return self.title.rstrip(" 0123456789")
+
+    @property
     def file_name(self) -> str:
         """The title as a name of a file, a folder or a section."""
         return self.title.replace(" ", "-")

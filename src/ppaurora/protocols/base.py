@@ -23,6 +23,16 @@ from ppaurora.metrics.release import release
 from ppaurora.metrics.sums import ListCounts, OwnerSum, sums_of
 from ppaurora.policy.rules import EXACT, ROUNDED, Policy
 from ppaurora.protocols import registry
+from ppaurora.protocols.security import (
+    ONE_CLASS,
+    RELEASED_METRICS,
+    SUPPRESSION,
+    UNFIT_LIST,
+    Corruption,
+    Knowledge,
+    by_kind,
+    told,
+)
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, Work, Worker
 from ppaurora.sharing.algebra import RING
@@ -55,6 +65,8 @@ class Protocol(ABC):
     leader: ClassVar[Server]
     input_servers: ClassVar[tuple[Server, ...]]
     result_servers: ClassVar[tuple[Server, ...]]
+    privacy: ClassVar[Corruption]  # up to which no more is learnt than `learns` says
+    correctness: ClassVar[Corruption]  # up to which a result is right, or there is none
     checks_order: ClassVar[bool]  # whether the owners learn if somebody's list was not sorted
     most_workers: ClassVar[int] = 1  # of a server
     rounds_inside: ClassVar[bool] = True  # whether its suite has what a release policy needs
@@ -235,11 +247,25 @@ class Protocol(ABC):
         columns = release(suite, query, merged, Inputs(ascents, counts, sums))
         return suite.result(columns, recipients) if team.leads else ()
 
-    # For people
+    # What it promises
 
     @abstractmethod
+    def learns(self, server: Server) -> Knowledge:
+        """Return what a server learns beyond what is public anyway, up to the corruption in `privacy`."""
+
+    def owners_learn(self) -> Knowledge:
+        """Return what an owner learns beyond what is public anyway."""
+        released = (RELEASED_METRICS, SUPPRESSION, ONE_CLASS)
+        return (*released, UNFIT_LIST) if self.checks_order else released
+
+    def servers_learn(self) -> dict[str, Knowledge]:
+        """Return what servers learn by kind of server, as people call it."""
+        return by_kind({server: self.learns(server) for server in self.servers})
+
     def discloses(self) -> dict[str, str]:
-        """What each kind of party learns beyond what is public anyway, in words."""
+        """Return what each kind of party learns beyond what is public anyway, in words."""
+        of_servers = {party: told(learnt) for party, learnt in self.servers_learn().items()}
+        return {**of_servers, "the owners": told(self.owners_learn(), "; or ")}
 
     def described(self) -> str:
         """The parameters as people see them."""

@@ -14,11 +14,13 @@ from ppaurora.algorithms.merge import MergeTwo
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.merge_plan import plan_cost
 from ppaurora.channel.meter import Cost
+from ppaurora.channel.servers import Server
 from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics import Query
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
+from ppaurora.protocols.security import NOTHING, Adversary, Corruption, Knowledge, all_follow
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, weight
 from ppaurora.session.worker import MOST_WORKERS
@@ -57,6 +59,8 @@ class Fast(Protocol):
     servers = Role
     leader = Role.PROXY_0
     input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
+    privacy = Corruption(servers=1, adversary=Adversary.FOLLOWS)
+    correctness = all_follow(Role)
     checks_order = True
     most_workers = MOST_WORKERS
 
@@ -142,13 +146,8 @@ class Fast(Protocol):
     def described(self) -> str:
         return f"{self.key_bits}-bit keys"
 
-    def discloses(self) -> dict[str, str]:
-        return {
-            "each proxy": "nothing",
-            "the helper": "nothing",
-            "the owners": "the metrics, as the policy lets them out; or that they are suppressed, or that "
-            "there is one class only; or whose list was not sorted or had sums that do not fit",
-        }
+    def learns(self, server: Server) -> Knowledge:
+        return NOTHING
 
 
 def fits_float32(scores: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -16,11 +16,21 @@ from ppaurora.algorithms.curve import PRECISION, TP, precision_bits
 from ppaurora.algorithms.merge import MergeTwo
 from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.channel.meter import Cost
+from ppaurora.channel.servers import Server
 from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics import Query
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
+from ppaurora.protocols.security import (
+    NOTHING,
+    ONE_CLASS,
+    Adversary,
+    Corruption,
+    Knowledge,
+    Learnt,
+    all_follow,
+)
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, weight
 from ppaurora.sharing.algebra import BITS, RING
@@ -29,6 +39,11 @@ from ppaurora.sharing.stages import AdditiveShare
 from ppaurora.suites.base import FIXED_POINT_BITS
 from ppaurora.suites.cecilia import CeciliaSuite, costs
 from ppaurora.suites.role import Role
+
+COMPARISONS = Learnt("some comparisons of scores, chosen by the merge")
+MOVES = Learnt("how many records the merge took from which list")
+GAPS = Learnt("gaps between scores, and so the number of ties, in an imperfect disguise")
+FIXED_POINT_METRICS = Learnt(f"the metrics to {FIXED_POINT_BITS} binary places")
 
 _EXPECTED = "delta must be an odd number, 1 or larger"
 _BYTES_PER_ROUND = 1 << 14  # that are sent in the time that a round takes by itself
@@ -57,6 +72,8 @@ class Paper(Protocol):
     servers = Role
     leader = Role.PROXY_0
     input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
+    privacy = Corruption(servers=1, adversary=Adversary.FOLLOWS)
+    correctness = all_follow(Role)
     checks_order = False
     rounds_inside = False
 
@@ -116,11 +133,11 @@ class Paper(Protocol):
             )
         return {step: weight(cost, _BYTES_PER_ROUND) for step, cost in steps.items()}
 
-    def discloses(self) -> dict[str, str]:
-        opened = "nothing" if self.delta == 1 else "some comparisons of scores, chosen by the merge"
-        moved = "" if self.delta == 1 else "; how many records the merge took from which list"
-        return {
-            "each proxy": opened,
-            "the helper": f"gaps between scores, and so the number of ties, in an imperfect disguise{moved}",
-            "the owners": "the metrics to 50 binary places; or that there is one class only",
-        }
+    def learns(self, server: Server) -> Knowledge:
+        """docs/leakage.md has the attacks."""
+        if server is Role.HELPER:
+            return (GAPS,) if self.delta == 1 else (GAPS, MOVES)
+        return NOTHING if self.delta == 1 else (COMPARISONS,)
+
+    def owners_learn(self) -> Knowledge:
+        return (FIXED_POINT_METRICS, ONE_CLASS)

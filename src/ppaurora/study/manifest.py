@@ -172,6 +172,7 @@ class Manifest(Terms):
             *(("intervals", f"at confidence level {level}") for level in [self.confidence_level] if level),
             ("protocol", str(self.protocol)),
             *((f"learnt by {party}", what) for party, what in self.protocol.discloses().items()),
+            ("servers", f"learn no more, {self.protocol.privacy.condition}"),
             ("version", f"{self.version} of the protocol between participants"),
         ]
         for server in self.protocol.servers:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ppaurora.errors import InputError
+from ppaurora.protocols.security import ONE_DEVIATES, Corruption
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import Plan
 
@@ -21,54 +22,63 @@ class Affiliations:
 
     nodes: Mapping[str, str]  # by title
     owners: Mapping[str, str]  # by name
+    privacy: Corruption  # that the study's protocol withstands
 
     @classmethod
     def of(cls, study: Manifest | Plan) -> Affiliations:
+        """Return what a manifest or a plan says."""
         titles = {server.file_name: server.title for server in study.protocol.servers}
         # In the order of the servers, whatever order a file has them in.
         names = [*(name for name in titles if name in study.nodes), *study.nodes]
         nodes = {titles.get(name, name): study.nodes[name].organisation for name in names}
         if isinstance(study, Manifest):
-            return cls(nodes, {owner.name: owner.organisation for owner in study.owners})
-        return cls(nodes, {name: owner.organisation for name, owner in study.owners.items()})
+            owners = {owner.name: owner.organisation for owner in study.owners}
+        else:
+            owners = {name: owner.organisation for name, owner in study.owners.items()}
+        return cls(nodes, owners, study.protocol.privacy)
 
 
 def check_nodes_apart(study: Manifest | Plan, *, force: bool = False) -> None:
-    """Refuses two nodes of one organisation, unless forced."""
+    """Refuse more nodes of one organisation than the protocol withstands, unless forced."""
     problems = shared_nodes(study)
     if problems and not force:
         raise InputError(f"{'; '.join(problems)}. If that is what you want all the same, add --force")
 
 
 def shared_nodes(study: Manifest | Plan) -> list[str]:
-    """What it means that one organisation runs two nodes; nothing if none does."""
+    """Return what it means that one organisation runs too many nodes; nothing if none does."""
     return _shared_nodes(Affiliations.of(study))
 
 
 def organisation_warnings(study: Manifest | Plan) -> list[str]:
-    """What a person should know before they agree, in words."""
+    """Return what a person should know before they agree, in words."""
     who = Affiliations.of(study)
     return [*_shared_nodes(who), *_owners_with_nodes(who), *_unnamed_nodes(who)]
 
 
 def _shared_nodes(who: Affiliations) -> list[str]:
     return [
-        f"{_listed(titles)} are run by one organisation, '{name}': two servers together see everything, "
-        "every score and every label of every owner"
+        f"{_listed(titles)} are run by one organisation, '{name}': {who.privacy.beyond} servers together see "
+        "everything, every score and every label of every owner"
         for name, titles in _nodes_by_organisation(who).values()
-        if len(titles) > 1
+        if len(titles) > who.privacy.servers
     ]
 
 
 def _owners_with_nodes(who: Affiliations) -> list[str]:
     """A server together with an owner, as SECURITY.md has it."""
     nodes = _nodes_by_organisation(who)
+    deviating = (
+        ""
+        if who.privacy.includes(ONE_DEVIATES)
+        else ". If it does something else, the other owners are not protected: it can change the "
+        "computation so that the result tells it about their samples, for instance one person's label"
+    )
     return [
         f"owner {owner} and {_listed(nodes[key][1])} belong to one organisation, "
         f"'{organisation}', which so sees one server's side of everything, and the result. "
-        "While that server does what the program does, it learns no more than any owner does. "
-        "If it does something else, the other owners are not protected: it can change the "
-        "computation so that the result tells it about their samples, for instance one person's label"
+        "While that server does what the program does, it learns no more than any owner does"
+        f"{deviating}"
         for owner, organisation in who.owners.items()
         if (key := _compared(organisation)) in nodes
     ]
@@ -79,8 +89,8 @@ def _unnamed_nodes(who: Affiliations) -> list[str]:
     if not unnamed:
         return []
     return [
-        f"nobody can tell who runs {_listed(unnamed)}: no organisation is named. Two servers of one "
-        "organisation together see everything"
+        f"nobody can tell who runs {_listed(unnamed)}: no organisation is named. "
+        f"{who.privacy.beyond.capitalize()} servers of one organisation together see everything"
     ]
 
 

@@ -145,7 +145,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         reporting=tripod_items(
             manifest, samples, numbers, positives, receipt.policy, suppressed=suppressed, ppaurora=versions
         ),
-        protection=protections(manifest),
+        protection=protections(manifest.protocol),
         receipt=_receipt(found),
         own=own,
     )
@@ -212,13 +212,13 @@ def _how(found: Verification, versions: str) -> str:
     for server in manifest.protocol.servers:
         organisation = manifest.node(server).organisation
         titles.append(f"{server.title}, run by {organisation}" if organisation else server.title)
-    learnt = [what for party, what in manifest.protocol.discloses().items() if party != "the owners"]
-    hidden = "; none of them learns scores, labels, ranking, class counts or the result, as long as each "
-    hidden += "follows the protocol and no two collude"
+    protocol = manifest.protocol
+    hidden = "; none of them learns scores, labels, ranking, class counts or the result, "
+    hidden += protocol.privacy.condition
     return (
         f"{len(titles)} servers ({'; '.join(titles)}) computed on these shares together (ppaurora "
-        f"{versions}, protocol {manifest.protocol.name})"
-        + (hidden if all(what == "nothing" for what in learnt) else "")
+        f"{versions}, protocol {protocol.name})"
+        + ("" if any(map(protocol.learns, protocol.servers)) else hidden)
     )
 
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ppaurora.study.manifest import Manifest
+from ppaurora.protocols import Protocol
+from ppaurora.protocols.security import ONE_DEVIATES, Knowledge, in_words, told
 
 
 @dataclass(frozen=True)
 class Protection:
-    """From whom, whether it is protected, and what they learn."""
+    """From whom something is or is not protected, and what they learn."""
 
     whom: str
     protected: bool
     words: str
 
 
-def protections(manifest: Manifest) -> tuple[Protection, ...]:
-    """As the study's protocol has it."""
-    learnt = dict(manifest.protocol.discloses())
-    of_owners = learnt.pop("the owners", "")
+def protections(protocol: Protocol) -> tuple[Protection, ...]:
+    """Return what a protocol promises of its studies, and what nothing protects from."""
     return (
-        *(_server(party, what) for party, what in learnt.items()),
+        *(_server(party, learnt) for party, learnt in protocol.servers_learn().items()),
         Protection(
             "every other institution",
             True,
             "Scores, labels and ranking, but for what follows from the released values. "
-            f"An institution learns {of_owners}.",
+            f"An institution learns {protocol.discloses()['the owners']}.",
         ),
         Protection(
             "whoever listens on the network",
@@ -34,17 +34,8 @@ def protections(manifest: Manifest) -> tuple[Protection, ...]:
             "Everything but who talks to whom, and when, and how much: connections are TLS 1.3 between keys "
             "that the manifest names.",
         ),
-        Protection(
-            "two servers that collude",
-            False,
-            "Two servers that put together what they hold see every score and every label.",
-        ),
-        Protection(
-            "a server that deviates from the program",
-            False,
-            "It can spoil the result unnoticed; and if it also sees the result, it can have made it depend "
-            "on a sample of its choice.",
-        ),
+        *_colluding(protocol),
+        _deviating(protocol),
         Protection(
             "whoever made the keys",
             False,
@@ -60,13 +51,56 @@ def protections(manifest: Manifest) -> tuple[Protection, ...]:
     )
 
 
-def _server(party: str, what: str) -> Protection:
+def _server(party: str, learnt: Knowledge) -> Protection:
     whom = f"{party}, while it does what the program does"
-    if what == "nothing":
+    if not learnt:
         return Protection(
             whom, True, "Scores, labels, ranking, class counts and the result: it learns nothing of them."
         )
-    return Protection(whom, False, f"It learns {what}; otherwise nothing of scores, labels and result.")
+    return Protection(
+        whom, False, f"It learns {told(learnt)}; otherwise nothing of scores, labels and result."
+    )
+
+
+def _colluding(protocol: Protocol) -> Iterator[Protection]:
+    most, too_many = protocol.privacy.servers, protocol.privacy.beyond
+    if most > 1:
+        yield Protection(
+            f"{in_words(most)} servers that collude",
+            True,
+            "They learn no more together than each by itself, while they do what the program does.",
+        )
+    if most < len(protocol.servers):
+        yield Protection(
+            f"{too_many} servers that collude",
+            False,
+            f"{too_many.capitalize()} servers that put together what they hold see every score and every "
+            "label.",
+        )
+
+
+def _deviating(protocol: Protocol) -> Protection:
+    whom = "a server that deviates from the program"
+    private = protocol.privacy.includes(ONE_DEVIATES)
+    right = protocol.correctness.includes(ONE_DEVIATES)
+    if private and right:
+        return Protection(
+            whom, True, "It learns no more than it would otherwise, and cannot spoil the result unnoticed."
+        )
+    if private:
+        return Protection(
+            whom, False, "It can spoil the result unnoticed. It learns no more than it would otherwise."
+        )
+    if right:
+        return Protection(
+            whom, False, "It can learn of scores and labels. It cannot spoil the result unnoticed."
+        )
+    return Protection(
+        whom,
+        False,
+        "It can spoil the result unnoticed; and if it also sees the result, it can have made it depend "
+        "on a sample of its choice.",
+    )
 
 
 ON_ONE_MACHINE = (
