@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import tomllib
@@ -19,6 +18,7 @@ from ppaurora.cli.main import EXIT_INTERRUPTED
 from ppaurora.data import check_samples
 from ppaurora.io.models import to_builtins
 from ppaurora.messages.owners import StudyState
+from ppaurora.messages.refusals import RefusalCode
 from ppaurora.metrics import METRICS
 from ppaurora.policy.rules import Floors, Policy
 from ppaurora.study.kit import NodeSettings
@@ -181,21 +181,11 @@ def rows_of(text: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def refusals_in_the_code() -> set[tuple[str, str]]:
-    """Codes with their statuses; a status that is not written out is an HTTP error of the framework's."""
-    found = set()
-    sources = (path.read_text() for path in (ROOT / "src/ppaurora/node").rglob("*.py"))
-    for node in (node for source in sources for node in ast.walk(ast.parse(source))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("refuse", "RequestRefusedError"):
-            status, code = node.args[:2]
-            if isinstance(code, ast.Constant):
-                found.add((str(code.value), str(status.value) if isinstance(status, ast.Constant) else "4xx"))
-    return found
-
-
 def test_every_refusal_is_explained_and_no_other() -> None:
+    """With its status, which is the framework's for a request that is not HTTP, and its meaning."""
+    statuses = {code: "4xx" if code is RefusalCode.BAD_REQUEST else str(code.status) for code in RefusalCode}
     listed = rows("Refusals")
-    assert {(code, status) for code, status, *_ in listed} == refusals_in_the_code()
+    assert [row[:3] for row in listed] == [[code, statuses[code], code.meaning] for code in RefusalCode]
     assert all(len(row) == 4 and all(row) for row in listed)
 
 

@@ -3,6 +3,8 @@
     process     between a server process and the process that started it
     nodes       between nodes: questions and answers
     owners      between an owner and a node, and what nodes sign for receipts
+    refusals    the codes with which a node refuses an owner's request
+    workers     between the workers of one server
 
 The codec is `ppaurora.io.models`: JSON with the fields in the order of the types, nothing unknown taken.
 `test_vectors/` fixes the bytes: a change there is a change of the wire format, and needs another VERSION.

@@ -183,9 +183,9 @@ class ReleasedPart(StrictModel):
 
 
 class Problem(StrictModel):
-    """`code` is stable and explained in docs/deploying.md."""
+    """Why a request was refused: a code (`messages.refusals.RefusalCode`), and words for people."""
 
-    code: str
+    code: str  # not the enumeration: an owner understands a refusal whose code it does not know
     message: str
 
 

@@ -1,30 +1,33 @@
-"""What an owner gets instead of what it asked for: a status of HTTP, a stable code, and words."""
+"""How a node refuses a request: with a code that owners know, and words."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
+from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.store.trouble import NO_ROOM, known_trouble
 
 
 class RequestRefusedError(Exception):
-    """`code` is explained in docs/deploying.md."""
+    """A request that is answered with a refusal; without a message of its own, the code's meaning is told."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
-        self.status, self.code, self.message = status, code, message
-        super().__init__(message)
+    def __init__(self, code: RefusalCode, message: str = "", status: int | None = None) -> None:
+        self.code = code
+        self.message = message or code.meaning
+        self.status = status or code.status
+        super().__init__(self.message)
 
 
-def refuse(status: int, code: str, message: str) -> NoReturn:
-    raise RequestRefusedError(status, code, message)
+def refuse(code: RefusalCode, message: str = "") -> NoReturn:
+    """Raise the error that answers the request with this code."""
+    raise RequestRefusedError(code, message)
 
 
 def node_failed(error: Exception) -> RequestRefusedError:
-    """When it is the node's trouble and not the owner's."""
+    """Return the refusal for an error that is the node's trouble and not the owner's."""
     trouble = known_trouble(error)
     if trouble == NO_ROOM:
-        message = "the node's disk is full; nothing was stored, try again later"
-        return RequestRefusedError(507, "no-room", message)
+        return RequestRefusedError(RefusalCode.NO_ROOM)
     if trouble:
-        return RequestRefusedError(503, "not-ready", f"{trouble}; nothing was stored, try again later")
-    return RequestRefusedError(500, "internal", "an unforeseen error at the node; its log says more")
+        return RequestRefusedError(RefusalCode.NOT_READY, f"{trouble}; nothing was stored, try again later")
+    return RequestRefusedError(RefusalCode.INTERNAL)

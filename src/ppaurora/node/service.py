@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -32,6 +31,7 @@ from ppaurora.messages.owners import (
     StudyState,
     WithdrawalAcknowledgement,
 )
+from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.activity import Activity
 from ppaurora.node.logs import RateLimitedLog, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
@@ -57,7 +57,6 @@ from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
 
-HAS_BEGUN = "the computation has begun, and what was submitted can be neither replaced nor withdrawn"
 _SECONDS_BETWEEN_RECORDS = 3_600.0
 _PARTICIPANT = "participant"  # of a request: the study that is meant, and its owner
 _UPLOADS_AT_ONCE = 4  # of one owner to one study; a cut-off one lingers a while
@@ -111,15 +110,14 @@ class OwnersService:
         except RequestRefusedError as error:
             refusal = error
         except web.HTTPException as error:
-            refusal = RequestRefusedError(error.status, "bad-request", error.reason)
+            refusal = RequestRefusedError(RefusalCode.BAD_REQUEST, error.reason, error.status)
         except (HttpProcessingError, ClientPayloadError, web.PayloadAccessError):
-            status = web.HTTPBadRequest.status_code
-            refusal = RequestRefusedError(status, "bad-request", "the request is not HTTP as it should be")
+            refusal = RequestRefusedError(RefusalCode.BAD_REQUEST)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception as error:
             refusal = node_failed(error)
-            if refusal.code == "internal":
+            if refusal.code is RefusalCode.INTERNAL:
                 log_unforeseen(log, "a request failed", error)
         self._metrics.refused.labels(refusal.code).inc()
         await asyncio.to_thread(self._record_refusal, request, refusal.code)
@@ -183,17 +181,17 @@ class OwnersService:
                 and offered.revision == word.revision
                 and self._store.is_another(offered, word)
             ):
-                _refuse_conflict()
+                refuse(RefusalCode.CONFLICT)
             return
         if word is not None and self._store.has_begun(study.hash):
-            refuse(409, "begun", f"{HAS_BEGUN}; nothing was stored")
+            refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
         may_be_mended = word is not None and study.state is StudyState.RUNNING
         if study.state is not StudyState.COLLECTING and not may_be_mended:
-            refuse(409, "closed", f"the study is {study.state.value}; nothing more can be submitted")
+            refuse(RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted")
         if not study.manifest.evaluation.takes_submissions(offered.received_at):
-            refuse(409, "too-late", f"{study.manifest.evaluation.too_late}; nothing was stored")
+            refuse(RefusalCode.TOO_LATE, f"{study.manifest.evaluation.too_late}; nothing was stored")
         if self._store.is_reused(study.hash, offered.commitments):
-            _refuse_reused()
+            refuse(RefusalCode.REUSED)
 
     async def _withdraw(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
@@ -220,13 +218,13 @@ class OwnersService:
         try:
             return self._withdrawals.record(study, owner, revision)
         except SupersededError as error:
-            refuse(409, "superseded", str(error))
+            refuse(RefusalCode.SUPERSEDED, str(error))
         except BegunError:
-            refuse(409, "begun", f"{HAS_BEGUN}; nothing was withdrawn")
+            refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was withdrawn")
         except TooOftenError as error:
-            refuse(409, "too-often", f"{error}; there is nothing to withdraw")
+            refuse(RefusalCode.TOO_OFTEN, f"{error}; there is nothing to withdraw")
         except ClosedError as error:
-            refuse(409, "closed", f"{error}; nothing can be withdrawn from it")
+            refuse(RefusalCode.CLOSED, f"{error}; nothing can be withdrawn from it")
         finally:
             self._activity.news.set()
 
@@ -235,17 +233,20 @@ class OwnersService:
         if word is not None and word.withdrawn and word.revision == revision:
             return word
         if word is not None and word.revision > revision:
-            refuse(409, "superseded", f"this owner has said something later, with revision {word.revision}")
+            refuse(
+                RefusalCode.SUPERSEDED,
+                f"{RefusalCode.SUPERSEDED.meaning}, with revision {word.revision}",
+            )
         _refuse_if_deleted(study, "nothing is kept here")
         leader = study.manifest.protocol.leader.title
-        note = f"{leader} has not passed on the withdrawal yet; it does so by itself"
-        raise RequestRefusedError(409, "pending", note)
+        note = f"{leader} has not passed on your withdrawal yet; it does so by itself"
+        raise RequestRefusedError(RefusalCode.PENDING, note)
 
     def _place_among_inputs(self, study: StudyRecord) -> int:
         """Which of an owner's commitments is to the share for this server."""
         server, takers = self._kit.server(study.manifest), study.manifest.protocol.input_servers
         if server not in takers:
-            refuse(409, "closed", f"{server.title} takes no submissions")
+            refuse(RefusalCode.CLOSED, f"{server.title} takes no submissions")
         return takers.index(server)
 
     def _offer(self, request: web.Request, study: StudyRecord, owner: str) -> SubmissionRecord:
@@ -268,17 +269,17 @@ class OwnersService:
             self._store.check_shares(study, place, offered.owner)
             stored = self._store.submit(study.hash, replace(offered, file=path.name))
         except ConflictError:
-            _refuse_conflict()
+            refuse(RefusalCode.CONFLICT)
         except ReusedError:
-            _refuse_reused()
+            refuse(RefusalCode.REUSED)
         except SupersededError as error:
-            refuse(409, "superseded", f"{error}; nothing was stored")
+            refuse(RefusalCode.SUPERSEDED, f"{error}; nothing was stored")
         except TooOftenError as error:
-            refuse(409, "too-often", f"{error}; nothing was stored")
+            refuse(RefusalCode.TOO_OFTEN, f"{error}; nothing was stored")
         except BegunError:
-            refuse(409, "begun", f"{HAS_BEGUN}; nothing was stored")
+            refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
         except ClosedError as error:
-            refuse(409, "closed", f"{error}; nothing more can be submitted")
+            refuse(RefusalCode.CLOSED, f"{error}; nothing more can be submitted")
         finally:
             if stored is None or stored.file != path.name:
                 path.unlink(missing_ok=True)
@@ -294,19 +295,19 @@ class OwnersService:
         study, owner = await self._participant(request)
         server = self._kit.server(study.manifest)
         if server not in study.manifest.protocol.result_servers:
-            refuse(404, "not-released", f"{server.title} gets no part of the result")
+            refuse(RefusalCode.NOT_RELEASED, f"{server.title} gets no part of the result")
         _refuse_if_deleted(study, "its result was deleted")
         if study.state is not StudyState.RELEASED:
             note = f": {study.note}" if study.note else ""
-            refuse(404, "not-released", f"there is no result; the study is {study.state.value}{note}")
+            refuse(RefusalCode.NOT_RELEASED, f"there is no result; the study is {study.state.value}{note}")
         try:
             found = await asyncio.to_thread(self._store.result, study.hash, owner)
         except DamagedError as error:
             log.error("a part of a result is damaged", extra=about(study))  # noqa: TRY400 (all is said)
-            refuse(410, "damaged", str(error))
+            refuse(RefusalCode.DAMAGED, str(error))
         salt = await asyncio.to_thread(self._store.salt, study.hash, owner)
         if found is None or salt is None:
-            refuse(410, "expired", "the result was deleted")
+            refuse(RefusalCode.EXPIRED, "the result was deleted")
         attempt, part = found
         submissions = await asyncio.to_thread(self._store.acknowledged, study)
         statements = await asyncio.to_thread(all_statements, self._kit, self._store, study.hash)
@@ -327,29 +328,22 @@ class OwnersService:
         """The study that is meant, and which of its owners asks."""
         study = await asyncio.to_thread(self._store.study, request.match_info["study"])
         if study is None:
-            refuse(404, "unknown-study", "no study of this hash was accepted by this node's operator")
+            refuse(RefusalCode.UNKNOWN_STUDY)
         transport = request.transport
         session = None if transport is None else transport.get_extra_info("ssl_object")
         owner = None if session is None else study.manifest.owner_of(peer_pin(session))
         if owner is None:
-            refuse(403, "not-an-owner", "this certificate is not of an owner of this study")
+            refuse(RefusalCode.NOT_AN_OWNER)
         request[_PARTICIPANT] = study, owner
         return study, owner
 
 
 def _refuse_if_deleted(study: StudyRecord, what: str) -> None:
+    """Refuse if nothing of this study is kept any longer."""
     if study.state is StudyState.EXPIRED:
-        refuse(410, "expired", f"the study's time is over; {what}")
+        refuse(RefusalCode.EXPIRED, f"{RefusalCode.EXPIRED.meaning}; {what}")
     if study.state is StudyState.DELETED:
-        refuse(410, "deleted", f"this node's operator has deleted the study; {what}")
-
-
-def _refuse_conflict() -> NoReturn:
-    refuse(409, "conflict", "this owner has submitted something else to this study")
-
-
-def _refuse_reused() -> NoReturn:
-    refuse(409, "reused", "this was submitted to another study; every study takes shares of its own")
+        refuse(RefusalCode.DELETED, f"{RefusalCode.DELETED.meaning}; {what}")
 
 
 def _response(message: StrictModel, status: int = 200) -> web.Response:

@@ -14,6 +14,7 @@ from aiohttp import web
 from ppaurora.io.files import sync
 from ppaurora.io.models import from_json
 from ppaurora.messages.owners import OFFER_HEADER, Offer, Withdrawal
+from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.refusals import refuse
 from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.study.manifest import Manifest
@@ -28,19 +29,21 @@ def read_offer(request: web.Request, manifest: Manifest) -> Offer:
     try:
         offer = from_json(Offer, request.headers[OFFER_HEADER])
     except (KeyError, ValueError):
-        refuse(400, "headers", f"{OFFER_HEADER} with the number of samples and the commitments is needed")
+        refuse(
+            RefusalCode.HEADERS, f"{OFFER_HEADER} with the number of samples and the commitments is needed"
+        )
     if len(offer.commitments) != len(manifest.protocol.input_servers):
-        refuse(400, "headers", f"{len(manifest.protocol.input_servers)} commitments are needed")
+        refuse(RefusalCode.HEADERS, f"{len(manifest.protocol.input_servers)} commitments are needed")
     problem = manifest.problem_with([offer.samples], [offer.floors], awaited=len(manifest.owners) - 1)
     if problem:
-        refuse(422, "samples", problem)
+        refuse(RefusalCode.SAMPLES, problem)
     expected = SALT_BYTES + manifest.protocol.share_bytes(offer.samples, len(manifest.sums))
     if request.content_length is None:
-        refuse(411, "length", "the length of the body must be announced")
+        refuse(RefusalCode.LENGTH)
     if request.content_length > expected:
-        refuse(413, "too-long", f"the body has {request.content_length} bytes instead of {expected}")
+        refuse(RefusalCode.TOO_LONG, f"the body has {request.content_length} bytes instead of {expected}")
     if request.content_length < expected:
-        refuse(422, "too-short", f"the body has {request.content_length} bytes instead of {expected}")
+        refuse(RefusalCode.TOO_SHORT, f"the body has {request.content_length} bytes instead of {expected}")
     return offer
 
 
@@ -51,7 +54,7 @@ async def read_withdrawal(request: web.Request) -> Withdrawal:
     except ValueError:
         raise web.HTTPBadRequest(reason="a withdrawal has a revision, and nothing else") from None
     except TimeoutError:
-        refuse(408, "too-slow", "the body took too long; send it again")
+        refuse(RefusalCode.TOO_SLOW)
 
 
 async def receive_share(request: web.Request, commitment: str, folder: Path) -> Path:
@@ -61,7 +64,7 @@ async def receive_share(request: web.Request, commitment: str, folder: Path) -> 
         async with asyncio.timeout(_SECONDS_FOR_A_PIECE + length / _SLOWEST_BYTES_PER_SECOND):
             return await _receive_file(request, commitment, folder, length)
     except TimeoutError:
-        refuse(408, "too-slow", "the body took too long; send it again")
+        refuse(RefusalCode.TOO_SLOW)
 
 
 async def _receive_file(request: web.Request, commitment: str, folder: Path, missing: int) -> Path:
@@ -74,12 +77,12 @@ async def _receive_file(request: web.Request, commitment: str, folder: Path, mis
                 async with asyncio.timeout(_SECONDS_FOR_A_PIECE):
                     piece = await request.content.read(min(PIECE, missing))
                 if not piece:
-                    refuse(422, "too-short", "the body ended early")
+                    refuse(RefusalCode.TOO_SHORT, "the body ended early")
                 missing -= len(piece)
                 digest.update(piece)
                 await asyncio.to_thread(file.write, piece)
             if digest.hexdigest() != commitment:
-                refuse(422, "commitment", "the body is not what the commitment says")
+                refuse(RefusalCode.COMMITMENT)
             await asyncio.to_thread(_sync, file)
         await asyncio.to_thread(sync, folder)
     except BaseException:

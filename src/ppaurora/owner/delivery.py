@@ -24,26 +24,13 @@ from ppaurora.errors import (
     RefusedError,
 )
 from ppaurora.messages.owners import StudyStatus
+from ppaurora.messages.refusals import FINAL, REPLACEABLE, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.ledger import Ledger, Sketch
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
-# Refusals after which a node does not have what was sent, and will not have it.
-_FINAL = {
-    "begun",
-    "closed",
-    "conflict",
-    "deleted",
-    "expired",
-    "reused",
-    "samples",
-    "superseded",
-    "too-late",
-    "too-often",
-}
-_REPLACEABLE = {"conflict", "superseded"}  # by something that is sent with a higher revision
 _MOST_AHEAD = 1_000_000  # revisions that a node may know of and this kit not
 _SECONDS_FOR_OTHERS = 10.0  # in which a withdrawal is passed on, if all are well
 _SECONDS_BETWEEN_LOOKS = 0.3
@@ -143,7 +130,7 @@ class Delivery:
         try:
             answer = client.submit(submission.offer, self.outbox.body(server, submission), leaves)
         except RefusedError as error:
-            if error.code in _FINAL:
+            if error.code in FINAL:
                 self.outbox.not_taken(submission, server)
                 if restore is not None:
                     restore()
@@ -166,7 +153,7 @@ class Delivery:
         try:
             yield
         except BaseException as error:
-            if not (isinstance(error, RefusedError) and error.code in _REPLACEABLE):
+            if not (isinstance(error, RefusedError) and error.code in REPLACEABLE):
                 with contextlib.suppress(InputError, OSError):
                     self.outbox.discard_unsent()
             if isinstance(error, PeerError | RefusedError | KeyboardInterrupt):
@@ -175,12 +162,12 @@ class Delivery:
 
     def _how_far(self, error: BaseException) -> str:
         found = self.outbox.find()
-        is_final = isinstance(error, RefusedError) and error.code in _FINAL
+        is_final = isinstance(error, RefusedError) and error.code in FINAL
         if found is None or not found.sent:
             if not is_final:
                 state = "nothing was sent, and this or another file can be submitted"
                 return f"{state}: '{self.command('submit', 'DATA')}'"
-            if isinstance(error, RefusedError) and error.code in _REPLACEABLE:
+            if isinstance(error, RefusedError) and error.code in REPLACEABLE:
                 replacing = self.command("submit", "DATA", "--replace")
                 return f"until the computation begins, '{replacing}' sends this in its place"
             state = "nothing is kept of this file"
@@ -232,7 +219,7 @@ class Delivery:
                 found = self.outbox.withdraws(found, revision)
             self._withdraw_from(leader, revision)
         except RefusedError as error:
-            if found is not None and error.code in _FINAL:
+            if found is not None and error.code in FINAL:
                 self.outbox.withdraws(found, 0)
             raise
         except (PeerError, KeyboardInterrupt) as error:
@@ -287,7 +274,7 @@ class Delivery:
             try:
                 self._withdraw_from(server, revision)
             except RefusedError as error:
-                if error.code != "pending":
+                if error.code != RefusalCode.PENDING:
                     error.add_note(recorded)
                     raise
                 if time.monotonic() > deadline:

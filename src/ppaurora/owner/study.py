@@ -23,7 +23,8 @@ from ppaurora.errors import (
     RefusedError,
 )
 from ppaurora.messages import VERSION
-from ppaurora.messages.owners import ReleasedPart, StudyStatus
+from ppaurora.messages.owners import ReleasedPart, StudyState, StudyStatus
+from ppaurora.messages.refusals import PASSING, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.delivery import Delivery
 from ppaurora.owner.inbox import Inbox
@@ -34,7 +35,6 @@ from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_recei
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
-_PASSING = {"no-room", "not-ready"}  # refusals of a node that cannot write just now
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 Watch = Callable[[str], None]
@@ -301,12 +301,12 @@ class Study:
                 except (PeerLostError, PeerTimeoutError):
                     pass
                 except RefusedError as error:
-                    if error.code not in _PASSING:
+                    if error.code not in PASSING:
                         raise
             for title, answer in answers.items():
                 # The leader may be trying again when the others have not heard of it yet.
                 stopped = answer.state == "stopped" and title == leader
-                if stopped or answer.state in ("expired", "deleted"):
+                if stopped or answer.state in (StudyState.EXPIRED, StudyState.DELETED):
                     raise NotReleasedError(f"{title}: the study is {answer.state}: {answer.note}")
             said = _summary(answers)
             if watch is not None and said != last:
@@ -360,7 +360,7 @@ class Study:
         try:
             return [self._clients[server].release() for server in self.manifest.protocol.result_servers]
         except RefusedError as error:
-            if error.code in ("not-released", "expired", "deleted"):
+            if error.code in (RefusalCode.NOT_RELEASED, RefusalCode.EXPIRED, RefusalCode.DELETED):
                 missing = NotReleasedError(str(error))
                 missing.add_note(f"'{self._delivery.command('status')}' shows how far the study is")
                 raise missing from None

@@ -13,6 +13,7 @@ from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, RefusedError
 from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import Hello, Verdict
+from ppaurora.messages.refusals import RefusalCode
 from ppaurora.messages.workers import Crew
 from ppaurora.node.questions import ask
 from ppaurora.node.store import Store
@@ -101,9 +102,9 @@ def _node(client: NodeClient, manifest: Manifest) -> Iterator[Check]:
         apart = answer.time - (before + time.time()) / 2
     except RefusedError as error:
         yield Check(f"{title} reached", True, client.where)
-        fixes = {
-            "unknown-study": f"the operator of {title} has not accepted this manifest yet: ppaurora accept",
-            "not-an-owner": "the node knows another key for this owner: compare the manifests' hashes",
+        fixes: dict[str, str] = {
+            RefusalCode.UNKNOWN_STUDY: f"the operator of {title} has not accepted it yet: ppaurora accept",
+            RefusalCode.NOT_AN_OWNER: "the node knows another key for this owner: compare manifests' hashes",
         }
         yield Check(f"{title} knows the study", False, str(error), fixes.get(error.code, ""))
         return
@@ -200,9 +201,9 @@ def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:
 def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> str:
     answer = ask(kit, manifest, peer, Hello(study=manifest.hash), _SECONDS_TO_ANSWER)
     if answer.answer is Verdict.UNKNOWN_STUDY:
-        raise RefusedError(peer.title, "unknown-study", "its operator has not accepted this manifest")
+        raise RefusedError(peer.title, RefusalCode.UNKNOWN_STUDY, RefusalCode.UNKNOWN_STUDY.meaning)
     if answer.answer is Verdict.IN_TROUBLE:
-        raise RefusedError(peer.title, "not-ready", answer.note)
+        raise RefusedError(peer.title, RefusalCode.NOT_READY, answer.note)
     if answer.protocol_version != VERSION:
-        raise RefusedError(peer.title, "version", "it speaks another version of the protocol")
+        raise PeerMisbehavedError(peer.title, "speaks another version of the protocol")
     return f"{manifest.node(peer).nodes_address}; ppaurora {answer.version} there, {__version__} here"
