@@ -151,13 +151,13 @@ def test_charts_of_what_is_released(study: Study, tmp_path: Path) -> None:
         name: re.findall(r"<svg class=\"chart\".*?<title>(.*?)</title>", (tmp_path / name).read_text())
         for name in ("public.html", "own.html")
     }
-    public = ["Values and how sure they are", "Decision curve", "Reliability diagram"]
+    public = ["Values and their uncertainty", "Decision curve", "Reliability diagram"]
     assert found["public.html"] == public
     assert found["own.html"] == [
         *public,
         "ROC curve of your own data",
         "Precision-recall curve of your own data",
-        "Scores by class, of your own data",
+        "Scores by class in your own data",
     ]
 
 
@@ -182,10 +182,10 @@ def test_own_data_is_told_prominently_and_compared(study: Study, tmp_path: Path,
     path, page = write_csv(tmp_path / "data.csv", labels, scores), tmp_path / "own.html"
     code, said = run("report", study.results, "--data", path, "--out", page)
     assert code == 0
-    warning = "This report holds figures of your own data. Keep it to yourself."
+    warning = "This report contains figures from your own data. Keep it to yourself."
     assert warning in said
     text = page.read_text()
-    assert text.index("This report holds figures of your own data") < text.index('id="results"')
+    assert text.index("This report contains figures from your own data") < text.index('id="results"')
     assert "not the same data" not in text
     for output in ("markdown", "latex", "json"):
         code, said = run("report", study.results, "--data", path, "--format", output)
@@ -193,7 +193,7 @@ def test_own_data_is_told_prominently_and_compared(study: Study, tmp_path: Path,
         assert warning.split(".")[0] in said
     other = write_csv(tmp_path / "other.csv", labels[:50], scores[:50])
     code, said = run("report", study.results, "--data", other, "--format", "markdown")
-    assert "has 50 samples, but harbour had submitted 60: it is not the same data" in said
+    assert "has 50 samples, but harbour submitted 60: it is not the same data" in said
     ppaurora.write_report(study.results, tmp_path / "public.html")
     assert "your own data" not in (tmp_path / "public.html").read_text().lower()
 
@@ -271,7 +271,7 @@ def test_an_undefined_result_has_a_report_of_its_receipt(
         studies["harbour"].wait(timeout=300)
     code, said = run("report", running.kit("harbour"), "--study", "one-class-report", "--format", "markdown")
     assert code == 0
-    assert "which holds no values" in said
+    assert "which contains no values" in said
     assert "40 samples" in said or "n = 40" in said
     page = tmp_path / "receipt.html"
     assert run("report", running.kit("harbour"), "--study", "one-class-report", "--out", page)[0] == 0
@@ -291,9 +291,9 @@ def test_own_data_needs_a_result(study: Study, tmp_path: Path) -> None:
 def test_own_data_of_one_class_has_no_curve(study: Study, tmp_path: Path) -> None:
     ppaurora.write_report(study.results, tmp_path / "a.html", data=([1, 1, 1], [0.2, 0.5, 0.5]))
     text = (tmp_path / "a.html").read_text()
-    assert "They give no interval of AUROC." in text
+    assert "They give no interval for AUROC." in text
     assert "ROC curve of your own data" not in text
-    assert "Scores by class, of your own data" in text
+    assert "Scores by class in your own data" in text
 
 
 def test_which_result_of_a_kit(study: Study, tmp_path: Path) -> None:

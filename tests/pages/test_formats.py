@@ -247,7 +247,7 @@ def test_what_is_undefined_or_withheld_alone_is_said_in_words(facts: Facts, repo
 def test_no_receipt_is_said(facts: Facts) -> None:
     page = Page(as_html(facts)).text
     assert "There is no receipt: one person held all data" in page
-    assert "which nobody did" not in page
+    assert "although no data was pooled" not in page
     assert "nothing was protected from them" in page
 
 

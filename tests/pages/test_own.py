@@ -26,7 +26,7 @@ def test_an_interval_without_width_is_not_called_certainty(labels: list[int]) ->
     """DeLong's, of six samples that are told apart without a mistake, or with nothing else."""
     facts = facts_of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], labels, "auroc")
     assert "0.000 wide" not in facts.words
-    assert "says nothing of how sure it is" in facts.words
+    assert "says nothing about the uncertainty" in facts.words
 
 
 def test_an_interval_is_where_the_true_value_may_be() -> None:
@@ -38,5 +38,5 @@ def test_an_interval_is_where_the_true_value_may_be() -> None:
 def test_a_ratio_to_nothing_expected_is_not_defined() -> None:
     facts = facts_of([0.0] * 6, [0, 1] * 3, "observed_expected")
     [number] = facts.numbers
-    assert (number.value, number.note) == (None, "undefined: no events are expected")
+    assert (number.value, number.note) == (None, "undefined: no events expected")
     json.dumps(dataclasses.asdict(facts), allow_nan=False)

@@ -9,7 +9,7 @@ from ppaurora.pages.report.protection import Protection, protections
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.protocols.security import Adversary, Corruption, Knowledge, Learnt
 
-DEVIATING = "a server that deviates from the program"
+DEVIATING = "a server that deviates from the protocol"
 
 
 def shown(protocol: Protocol) -> dict[str, Protection]:
@@ -28,21 +28,21 @@ class Withstanding(Fast):
 def test_who_learns_nothing_is_not_read_from_prose() -> None:
     """A protocol may say `nothing` in words of its own; what counts is whether it names anything."""
     rows = shown(Withstanding())
-    told = rows["each proxy, while it does what the program does"]
+    told = rows["each proxy, as long as it follows the protocol"]
     assert not told.protected
     assert told.words.startswith("It learns nothing at all;")
-    assert shown(Fast())["each proxy, while it does what the program does"].protected
+    assert shown(Fast())["each proxy, as long as it follows the protocol"].protected
 
 
 def test_each_server_that_learns_something_is_told_of() -> None:
     rows = shown(Paper(delta=3))
-    proxy = rows["each proxy, while it does what the program does"]
-    helper = rows["the helper, while it does what the program does"]
+    proxy = rows["each proxy, as long as it follows the protocol"]
+    helper = rows["the helper, as long as it follows the protocol"]
     assert not proxy.protected
     assert "some comparisons of scores" in proxy.words
     assert "the number of ties" in helper.words
     assert "how many records the merge took from which list" in helper.words
-    assert shown(Paper())["each proxy, while it does what the program does"].protected
+    assert shown(Paper())["each proxy, as long as it follows the protocol"].protected
 
 
 @pytest.mark.parametrize(
@@ -65,5 +65,5 @@ def test_what_one_that_deviates_can_do(monkeypatch: pytest.MonkeyPatch, private:
     monkeypatch.setattr(Withstanding, "correctness", deviates if right else follows)
     row = shown(Withstanding())[DEVIATING]
     assert row.protected is (private and right)
-    assert ("cannot spoil the result" in row.words) is right
+    assert ("cannot corrupt the result" in row.words) is right
     assert ("learns no more" in row.words) is private

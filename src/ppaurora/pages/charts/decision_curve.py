@@ -72,11 +72,10 @@ def _treating_all(plane: Plane, prevalence: float) -> list[Place]:
 
 def _caption(prevalence: float | None) -> str:
     said = (
-        "Net benefit of treating those whose probability reaches the threshold. "
-        "The dotted line: treating none. "
+        "Net benefit of treating those whose probability reaches the threshold. Dotted line: treating none. "
     )
     if prevalence is None:
         return said + (
             "Treating all is not drawn: it follows from the number of positives, which was not released."
         )
-    return said + f"The dashed line: treating all, with a prevalence of {prevalence:.3g}."
+    return said + f"Dashed line: treating all, with a prevalence of {prevalence:.3g}."

@@ -26,7 +26,7 @@ def precision_recall_curve(
     caption = (
         "Precision against recall at every threshold"
         + (f"; average precision, the area under these steps, is {area}" if area else "")
-        + f". The dashed line is a model that guesses: the prevalence, {prevalence:.3f}."
+        + f". The dashed line is random guessing: the prevalence, {prevalence:.3f}."
     )
     plane = Plane(title, caption, x_title="recall (sensitivity)", y_title="precision (PPV)")
     plane.path("guide", [plane.at(0, prevalence), plane.at(1, prevalence)])

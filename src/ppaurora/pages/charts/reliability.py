@@ -30,8 +30,12 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], *, title: str = "Reliabi
     drawn = sum(one.point is not None for one in bins)
     caption = (
         "Fraction of positives against mean predicted probability, in bins of the probability. "
-        "On the dashed line predictions are right on average. "
-        + ("" if drawn == len(bins) else "Bins without a point are withheld or empty; the table says which. ")
+        "On the dashed line, predictions are correct on average. "
+        + (
+            ""
+            if drawn == len(bins)
+            else "Bins without a point are withheld or empty; the table shows which. "
+        )
     ).strip()
     plane = Plane(
         title,

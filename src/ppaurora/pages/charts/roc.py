@@ -25,7 +25,7 @@ def roc_curve(
     caption = (
         "Sensitivity against 1 − specificity at every threshold"
         + (f"; the area under the curve is {area}" if area else "")
-        + ". The dashed line is a model that guesses."
+        + ". The dashed line is random guessing."
     )
     plane = Plane(title, caption, x_title="1 − specificity", y_title="sensitivity")
     plane.path("guide", [plane.at(0, 0), plane.at(1, 1)])

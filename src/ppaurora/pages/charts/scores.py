@@ -17,12 +17,12 @@ def scores_by_class(
     positives: Sequence[int],
     negatives: Sequence[int],
     *,
-    title: str = "Scores by class, of your own data",
+    title: str = "Scores by class in your own data",
 ) -> Chart:
     """Of bins between the edges. Heights are fractions of a class, so that a rare one can be seen."""
     caption = (
         f"How the scores of {sum(positives):,} positives (above) and {sum(negatives):,} negatives (below) "
-        "are spread: the height of a bar is the fraction of its class."
+        "are distributed: the height of a bar is the fraction of its class."
     )
     height = _TOP + 2 * _HALF + _MIDDLE + _FOOT
     drawing = Drawing(_WIDTH, height, title, caption)

@@ -27,9 +27,9 @@ Pairs = tuple[tuple[str, str], ...]
 State = Literal["released", "suppressed", "not here"]
 
 NO_CURVE = (
-    "There is no ROC curve of the pooled samples, and no precision-recall curve: their steps would tell the "
-    "order of the labels, and so give samples away. The areas under them tell far less; what they do tell is "
-    "said below, with the policy."
+    "There is no ROC curve of the pooled samples, and no precision-recall curve: their steps would reveal "
+    "the order of the labels, and so individual samples. The areas under the curves reveal far less; the "
+    "policy section below says what they disclose."
 )
 
 
@@ -201,8 +201,8 @@ def _settings(metrics: Sequence[Metric]) -> dict[str, str]:
 def _results_of_a_receipt(where: str) -> str:
     return (
         f"The pooled test samples of {where.split(';')[0].rstrip(')')}) were evaluated. This report was made "
-        "of the receipt alone, which holds no values; if the result is undefined, because all samples are of "
-        "one class, there are none."
+        "from the receipt alone, which contains no values; if the result is undefined because all samples "
+        "are of one class, there are none."
     )
 
 

@@ -61,7 +61,7 @@ def _intervals(facts: Facts) -> Chart | None:
     caption = f"Values with their intervals ({', '.join(levels)})."
     if own:
         caption += " Diamonds: all institutions together. Circles, dashed: your own data alone."
-    return intervals(rows, title="Values and how sure they are", caption=caption)
+    return intervals(rows, title="Values and their uncertainty", caption=caption)
 
 
 def _row(number: Number | None, *, own: bool) -> IntervalRow | None:

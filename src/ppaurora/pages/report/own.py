@@ -81,7 +81,7 @@ def _at_thresholds(metric: Metric, samples: Samples, level: float) -> list[Numbe
         metric.thresholds(), metric.reference(samples.labels, samples.scores), strict=True
     ):
         value = float(row[metric.name])
-        estimate = Estimate(None, note="no sample is behind it")
+        estimate = Estimate(None, note="no samples")
         if math.isfinite(value):
             estimate = Estimate(value)
             if metric.name in _RATES:
@@ -97,7 +97,7 @@ def _in_bins(metric: Metric, samples: Samples) -> list[Number]:
     rows = metric.reference(samples.labels, samples.scores)
     return [
         _number(
-            Estimate(None, note="no sample is in this bin") if math.isnan(value) else Estimate(value),
+            Estimate(None, note="no samples in this bin") if math.isnan(value) else Estimate(value),
             metric.name,
             name,
             {"low": low, "high": high},
@@ -141,7 +141,7 @@ def _youden(labels: Any, scores: Any) -> float:
 def _observed_expected(samples: Samples, level: float) -> Estimate:
     expected = float(samples.scores.sum())
     if expected == 0:
-        return Estimate(None, note="undefined: no events are expected")
+        return Estimate(None, note="undefined: no events expected")
     return Estimate(float(samples.labels.sum()) / expected)
 
 
@@ -162,12 +162,10 @@ def _in_words(samples: Samples, numbers: Iterable[Number], pooled: dict[Any, Num
     said = f"{len(samples):,} samples, {positives:,} positive and {len(samples) - positives:,} negative"
     own = next((one for one in numbers if one.metric == "auroc"), None)
     if own is None or own.width is None:
-        return f"Your own data alone: {said}. They give no interval of AUROC."
+        return f"Your own data alone: {said}. They give no interval for AUROC."
     width, alone = own.width, f"Your own data alone ({said}) give an AUROC of {own.text}"
     if not width:
-        return (
-            f"{alone}: an interval without width, as DeLong's method has it, says nothing of how sure it is."
-        )
+        return f"{alone}: an interval of zero width, by DeLong's method, says nothing about the uncertainty."
     sentence = (
         f"{alone}: an interval {width:.3f} wide. By chance alone, the value may be off by half of that."
     )

@@ -25,40 +25,40 @@ def protections(protocol: Protocol) -> tuple[Protection, ...]:
         Protection(
             "every other institution",
             True,
-            "Scores, labels and ranking, but for what follows from the released values. "
+            "Scores, labels and ranking, except for what follows from the released values. "
             f"An institution learns {protocol.discloses()['the owners']}.",
         ),
         Protection(
-            "whoever listens on the network",
+            "anyone listening on the network",
             True,
-            "Everything but who talks to whom, and when, and how much: connections are TLS 1.3 between keys "
-            "that the manifest names.",
+            "Everything but who talks to whom, when, and how much: connections use TLS 1.3 between keys that "
+            "the manifest names.",
         ),
         *_colluding(protocol),
         _deviating(protocol),
         Protection(
             "whoever made the keys",
             False,
-            "A coordinator who made the participants' keys, instead of their making their own, could have "
-            "taken their places.",
+            "A coordinator who created the participants' keys, instead of the participants themselves, could "
+            "have impersonated them.",
         ),
         Protection(
             "all participants",
             False,
-            "Who takes part, how many samples each institution has, and what was computed, are public among "
-            "them.",
+            "Who takes part, how many samples each institution has, and what was computed are known to all "
+            "of them.",
         ),
     )
 
 
 def _server(party: str, learnt: Knowledge) -> Protection:
-    whom = f"{party}, while it does what the program does"
+    whom = f"{party}, as long as it follows the protocol"
     if not learnt:
         return Protection(
-            whom, True, "Scores, labels, ranking, class counts and the result: it learns nothing of them."
+            whom, True, "Scores, labels, ranking, class counts and the result: it learns nothing about them."
         )
     return Protection(
-        whom, False, f"It learns {told(learnt)}; otherwise nothing of scores, labels and result."
+        whom, False, f"It learns {told(learnt)}; otherwise nothing about scores, labels and the result."
     )
 
 
@@ -68,37 +68,36 @@ def _colluding(protocol: Protocol) -> Iterator[Protection]:
         yield Protection(
             f"{in_words(most)} servers that collude",
             True,
-            "They learn no more together than each by itself, while they do what the program does.",
+            "Together they learn no more than each does alone, as long as they follow the protocol.",
         )
     if most < len(protocol.servers):
         yield Protection(
             f"{too_many} servers that collude",
             False,
-            f"{too_many.capitalize()} servers that put together what they hold see every score and every "
-            "label.",
+            f"{too_many.capitalize()} servers that combine what they hold see every score and every label.",
         )
 
 
 def _deviating(protocol: Protocol) -> Protection:
-    whom = "a server that deviates from the program"
+    whom = "a server that deviates from the protocol"
     private = protocol.privacy.includes(ONE_DEVIATES)
     right = protocol.correctness.includes(ONE_DEVIATES)
     if private and right:
         return Protection(
-            whom, True, "It learns no more than it would otherwise, and cannot spoil the result unnoticed."
+            whom, True, "It learns no more than it would otherwise, and cannot corrupt the result unnoticed."
         )
     if private:
         return Protection(
-            whom, False, "It can spoil the result unnoticed. It learns no more than it would otherwise."
+            whom, False, "It can corrupt the result unnoticed. It learns no more than it would otherwise."
         )
     if right:
         return Protection(
-            whom, False, "It can learn of scores and labels. It cannot spoil the result unnoticed."
+            whom, False, "It can learn about scores and labels. It cannot corrupt the result unnoticed."
         )
     return Protection(
         whom,
         False,
-        "It can spoil the result unnoticed; and if it also sees the result, it can have made it depend "
+        "It can corrupt the result unnoticed; and if it also sees the result, it can have made it depend "
         "on a sample of its choice.",
     )
 
@@ -108,6 +107,6 @@ ON_ONE_MACHINE = (
         "whoever controlled the machine",
         False,
         "All servers ran on one machine, and one person held all data: nothing was protected from them. "
-        "The computation shows and checks the protocol.",
+        "The computation demonstrates and checks the protocol.",
     ),
 )

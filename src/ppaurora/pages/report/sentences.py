@@ -95,7 +95,7 @@ def _rounding(numbers: Sequence[Number]) -> str:
     few = listed([str(number) for number in digits], " or ")
     return (
         f"The values are those of the pooled samples, rounded to {few} {unit} inside the computation, before "
-        "anybody saw them, as the release policy demands."
+        "anybody saw them, as the release policy requires."
     )
 
 
@@ -128,5 +128,5 @@ def _floors(policy: Policy) -> list[str]:
         return []
     return [
         f"Nothing would have been released with fewer than {policy.minimum_positives:,} positives or "
-        f"{policy.minimum_negatives:,} negatives, in all or without any one institution."
+        f"{policy.minimum_negatives:,} negatives, overall or with any one institution left out."
     ]

@@ -55,10 +55,10 @@ def _markdown(facts: Facts) -> Iterator[str]:
         people = [(one.name, one.organisation or "not named", one.detail) for one in facts.owners]
         people += [(one.name, one.organisation or "not named", one.detail) for one in facts.servers]
         yield from _markdown_table(("who", "organisation", ""), people)
-    yield "## Policy of the release\n"
+    yield "## Release policy\n"
     yield from _markdown_table(("rule", ""), facts.policy)
-    yield from _bullets("What the release tells:", facts.tells)
-    yield from _bullets("Worth thinking about:", facts.warnings)
+    yield from _bullets("What the release discloses:", facts.tells)
+    yield from _bullets("Points to consider:", facts.warnings)
     if facts.reporting:
         yield "## Items of TRIPOD+AI\n"
         items = [(one.item, one.topic, one.status, one.words) for one in facts.reporting]
@@ -70,13 +70,13 @@ def _markdown(facts: Facts) -> Iterator[str]:
     ]
     yield from _markdown_table(("from whom", "", ""), rows)
     yield from _receipt_markdown(facts)
-    yield f"Written by ppaurora {say(facts.ppaurora)}.\n"
+    yield f"Created with ppaurora {say(facts.ppaurora)}.\n"
 
 
 def _own_markdown(facts: Facts) -> Iterator[str]:
     if facts.own is None:
         return
-    yield "## Your own data beside it\n"
+    yield "## Comparison with your own data\n"
     yield escape_markdown(facts.own.words) + "\n"
     if not facts.own.fits:
         yield escape_markdown(unfit_words(facts)) + "\n"
@@ -117,7 +117,7 @@ def as_latex(facts: Facts) -> str:
 
 def _latex(facts: Facts) -> Iterator[str]:
     say = escape_latex
-    yield f"% {title_of_report(facts)}; written by ppaurora {facts.ppaurora}; needs \\usepackage{{booktabs}}"
+    yield f"% {title_of_report(facts)}; by ppaurora {facts.ppaurora}; needs \\usepackage{{booktabs}}"
     if facts.own is not None:
         yield f"% {OWN_TITLE} {OWN_WORDS}"
     yield f"% Results: {_on_one_line(facts.results)}"
@@ -157,8 +157,8 @@ def _on_one_line(text: str) -> str:
 # What all of them say
 
 HEADINGS = ("number", "value", "interval", "note")
-OWN_TITLE = "This report holds figures of your own data."
-OWN_WORDS = "Keep it to yourself. For a version to publish or to hand on, make it again without --data."
+OWN_TITLE = "This report contains figures from your own data."
+OWN_WORDS = "Keep it to yourself. For a version to publish or share, create it again without --data."
 
 
 def title_of_report(facts: Facts) -> str:
@@ -177,7 +177,7 @@ def unfit_words(facts: Facts) -> str:
     if own is None or own.fits:
         return ""
     return (
-        f"The data given here has {own.samples:,} samples, but {facts.owner} had submitted "
+        f"The data given here has {own.samples:,} samples, but {facts.owner} submitted "
         f"{own.submitted:,}: it is not the same data."
     )
 

@@ -48,14 +48,14 @@ def tripod_items(
             "18c",
             "Protocol",
             PARTLY,
-            "What is computed, and what may be released, was agreed on before any data was sent, in the "
-            f"manifest with the SHA-256 {manifest.hash}. To add: where the study's protocol can be accessed.",
+            "What is computed and what may be released were agreed before any data was sent, in the manifest "
+            f"with the SHA-256 {manifest.hash}. To add: where the study's protocol can be accessed.",
         ),
         ReportingItem(
             "18e",
             "Data sharing",
             PARTLY,
-            "No sample left its institution but as secret shares. To add: whether data is available.",
+            "Samples left their institutions only as secret shares. To add: whether data is available.",
         ),
         ReportingItem(
             "18f", "Code sharing", PARTLY, f"The evaluation: ppaurora {ppaurora}. To add: the model's code."
@@ -66,7 +66,7 @@ def tripod_items(
             "23b",
             "Model performance: heterogeneity",
             NOT_EXAMINED,
-            "Only values of all institutions together are released, none of a single one.",
+            "Only values over all institutions together are released, none for a single institution.",
         ),
     )
 
@@ -74,7 +74,7 @@ def tripod_items(
 def _setting(manifest: Manifest) -> list[ReportingItem]:
     evaluated: EvaluationSpec = manifest.evaluation
     names = [owner.organisation or owner.name for owner in manifest.owners]
-    outcome = f"The outcome: {evaluated.outcome}." if evaluated.outcome else "The manifest names no outcome."
+    outcome = f"Outcome: {evaluated.outcome}." if evaluated.outcome else "The manifest names no outcome."
     positive = f" Positive: {evaluated.positive_class}." if evaluated.positive_class else ""
     return [
         ReportingItem(
@@ -101,7 +101,7 @@ def _methods(manifest: Manifest, titles: list[str]) -> list[ReportingItem]:
             "12d",
             "Analytical methods: heterogeneity",
             NOT_EXAMINED,
-            "Samples of all institutions were evaluated as one set.",
+            "The samples of all institutions were evaluated as one set.",
         ),
         ReportingItem(
             "12e",
@@ -113,7 +113,7 @@ def _methods(manifest: Manifest, titles: list[str]) -> list[ReportingItem]:
             "12g",
             "Analytical methods: predictions",
             PARTLY,
-            f"{model}. Every institution calculated its predictions itself. To add: how.",
+            f"{model}. Each institution calculated its own predictions. To add: how.",
         ),
     ]
 
@@ -133,14 +133,17 @@ def _participants(
     told = positives is not None
     return (
         ReportingItem(
-            "20a", "Participants: flow", PARTLY if told else WITHHELD, f"{events} To add: the flow before."
+            "20a",
+            "Participants: flow",
+            PARTLY if told else WITHHELD,
+            f"{events} To add: the flow up to that point.",
         ),
         ReportingItem(
             "20b",
             "Participants: characteristics",
             PARTLY,
-            f"Samples by institution: {sizes}. Events by institution are withheld: they are never released. "
-            "To add: characteristics, which each institution has of its own.",
+            f"Samples by institution: {sizes}. Events by institution are never released. "
+            "To add: characteristics, which each institution has for its own samples.",
         ),
         ReportingItem(
             "21",
