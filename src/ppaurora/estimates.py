@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ppaurora.statistics import estimates
+from ppaurora.statistics import auroc, estimates
 
 
 def __getattr__(name: str) -> Any:
     warnings.warn("ppaurora.estimates is now ppaurora.statistics.estimates", DeprecationWarning, stacklevel=2)
-    return getattr(estimates, name)
+    return getattr(auroc if name == "delong_variance" else estimates, name)

@@ -32,7 +32,7 @@ from ppaurora.node import operating
 from ppaurora.pages.charts import Chart
 from ppaurora.poc.machine import NODES, PROTOCOL
 from ppaurora.randomness.streams import Stream
-from ppaurora.statistics.estimates import delong_variance
+from ppaurora.statistics.auroc import delong_variance
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import nodes_in
 from tests.support.local_app import PATIENCE, AppProcess, entered, served

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppaurora.check import check_data
-from ppaurora.check.data_check import local_auroc
 from ppaurora.data import Samples, check_samples, read_data
-from ppaurora.statistics.estimates import delong_estimate, delong_variance
+from ppaurora.statistics.auroc import auroc_estimate, delong_variance
+from ppaurora.statistics.estimates import delong_estimate
 from tests.support.checks import named, outcomes, write_table
 from tests.support.oracles import defined, exact_auroc
 
@@ -24,7 +24,7 @@ DRAWN = st.lists(st.tuples(st.integers(0, 8).map(lambda n: n / 4), st.integers(0
 @given(DRAWN)
 def test_the_local_auroc_is_that_of_the_definition(drawn: list[tuple[float, int]]) -> None:
     scores, labels = (np.array(column) for column in zip(*drawn, strict=True))
-    found = local_auroc(Samples("scores.csv", scores.astype(float), labels.astype(np.uint8)))
+    found = auroc_estimate(labels, scores)
     exact = exact_auroc(drawn)
     if exact is None:
         assert (found.value, found.interval) == (None, None)

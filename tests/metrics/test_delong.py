@@ -20,7 +20,8 @@ from ppaurora.metrics.evidence import Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.policy.rules import Policy
 from ppaurora.sharing.shares import RingShare
-from ppaurora.statistics.estimates import Estimate, delong_variance
+from ppaurora.statistics.auroc import delong_variance
+from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.cleartext import CleartextSuite

@@ -18,7 +18,6 @@ from ppaurora.evaluation.report import Report
 from ppaurora.metrics import METRICS, Metric, Query, metrics_named
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
-    Bin,
     ExpectedEvents,
     ExpectedIn,
     FalsePositives,
@@ -35,6 +34,7 @@ from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper
 from ppaurora.session import no_progress
 from ppaurora.sharing import Holder, RingShare
+from ppaurora.statistics.calibration import Bin
 
 Scored = list[tuple[float, int]]
 

@@ -22,14 +22,13 @@ from ppaurora.pages.charts import (
     intervals,
     net_benefit_of_all,
     precision_recall_curve,
-    precision_recall_points,
     reliability_diagram,
     roc_curve,
-    roc_points,
     scores_by_class,
     thinned,
 )
 from ppaurora.pages.charts.axes import Scale, around, tick_labels, ticks
+from ppaurora.statistics.curves import precision_recall_points, roc_points
 from tests.support.oracles import defined, exact_auroc, exact_average_precision
 
 RANDOM = np.random.default_rng(5)

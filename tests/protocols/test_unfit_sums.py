@@ -14,7 +14,6 @@ from ppaurora.errors import UnsortedListError
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
-    Bin,
     ExpectedEvents,
     ExpectedIn,
     FalsePositives,
@@ -28,6 +27,7 @@ from ppaurora.metrics.sums import (
 )
 from ppaurora.policy.rules import Policy
 from ppaurora.sharing.stages import OwnerShare
+from ppaurora.statistics.calibration import Bin
 from ppaurora.statistics.estimates import Estimate
 from tests.support.cases import Owner
 from tests.support.runs import Submission, combined, samples_of, watched_run, whole_result

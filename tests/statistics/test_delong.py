@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppaurora.errors import InputError, UndefinedResultError
-from ppaurora.statistics.estimates import delong_estimate, delong_variance
+from ppaurora.statistics.auroc import delong_variance
+from ppaurora.statistics.estimates import delong_estimate
 from tests.support.cases import owners
 from tests.support.oracles import Sample, defined, exact_auroc, exact_delong_variance
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ppaurora.errors import UndefinedResultError
-from ppaurora.statistics.estimates import Estimate, delong_estimate, delong_variance
+from ppaurora.statistics.auroc import delong_variance
+from ppaurora.statistics.estimates import Estimate, delong_estimate
 from tests.support.oracles import defined, exact_auroc
 from tests.support.proc import asah_from_proc, figures_of_proc
 

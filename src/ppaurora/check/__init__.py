@@ -2,6 +2,6 @@
 
 from ppaurora.check.concerns import Concern, DataWarning
 from ppaurora.check.data_check import DataCheck, check_data
-from ppaurora.check.histogram import ScoreBin
+from ppaurora.statistics.histogram import ScoreBin
 
 __all__ = ["Concern", "DataCheck", "DataWarning", "ScoreBin", "check_data"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ppaurora.check.concerns import (
     Concern,
@@ -18,16 +16,15 @@ from ppaurora.check.concerns import (
     scale_concerns,
     size_concerns,
 )
-from ppaurora.check.histogram import ScoreBin, histogram, span
 from ppaurora.check.labels import Spelling, spellings
 from ppaurora.data import Description, Samples
 from ppaurora.io.models import to_builtins
-from ppaurora.statistics.estimates import Estimate, delong_estimate
+from ppaurora.statistics.auroc import auroc_estimate
+from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.histogram import ScoreBin, histogram, span
 
 if TYPE_CHECKING:
     from ppaurora.study.manifest import Manifest
-
-LEVEL = 0.95  # of the local interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +149,8 @@ def check_data(
     """
     labels = spellings(description, pos_label)
     is_lower = manifest is not None and manifest.evaluation.score_direction == "lower"
-    auroc = local_auroc(samples.negate() if is_lower else samples)
+    read = samples.negate() if is_lower else samples
+    auroc = auroc_estimate(read.labels, read.scores)
     _, times = np.unique(samples.scores, return_counts=True)
     lowest, highest = span(samples)
     found = [
@@ -191,23 +189,3 @@ def _plan_concerns(
             at for metric in manifest.metrics for at in getattr(metric.parameters, "thresholds", ())
         }
         yield from scale_concerns(samples, manifest.evaluation, sorted(thresholds))
-
-
-def local_auroc(samples: Samples, level: float = LEVEL) -> Estimate:
-    """With DeLong's interval, of scores of which the higher is the more positive."""
-    positives, negatives = (np.sort(samples.scores[samples.labels == bit]) for bit in (1, 0))
-    p, n = len(positives), len(negatives)
-    if min(p, n) == 0:
-        return Estimate(None, note="undefined: all labels are the same")
-    below = _twice_below(negatives, positives)
-    auroc = int(below.sum()) / (2 * p * n)
-    if min(p, n) == 1:
-        return delong_estimate(auroc, None, level)
-    above = 2 * p - _twice_below(positives, negatives)
-    variance = float((below / (2 * n)).var(ddof=1) / p + (above / (2 * p)).var(ddof=1) / n)
-    return delong_estimate(auroc, math.sqrt(variance), level)
-
-
-def _twice_below(others: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Of each score, twice the number of `others` that are lower, and once those that are equal."""
-    return others.searchsorted(scores, "left") + others.searchsorted(scores, "right")

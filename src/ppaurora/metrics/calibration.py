@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Any
@@ -17,7 +18,6 @@ from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
-    Bin,
     Disjoint,
     ExpectedEvents,
     ExpectedIn,
@@ -30,11 +30,13 @@ from ppaurora.metrics.sums import (
     SquaredErrors,
 )
 from ppaurora.sharing.shares import WideShare
+from ppaurora.statistics.calibration import Bin, calibration_in_the_large, observed_to_expected, reliability
 from ppaurora.statistics.estimates import Estimate, Row, Table
 
 _HIGHEST_RATIO = 100
 _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expected of every event, rounded up
 _MOST_BINS = 100
+_IN_A_BIN = ("mean_predicted", "observed")
 
 
 @register
@@ -80,7 +82,8 @@ class ObservedToExpected(Metric):
         ]
 
     def reference(self, y_true: Any, y_score: Any) -> float:
-        return float(np.sum(y_true) / np.sum(y_score))
+        found = observed_to_expected(y_true, y_score)
+        return math.nan if found is None else found
 
 
 @register
@@ -101,7 +104,7 @@ class CalibrationInTheLarge(Metric):
         return [Ratio(gap, evidence.samples * STEPS_PER_ONE)]
 
     def reference(self, y_true: Any, y_score: Any) -> float:
-        return float(np.mean(y_true) - np.mean(y_score))
+        return calibration_in_the_large(y_true, y_score)
 
 
 class Bins(StrictModel):
@@ -148,8 +151,7 @@ class Reliability(Metric):
         for one in self._bins():
             at = (("low", one.low), ("high", one.high))
             outputs += [
-                Output(name, at, conditional=True, most_digits=query.most_rate_digits)
-                for name in ("mean_predicted", "observed")
+                Output(name, at, conditional=True, most_digits=query.most_rate_digits) for name in _IN_A_BIN
             ]
             if query.tells_counts:
                 outputs.append(Output("samples", at, form=Form.COUNT, conditional=True))
@@ -181,16 +183,8 @@ class Reliability(Metric):
         return read_rows(self.outputs(query), values, query)
 
     def reference(self, y_true: Any, y_score: Any) -> Any:
-        labels, scores = np.asarray(y_true), np.asarray(y_score)
-        rows = []
-        for one in self._bins():
-            inside = one.holds(scores)
-            rows.append(
-                {"mean_predicted": float(scores[inside].mean()), "observed": float(labels[inside].mean())}
-                if inside.any()
-                else {"mean_predicted": float("nan"), "observed": float("nan")}
-            )
-        return rows
+        found = reliability(y_true, y_score, self._bins())
+        return [dict(zip(_IN_A_BIN, row or (math.nan, math.nan), strict=True)) for row in found]
 
 
 @register

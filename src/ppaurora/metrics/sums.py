@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ppaurora.data.samples import Samples
 from ppaurora.sharing.shares import RingShare, Words
+from ppaurora.statistics.calibration import Bin
 
 STEPS_PER_ONE = 1 << 32  # of a sum of probabilities
 
@@ -99,21 +100,6 @@ class SquaredErrors(OwnerSum):
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(STEPS_PER_ONE)
-
-
-@dataclass(frozen=True)
-class Bin:
-    """A stretch of scores, with or without its ends."""
-
-    low: float
-    high: float
-    with_low: bool
-    with_high: bool
-
-    def holds(self, scores: NDArray[np.float64]) -> Mask:
-        above: Mask = (scores > self.low) | (self.with_low & (scores == self.low))
-        below: Mask = (scores < self.high) | (self.with_high & (scores == self.high))
-        return above & below
 
 
 @dataclass(frozen=True)

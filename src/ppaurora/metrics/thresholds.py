@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import STEPS_PER_ONE, FalsePositives, OwnerSum, TruePositives
 from ppaurora.policy.rules import EXACT, MOST_DIGITS
 from ppaurora.sharing.shares import RingShare, WideShare
+from ppaurora.statistics.confusion import Confusion, confusion
 from ppaurora.statistics.estimates import Estimate, Row, Table, wilson_interval
 
 _MOST_THRESHOLDS = 100
@@ -37,24 +37,6 @@ class Thresholds(StrictModel):
 
     def __post_init__(self) -> None:
         check_growing("thresholds", self.thresholds)
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Counts at one threshold; `tp` and `fp` are above it."""
-
-    tp: Any
-    fp: Any
-    positives: Any
-    negatives: Any
-
-    @property
-    def fn(self) -> Any:
-        return self.positives - self.tp
-
-    @property
-    def tn(self) -> Any:
-        return self.negatives - self.fp
 
 
 class AtThresholds(Metric):
@@ -172,13 +154,7 @@ class AtThresholds(Metric):
         labels, scores = np.asarray(y_true), np.asarray(y_score)
         rows = []
         for threshold in self.parameters.thresholds:
-            called = scores >= threshold
-            at = Confusion(
-                int(np.count_nonzero(called & (labels == 1))),
-                int(np.count_nonzero(called & (labels == 0))),
-                int(np.count_nonzero(labels == 1)),
-                int(np.count_nonzero(labels == 0)),
-            )
+            at = confusion(labels, scores >= threshold)
             numerator, denominator = self.fraction(at, threshold)
             rows.append({self.name: numerator / denominator if denominator else float("nan")})
         return rows

@@ -1,1 +1,1 @@
-"""Statistics in the clear: of released numbers, and of data that its owner holds."""
+"""Statistics in the clear: of data that its reader holds, and intervals of released numbers."""

@@ -6,15 +6,13 @@ Nothing here is secret or computed on shares. Words and edge cases of AUROC's in
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from numbers import Real
 from statistics import NormalDist
 from typing import Any
 
-from ppaurora.errors import InputError, MisuseError, UndefinedResultError
+from ppaurora.errors import InputError, MisuseError
 
 Interval = tuple[float, float]
 
@@ -279,45 +277,6 @@ def delong_estimate(
         digits=digits,
         note=_NO_WIDTH if perfect or standard_error == 0 else "",
     )
-
-
-def delong_variance(y_true: Iterable[float], y_score: Iterable[float]) -> Fraction:
-    """The variance of AUROC by its definition, exactly: what the computation on shares must give.
-
-    The placement of a positive is the fraction of negatives below it, that of a negative the fraction of
-    positives above it; ties count half. The variance is that of the positives' mean placement plus that of
-    the negatives'.
-
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson: Comparing the areas under two or more correlated
-    receiver operating characteristic curves, Biometrics 44, 1988.
-    """
-    samples = [(bool(label), score) for label, score in zip(y_true, y_score, strict=True)]
-    positives = Counter(score for label, score in samples if label)
-    negatives = Counter(score for label, score in samples if not label)
-    p, n = positives.total(), negatives.total()
-    if min(p, n) < 2:
-        raise UndefinedResultError(
-            "undefined: there are fewer than two positives or fewer than two negatives"
-        )
-    placed_positives: Counter[int] = Counter()  # by 2·n·placement: how many have it
-    placed_negatives: Counter[int] = Counter()  # by 2·p·placement
-    above, below = p, 0
-    for score in sorted(positives.keys() | negatives.keys()):
-        above -= positives[score]
-        placed_positives[2 * below + negatives[score]] += positives[score]
-        placed_negatives[2 * above + positives[score]] += negatives[score]
-        below += negatives[score]
-    of_positives = _variance_of_the_mean(placed_positives) / (2 * n) ** 2
-    of_negatives = _variance_of_the_mean(placed_negatives) / (2 * p) ** 2
-    return of_positives + of_negatives
-
-
-def _variance_of_the_mean(sample: Counter[int]) -> Fraction:
-    """(sum of x² − n·mean²) / (n·(n − 1)), of n numbers x."""
-    n = sample.total()
-    total = sum(x * times for x, times in sample.items())
-    squares = sum(x * x * times for x, times in sample.items())
-    return Fraction(n * squares - total * total, n * n * (n - 1))
 
 
 def _quantile(level: float) -> float:

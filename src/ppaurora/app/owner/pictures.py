@@ -7,12 +7,11 @@ from ppaurora.data import Samples
 from ppaurora.pages.charts import (
     Chart,
     precision_recall_curve,
-    precision_recall_points,
     roc_curve,
-    roc_points,
     scores_by_class,
 )
-from ppaurora.pages.report.own import average_precision
+from ppaurora.statistics.areas import average_precision
+from ppaurora.statistics.curves import precision_recall_points, roc_points
 
 
 def pictures_of(check: DataCheck, samples: Samples) -> tuple[Chart, ...]:
@@ -29,7 +28,7 @@ def pictures_of(check: DataCheck, samples: Samples) -> tuple[Chart, ...]:
             precision_recall_curve(
                 *precision_recall_points(labels, scores),
                 prevalence=prevalence,
-                area=f"{average_precision(samples):.4f}",
+                area=f"{average_precision(labels, scores):.4f}",
             )
         )
     return tuple(shown)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ppaurora.check.data_check import local_auroc
 from ppaurora.data import Samples, read_data
 from ppaurora.poc.hospitals import write_hospitals
+from ppaurora.statistics.areas import area_under_precision_recall
+from ppaurora.statistics.auroc import auroc_estimate
 from ppaurora.statistics.estimates import Estimate
 
 
@@ -53,24 +54,12 @@ def make_hospitals(folder: Path) -> tuple[Hospital, ...]:
     found = []
     for name, file in write_hospitals(folder).items():
         samples = read_data(file, "score", "label").samples(None)
-        found.append(Hospital(name, file, samples, local_auroc(samples)))
+        found.append(Hospital(name, file, samples, auroc_estimate(samples.labels, samples.scores)))
     return tuple(found)
 
 
 def plain_result(hospitals: Sequence[Hospital]) -> PlainResult:
+    """Compute on the samples of all hospitals together, in the clear."""
     scores = np.concatenate([hospital.samples.scores for hospital in hospitals])
     labels = np.concatenate([hospital.samples.labels for hospital in hospitals])
-    pooled = Samples("all hospitals", scores, labels)
-    return PlainResult(local_auroc(pooled), _aupr(pooled))
-
-
-def _aupr(samples: Samples) -> float:
-    """By trapezoids between the points of the precision-recall curve, one point per different score."""
-    order = np.argsort(-samples.scores, kind="stable")
-    scores, labels = samples.scores[order], samples.labels[order].astype(np.int64)
-    last_of_equals = np.append(np.diff(scores) != 0, True)
-    true_positives = labels.cumsum()[last_of_equals]
-    called_positive = np.flatnonzero(last_of_equals) + 1
-    recall = np.append(0.0, true_positives / true_positives[-1])
-    precision = np.append(1.0, true_positives / called_positive)
-    return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
+    return PlainResult(auroc_estimate(labels, scores), area_under_precision_recall(labels, scores))

@@ -7,7 +7,7 @@ from ppaurora.pages.charts.precision_recall import precision_recall_curve
 from ppaurora.pages.charts.reliability import ReliabilityBin, reliability_diagram
 from ppaurora.pages.charts.roc import roc_curve
 from ppaurora.pages.charts.scores import scores_by_class
-from ppaurora.pages.curves import precision_recall_points, roc_points, thinned
+from ppaurora.pages.charts.thinning import thinned
 
 __all__ = [
     "BenefitPoint",
@@ -19,10 +19,8 @@ __all__ = [
     "intervals",
     "net_benefit_of_all",
     "precision_recall_curve",
-    "precision_recall_points",
     "reliability_diagram",
     "roc_curve",
-    "roc_points",
     "scores_by_class",
     "thinned",
 ]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ppaurora.pages.charts.axes import Plane
 from ppaurora.pages.charts.drawing import Chart, Place
-from ppaurora.pages.curves import thinned
+from ppaurora.pages.charts.thinning import thinned
 
 _LISTED = (0.25, 0.5, 0.75, 0.9, 1.0)
 

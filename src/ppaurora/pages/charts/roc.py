@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ppaurora.pages.charts.axes import Plane
 from ppaurora.pages.charts.drawing import Chart
-from ppaurora.pages.curves import thinned
+from ppaurora.pages.charts.thinning import thinned
 
 _LISTED = (0.05, 0.1, 0.2, 0.3, 0.5)
 

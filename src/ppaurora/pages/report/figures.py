@@ -12,14 +12,13 @@ from ppaurora.pages.charts import (
     decision_curve,
     intervals,
     precision_recall_curve,
-    precision_recall_points,
     reliability_diagram,
     roc_curve,
-    roc_points,
     scores_by_class,
 )
 from ppaurora.pages.report.facts import Facts
 from ppaurora.pages.report.numbers import Number, capitalised, place_of
+from ppaurora.statistics.curves import precision_recall_points, roc_points
 
 
 def pooled_charts(facts: Facts) -> list[Chart]:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ppaurora.check.data_check import LEVEL, local_auroc
-from ppaurora.check.histogram import histogram
 from ppaurora.data import Samples
 from ppaurora.metrics import Metric
-from ppaurora.pages.curves import precision_recall_points, roc_points
 from ppaurora.pages.report.numbers import Number, number_of, title_of
+from ppaurora.statistics.areas import area_under_precision_recall, average_precision, youden_j
+from ppaurora.statistics.auroc import LEVEL, auroc_estimate
+from ppaurora.statistics.calibration import brier_score, calibration_in_the_large, observed_to_expected
 from ppaurora.statistics.estimates import Estimate, ap_logit_interval, wilson_interval
+from ppaurora.statistics.histogram import histogram
 
 _DECIMALS = 3
 _RATES = {"sensitivity": 1, "specificity": 0}  # of which class
@@ -111,48 +112,29 @@ def _number(estimate: Estimate, metric: str, name: str, at: dict[str, float]) ->
     return number_of(estimate, metric, name, title_of(name), at, decimals=_DECIMALS)
 
 
-def average_precision(samples: Samples) -> float:
-    """The sum of precisions, each weighted with the recall that it adds."""
-    recall, precision = precision_recall_points(samples.labels, samples.scores)
-    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
-
-
 def _ap(samples: Samples, level: float) -> Estimate:
-    value = min(average_precision(samples), 1.0)
+    value = average_precision(samples.labels, samples.scores)
     interval = ap_logit_interval(value, int(samples.labels.sum()), level)
     return Estimate(value, interval=interval, method="logit (Boyd, Eng, Page 2013)", confidence_level=level)
-
-
-def _aupr(samples: Samples, level: float) -> Estimate:
-    """By trapezoids, from a precision of 1 at a recall of 0."""
-    recall, precision = precision_recall_points(samples.labels, samples.scores)
-    return Estimate(float(np.trapezoid(np.append(1.0, precision), np.append(0.0, recall))))
 
 
 def _plain(compute: Callable[[Any, Any], Any]) -> Callable[[Samples, float], Estimate]:
     return lambda samples, level: Estimate(float(compute(samples.labels, samples.scores)))
 
 
-def _youden(labels: Any, scores: Any) -> float:
-    fpr, tpr = roc_points(labels, scores)
-    return float((tpr - fpr).max())
-
-
 def _observed_expected(samples: Samples, level: float) -> Estimate:
-    expected = float(samples.scores.sum())
-    if expected == 0:
-        return Estimate(None, note="undefined: no events expected")
-    return Estimate(float(samples.labels.sum()) / expected)
+    found = observed_to_expected(samples.labels, samples.scores)
+    return Estimate(found, note="undefined: no events expected" if found is None else "")
 
 
 _ONE_NUMBER: dict[str, Callable[[Samples, float], Estimate]] = {
-    "auroc": local_auroc,
+    "auroc": lambda samples, level: auroc_estimate(samples.labels, samples.scores, level),
     "ap": _ap,
-    "aupr": _aupr,
-    "youden_j": _plain(_youden),
-    "brier": _plain(lambda labels, scores: np.mean((scores - labels) ** 2)),
+    "aupr": _plain(area_under_precision_recall),
+    "youden_j": _plain(youden_j),
+    "brier": _plain(brier_score),
     "observed_expected": _observed_expected,
-    "calibration_in_the_large": _plain(lambda labels, scores: labels.mean() - scores.mean()),
+    "calibration_in_the_large": _plain(calibration_in_the_large),
 }
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppaurora.check.histogram import histogram, span
 from ppaurora.data import Samples
+from ppaurora.statistics.histogram import histogram, span
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 5e-324

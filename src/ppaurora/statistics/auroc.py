@@ -1,0 +1,76 @@
+"""AUROC of data in the clear, with DeLong's variance: in floats for an owner's own data, and exactly."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ppaurora.errors import UndefinedResultError
+from ppaurora.statistics.estimates import Estimate, delong_estimate
+
+LEVEL = 0.95  # of an interval of the owner's own data, where the study asks for none
+
+
+def auroc_estimate(y_true: ArrayLike, y_score: ArrayLike, level: float = LEVEL) -> Estimate:
+    """Return AUROC with DeLong's interval; without a value if there is one class only."""
+    labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
+    positives, negatives = (np.sort(scores[labels == bit]) for bit in (1, 0))
+    p, n = len(positives), len(negatives)
+    if min(p, n) == 0:
+        return Estimate(None, note="undefined: all labels are the same")
+    below = _twice_below(negatives, positives)
+    auroc = int(below.sum()) / (2 * p * n)
+    if min(p, n) == 1:
+        return delong_estimate(auroc, None, level)
+    above = 2 * p - _twice_below(positives, negatives)
+    variance = float((below / (2 * n)).var(ddof=1) / p + (above / (2 * p)).var(ddof=1) / n)
+    return delong_estimate(auroc, math.sqrt(variance), level)
+
+
+def _twice_below(others: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Count, for each score, the `others` that are lower twice, and those that are equal once."""
+    return others.searchsorted(scores, "left") + others.searchsorted(scores, "right")
+
+
+def delong_variance(y_true: Iterable[float], y_score: Iterable[float]) -> Fraction:
+    """The variance of AUROC by its definition, exactly: what the computation on shares must give.
+
+    The placement of a positive is the fraction of negatives below it, that of a negative the fraction of
+    positives above it; ties count half. The variance is that of the positives' mean placement plus that of
+    the negatives'.
+
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson: Comparing the areas under two or more correlated
+    receiver operating characteristic curves, Biometrics 44, 1988.
+    """
+    samples = [(bool(label), score) for label, score in zip(y_true, y_score, strict=True)]
+    positives = Counter(score for label, score in samples if label)
+    negatives = Counter(score for label, score in samples if not label)
+    p, n = positives.total(), negatives.total()
+    if min(p, n) < 2:
+        raise UndefinedResultError(
+            "undefined: there are fewer than two positives or fewer than two negatives"
+        )
+    placed_positives: Counter[int] = Counter()  # by 2·n·placement: how many have it
+    placed_negatives: Counter[int] = Counter()  # by 2·p·placement
+    above, below = p, 0
+    for score in sorted(positives.keys() | negatives.keys()):
+        above -= positives[score]
+        placed_positives[2 * below + negatives[score]] += positives[score]
+        placed_negatives[2 * above + positives[score]] += negatives[score]
+        below += negatives[score]
+    of_positives = _variance_of_the_mean(placed_positives) / (2 * n) ** 2
+    of_negatives = _variance_of_the_mean(placed_negatives) / (2 * p) ** 2
+    return of_positives + of_negatives
+
+
+def _variance_of_the_mean(sample: Counter[int]) -> Fraction:
+    """(sum of x² − n·mean²) / (n·(n − 1)), of n numbers x."""
+    n = sample.total()
+    total = sum(x * times for x, times in sample.items())
+    squares = sum(x * x * times for x, times in sample.items())
+    return Fraction(n * squares - total * total, n * n * (n - 1))

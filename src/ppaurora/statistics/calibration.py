@@ -1,0 +1,60 @@
+"""How well probabilities fit the labels, of data in the clear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def brier_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
+    """Return the mean squared difference between probability and label."""
+    return float(np.mean((np.asarray(y_score) - np.asarray(y_true)) ** 2))
+
+
+def observed_to_expected(y_true: ArrayLike, y_score: ArrayLike) -> float | None:
+    """Return the number of events over the sum of probabilities; None if no events are expected."""
+    expected = float(np.sum(y_score))
+    return None if expected == 0 else float(np.sum(y_true)) / expected
+
+
+def calibration_in_the_large(y_true: ArrayLike, y_score: ArrayLike) -> float:
+    """Return the mean label minus the mean probability."""
+    return float(np.asarray(y_true).mean() - np.asarray(y_score).mean())
+
+
+@dataclass(frozen=True)
+class Bin:
+    """A stretch of scores, with or without its ends."""
+
+    low: float
+    high: float
+    with_low: bool
+    with_high: bool
+
+    def holds(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for each score whether it is in the bin."""
+        above: NDArray[np.bool_] = (scores > self.low) | (self.with_low & (scores == self.low))
+        below: NDArray[np.bool_] = (scores < self.high) | (self.with_high & (scores == self.high))
+        return above & below
+
+
+def reliability(
+    y_true: ArrayLike, y_score: ArrayLike, bins: Sequence[Bin]
+) -> list[tuple[float, float] | None]:
+    """Return the mean probability and the fraction of positives in every bin; None in an empty one."""
+    labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
+    masks = [one.holds(scores) for one in bins]
+    return [
+        (float(scores[inside].mean()), float(labels[inside].mean())) if inside.any() else None
+        for inside in masks
+    ]
+
+
+def class_counts(y_true: ArrayLike, y_score: ArrayLike, bins: Sequence[Bin]) -> list[tuple[int, int]]:
+    """Return the numbers of positives and of negatives in every bin."""
+    is_positive, scores = np.asarray(y_true) == 1, np.asarray(y_score, dtype=np.float64)
+    masks = [one.holds(scores) for one in bins]
+    return [(int((inside & is_positive).sum()), int((inside & ~is_positive).sum())) for inside in masks]
