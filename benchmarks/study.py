@@ -57,7 +57,7 @@ def measure(samples: int, owners: int) -> Measurement:
         names = [f"owner-{number}" for number in range(owners)]
         consortium = Consortium(Path(folder), names, silence=120.0)
         start = time.perf_counter()
-        report = _in_one_call(consortium.manifest, data)
+        report = _in_one_call(consortium.manifest.terms, data)
         evaluate_seconds = time.perf_counter() - start
         consortium.accept()
         consortium.start()

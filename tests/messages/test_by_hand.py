@@ -100,10 +100,9 @@ def test_studies(vector: dict[str, Any]) -> None:
     bound_to = [content["version"], hash_, vector["agreed"]]
     study = json.dumps(bound_to, sort_keys=True, separators=(",", ":"))
     assert study == vector["study"]
-    terms = {name: content[name] for name in ("confidence_level", "limits", "metrics", "protocol")}
     sizes = [one["samples"] for one in vector["agreed"]]
     floors = [one["floors"] for one in vector["agreed"]]
-    terms["policy"] = strictest([content["policy"], *floors])
+    terms = {**content["terms"], "policy": strictest([content["terms"]["policy"], *floors])}
     job = {"sizes": sizes, "terms": terms}
     text = json.dumps(job, sort_keys=True, separators=(",", ":"))
     assert sha256(b"ppaurora job\0", sha256(study.encode()), text.encode()).hex() == vector["job_hash"]

@@ -158,7 +158,7 @@ def test_the_helper_keeps_a_study_as_long_as_the_proxies(alone: StartNode) -> No
     """It holds nothing, so nothing of it expires while owners still submit elsewhere."""
 
     def prepare(store: Store, manifest: Manifest) -> None:
-        days = manifest.limits.retention_days + 1
+        days = manifest.terms.limits.retention_days + 1
         store._db.execute("UPDATE studies SET accepted_at = accepted_at - ?", (days * 86_400,))
 
     node = alone("helper", prepare)

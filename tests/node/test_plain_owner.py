@@ -104,7 +104,7 @@ def test_the_description_is_served(owner: PlainOwner) -> None:
 def test_offers_that_are_refused(owner: PlainOwner) -> None:
     """Every one with its code; then a good one is taken, and taken again."""
     data = check_samples(owner.name, *samples(20, 1), None)
-    shares = [(fresh_salt(), share.to_bytes()) for share in owner.manifest.share(data)]
+    shares = [(fresh_salt(), share.to_bytes()) for share in owner.manifest.terms.share(data)]
     commitments = [commit(salt, share) for salt, share in shares]
     body = b"".join(shares[0])
     good: dict[str, Any] = {"samples": 20, "commitments": commitments}

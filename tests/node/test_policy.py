@@ -235,5 +235,5 @@ def test_too_few_owners_are_no_study(nodes: Trials) -> None:
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     with pytest.raises(InputError, match="at least 3 owners are needed, got 2"):
         Manifest.parse(text, "a file")
-    content["policy"]["minimum_owners"] = 2
+    content["terms"]["policy"]["minimum_owners"] = 2
     Manifest.parse(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", "a file")

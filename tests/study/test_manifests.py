@@ -25,7 +25,7 @@ def test_the_manifest_is_canonical_and_named_by_its_hash(kits: Path) -> None:
     assert path.read_text() == manifest.text()
     assert Manifest.parse(manifest.text(), "here").hash == manifest.hash
     other = json.loads(manifest.text())
-    other["policy"]["minimum_samples"] = 99
+    other["terms"]["policy"]["minimum_samples"] = 99
     changed = json.dumps(other, indent=2, sort_keys=True) + "\n"
     assert Manifest.parse(changed, "there").hash != manifest.hash
     path.write_text(json.dumps(other))

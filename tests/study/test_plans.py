@@ -20,7 +20,7 @@ def test_the_sample_is_a_plan(kits: Path) -> None:
     assert printed.output == SAMPLE
     manifest = Manifest.read(kits / "sepsis-2026.json")
     assert manifest.owner_names == ["hospital-a", "hospital-b", "hospital-c"]
-    assert manifest.policy.minimum_samples == 100
+    assert manifest.terms.policy.minimum_samples == 100
 
 
 @pytest.mark.parametrize("until", ['"2090-01-31"', "2090-01-31", '"2090-01-31T12:00:00+01:00"'])

@@ -40,8 +40,8 @@ def test_a_study_that_says_nothing_has_the_strict_policy(plan: Path, tmp_path: P
     """The sample writes it out, but for its minimum of samples."""
     section = SAMPLE[SAMPLE.index("[policy]") :]
     manifest = made(plan, tmp_path / "kits", (section, ""))
-    assert manifest.policy == Policy()
-    assert to_builtins(manifest.policy) == {
+    assert manifest.terms.policy == Policy()
+    assert to_builtins(manifest.terms.policy) == {
         "minimum_owners": 3,
         "largest_owner_fraction": 0.5,
         "most_digits": 4,
@@ -53,7 +53,7 @@ def test_a_study_that_says_nothing_has_the_strict_policy(plan: Path, tmp_path: P
         "digits": "auto",
         "counts": "hidden",
     }
-    sample = made(plan, tmp_path / "sample").policy
+    sample = made(plan, tmp_path / "sample").terms.policy
     assert to_builtins(sample) == {
         **to_builtins(Policy()),
         "minimum_samples": 100,
@@ -68,7 +68,7 @@ def test_every_rule_is_part_of_the_hash_and_shown(
     written = f'digits = "{digits}"' if isinstance(digits, str) else f"digits = {digits}"
     manifest = made(plan, tmp_path / "other", ('digits = "auto"', written), (COUNTS, 'counts = "rounded"'))
     assert manifest.hash != Manifest.read(kits / "sepsis-2026.json").hash
-    assert (manifest.policy.digits, manifest.policy.counts) == (digits, "rounded")
+    assert (manifest.terms.policy.digits, manifest.terms.policy.counts) == (digits, "rounded")
     shown = dict(manifest.describe())
     assert shown["policy: digits"].startswith(str(digits))
     assert ("full precision" in shown["policy: digits"]) == (digits == "exact")
@@ -89,7 +89,7 @@ def test_paper_takes_exact_digits_only(digits: str, plan: Path, tmp_path: Path) 
     with pytest.raises(InputError, match="counts = 'exact' or 'hidden'"):
         made(plan, tmp_path / "kits", paper, ROUNDED, INTERVALS, (COUNTS, 'counts = "rounded"'))
     assert not (tmp_path / "kits").exists()
-    assert made(plan, tmp_path / "kits", paper, ROUNDED, INTERVALS).policy.digits == "exact"
+    assert made(plan, tmp_path / "kits", paper, ROUNDED, INTERVALS).terms.policy.digits == "exact"
 
 
 PROBABILITIES = (
@@ -110,7 +110,7 @@ def test_metrics_of_probabilities_need_them_agreed_on(metric: str, plan: Path, t
         made(plan, tmp_path / "kits", chosen)
     assert not (tmp_path / "kits").exists()
     manifest = made(plan, tmp_path / "kits", chosen, (SCALE, 'score_scale = "probability"'))
-    assert manifest.metrics[0].of_probabilities
+    assert manifest.terms.metrics[0].of_probabilities
 
 
 def test_metrics_have_parameters(plan: Path, tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_metrics_have_parameters(plan: Path, tmp_path: Path) -> None:
         '{ name = "partial_auroc", max_fpr = 0.1 }]'
     )
     manifest = made(plan, tmp_path / "kits", (METRICS, wanted))
-    assert [metric.name for metric in manifest.metrics] == ["auroc", "sensitivity", "partial_auroc"]
+    assert [metric.name for metric in manifest.terms.metrics] == ["auroc", "sensitivity", "partial_auroc"]
     shown = dict(manifest.describe())["metrics"]
     assert shown == "auroc, sensitivity (thresholds 0.2 0.5), partial_auroc (max_fpr 0.1)"
-    assert Manifest.parse(manifest.text(), "here").metrics == manifest.metrics
+    assert Manifest.parse(manifest.text(), "here").terms.metrics == manifest.terms.metrics
 
 
 def test_a_metric_that_tells_counts_needs_a_policy_that_tells_them(plan: Path, tmp_path: Path) -> None:

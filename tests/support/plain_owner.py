@@ -80,7 +80,7 @@ class PlainOwner:
     def submit(self, data: Samples) -> list[Acknowledgement]:
         """To every server that takes submissions, in their order."""
         protocol = self.manifest.protocol
-        salted = [(fresh_salt(), share.to_bytes()) for share in self.manifest.share(data)]
+        salted = [(fresh_salt(), share.to_bytes()) for share in self.manifest.terms.share(data)]
         offer = to_json(
             Offer(samples=len(data), commitments=tuple(commit(salt, share) for salt, share in salted))
         )

@@ -132,7 +132,7 @@ class Trials(Deployment):
         return set(os.listdir(self.kit(node) / "data" / "shares"))
 
     def upload(self, manifest: Manifest, count: int = 20) -> PreparedUpload:
-        length = SALT_BYTES + manifest.protocol.share_bytes(count, len(manifest.sums))
+        length = SALT_BYTES + manifest.protocol.share_bytes(count, len(manifest.terms.sums))
         upload = PreparedUpload(count, (os.urandom(length), os.urandom(length)))
         self.secrets += upload.as_printed()
         return upload

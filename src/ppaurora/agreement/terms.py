@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import msgspec
 from msgspec import Meta
@@ -32,12 +32,27 @@ class Limits(StrictModel):
     # Of the result, and of shares that were never evaluated. A century at most.
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
 
+    def describe(self) -> list[tuple[str, str]]:
+        """Return labels and texts for people, line by line."""
+        return [
+            ("at most", f"{self.samples_per_owner:,} samples of an owner, {self.attempts} attempts"),
+            ("kept", f"{self.retention_days} days; shares until the release"),
+        ]
+
 
 class Terms(StrictModel):
-    """What is computed, how, and under which policy."""
+    """What is computed, how, and under which policy.
+
+    Everything else takes the terms whole: a plan's settings, the manifest and a job get a new field from
+    here, and so do the pages. A setting that is one line of a plan says in its `Meta` how the sample plan
+    explains it. `evaluate` names its keywords itself; a test says which it lacks.
+    """
 
     metrics: tuple[Metric, ...]
-    confidence_level: float | None = None  # of intervals, if there are to be any
+    confidence_level: Annotated[
+        float | None,
+        Meta(description="Of intervals; leave it out if there are to be none.", examples=[0.95]),
+    ] = None
     protocol: Protocol = msgspec.field(default_factory=Fast)
     limits: Limits = Limits()
     policy: Policy = Policy()
@@ -71,20 +86,32 @@ class Terms(StrictModel):
         if any(size > self.limits.samples_per_owner for size in sizes):
             return f"an owner has more than {self.limits.samples_per_owner:,} samples"
         try:
-            policy = self.under(floors, sizes).policy
+            policy = self.under(floors).policy
         except InputError as error:
             return f"with owners' floors: {error}"
         return policy.problem_with(sizes, awaited=awaited)
 
-    def under(self, floors: Sequence[Floors], sizes: Sequence[int]) -> Terms:
-        """With the strictest of the policy and all owners' floors."""
-        return Terms(
-            metrics=self.metrics,
-            confidence_level=self.confidence_level,
-            protocol=self.protocol,
-            limits=self.limits,
-            policy=self.policy.strictest(floors),
-        )
+    def under(self, floors: Sequence[Floors]) -> Self:
+        """Return these terms with the strictest of the policy and all owners' floors."""
+        return msgspec.structs.replace(self, policy=self.policy.strictest(floors))
+
+    def describe(self) -> list[tuple[str, str]]:
+        """Return labels and texts for people, line by line: of every field, in the order of the fields."""
+        level = self.confidence_level
+        told = {
+            "metrics": [("metrics", ", ".join(map(str, self.metrics)))],
+            "confidence_level": [("intervals", f"at confidence level {level}")] if level else [],
+            "protocol": [
+                ("protocol", str(self.protocol)),
+                *((f"learnt by {party}", what) for party, what in self.protocol.discloses().items()),
+                ("servers", f"learn no more, {self.protocol.privacy.condition}"),
+            ],
+            "limits": self.limits.describe(),
+            "policy": [(f"policy: {rule}", what) for rule, what in self.policy.described()],
+        }
+        for field in self.__struct_fields__:
+            told.setdefault(field, [(field.replace("_", " "), str(getattr(self, field)))])
+        return [line for field in self.__struct_fields__ for line in told[field]]
 
     @property
     def sums(self) -> tuple[OwnerSum, ...]:

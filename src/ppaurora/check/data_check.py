@@ -186,6 +186,6 @@ def _plan_concerns(
     yield from auroc_concerns(auroc, samples, labels, plan)
     if manifest is not None:
         thresholds = {
-            at for metric in manifest.metrics for at in getattr(metric.parameters, "thresholds", ())
+            at for metric in manifest.terms.metrics for at in getattr(metric.parameters, "thresholds", ())
         }
         yield from scale_concerns(samples, manifest.evaluation, sorted(thresholds))

@@ -56,21 +56,22 @@ def _show_disclosure(found: Disclosure, sizes: Sequence[int], *, err: bool) -> N
 @click.option("--samples", help="How many each owner has, with commas; by default the fewest allowed.")
 def disclosure_command(plan: Path, samples: str | None) -> None:
     """What a study's release will tell the owners: PLAN is a study.toml, or a manifest."""
-    terms = Manifest.read(plan) if plan.suffix == ".json" else read_plan(plan)
-    sizes = smallest_sizes(terms, len(terms.owners))
+    study = Manifest.read(plan) if plan.suffix == ".json" else read_plan(plan)
+    terms, owners = study.terms, len(study.owners)
+    sizes = smallest_sizes(terms, owners)
     if samples is not None:
         try:
             sizes = [int(part) for part in samples.replace("_", "").split(",")]
         except ValueError:
             raise InputError("--samples: write whole numbers with commas between") from None
-        if len(sizes) != len(terms.owners) or min(sizes) < 1:
-            raise InputError(f"--samples: give a number for each of the {len(terms.owners)} owners")
+        if len(sizes) != owners or min(sizes) < 1:
+            raise InputError(f"--samples: give a number for each of the {owners} owners")
     found = disclosure(terms, sizes)
     _show_disclosure(found, sizes, err=False)
     problem = terms.problem_with(sizes)
     if problem:
         click.echo(f"there will be no result: {problem}")
-    for said in (*found.warnings, *organisation_warnings(terms)):
+    for said in (*found.warnings, *organisation_warnings(study)):
         click.echo(f"warning: {said}")
 
 

@@ -29,6 +29,7 @@ Transport = Literal["memory", "tls"]
 """How the servers of `evaluate` talk: as threads, or as processes with TLS on loopback."""
 
 TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
+_LIMITS = Limits(samples_per_owner=MOST_SAMPLES)  # whoever holds all data agrees with nobody on others
 MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
 
 
@@ -135,7 +136,6 @@ def evaluate_samples(
     owners: Sequence[Samples],
     *,
     metrics: Sequence[str | Metric],
-    confidence_level: float | None = None,
     policy: Policy | None = None,
     protocol: str,
     parameters: Mapping[str, Any],
@@ -146,26 +146,28 @@ def evaluate_samples(
     workers: int | str = 1,
     warm_pool: WarmPool | None = None,
     clusters: Mapping[Server, RayPlace] | None = None,
+    **terms: Any,
 ) -> Report:
     """`evaluate` for samples that are checked already. Spare processes that fit are used.
 
-    With `clusters`, servers' workers run on Ray, each server's on a cluster of its own.
+    Further keywords are fields of the terms. With `clusters`, servers' workers run on Ray, each server's on
+    a cluster of its own.
     """
     if transport not in TRANSPORTS:
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
     chosen_metrics = _chosen(metrics)
     _check_timeout(timeout)
     chosen: Protocol = find_protocol(protocol).fitting(owners, **parameters)
-    terms = Terms(
+    agreed = Terms(
         metrics=chosen_metrics,
-        confidence_level=confidence_level,
         protocol=chosen,
-        limits=Limits(samples_per_owner=MOST_SAMPLES),
+        limits=_LIMITS,
         policy=Policy.none() if policy is None else _checked_policy(policy),
+        **terms,
     )
-    job = Job(terms=terms, sizes=tuple(len(samples) for samples in owners))
+    job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners))
     count = _count(workers, job)
-    shares = [terms.share(samples) for samples in owners]
+    shares = [agreed.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     if transport == "tls":
         crews = _crews(chosen.servers, count, clusters) if count > 1 else None
@@ -178,7 +180,7 @@ def evaluate_samples(
         metrics=released.metrics,
         positives=released.positives,
         suppressed=released.suppressed,
-        policy=terms.policy,
+        policy=agreed.policy,
         owners=len(job.sizes),
         samples=sum(job.sizes),
         protocol=chosen.name,

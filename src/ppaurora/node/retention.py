@@ -18,4 +18,4 @@ def is_over(store: Store, study: StudyRecord, now: float) -> bool:
         return False
     times = [submission.received_at for submission in store.acknowledged(study)]
     since = study.ended_at or max(times, default=None)
-    return since is not None and now >= since + study.manifest.limits.retention_days * _SECONDS_PER_DAY
+    return since is not None and now >= since + study.manifest.terms.limits.retention_days * _SECONDS_PER_DAY

@@ -131,7 +131,7 @@ class AttemptRunner:
     def limit_problem(self, study: StudyRecord) -> str:
         """Why no further attempt is made here, if as many were made as the manifest allows; else nothing."""
         spent = self.store.spent_attempts(study.hash)
-        if spent < study.manifest.limits.attempts:
+        if spent < study.manifest.terms.limits.attempts:
             return ""
         return f"{spent} attempts failed" + (f"; the last one: {study.note}" if study.note else "")
 

@@ -34,10 +34,10 @@ def read_offer(request: web.Request, manifest: Manifest) -> Offer:
         )
     if len(offer.commitments) != len(manifest.protocol.input_servers):
         refuse(RefusalCode.HEADERS, f"{len(manifest.protocol.input_servers)} commitments are needed")
-    problem = manifest.problem_with([offer.samples], [offer.floors], awaited=len(manifest.owners) - 1)
+    problem = manifest.terms.problem_with([offer.samples], [offer.floors], awaited=len(manifest.owners) - 1)
     if problem:
         refuse(RefusalCode.SAMPLES, problem)
-    expected = SALT_BYTES + manifest.protocol.share_bytes(offer.samples, len(manifest.sums))
+    expected = SALT_BYTES + manifest.protocol.share_bytes(offer.samples, len(manifest.terms.sums))
     if request.content_length is None:
         refuse(RefusalCode.LENGTH)
     if request.content_length > expected:

@@ -28,8 +28,8 @@ class Review:
 
 def review(manifest: Manifest, sizes: Sequence[int] | None = None) -> Review:
     """Without numbers of samples, of the smallest study that the policy lets out."""
-    sizes = sizes or smallest_sizes(manifest, len(manifest.owners))
-    return Review(manifest, tuple(sizes), disclosure(manifest, sizes))
+    sizes = sizes or smallest_sizes(manifest.terms, len(manifest.owners))
+    return Review(manifest, tuple(sizes), disclosure(manifest.terms, sizes))
 
 
 def said_of_sizes(sizes: Sequence[int]) -> str:

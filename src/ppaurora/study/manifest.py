@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,9 +27,11 @@ from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, canonical_json, checked
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import Submitted
+from ppaurora.protocols import Protocol
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 
 _TAKE_ANOTHER = "take the file STUDY.json that 'ppaurora provision' wrote"
+_ANOTHER_VERSION = f"version: this ppaurora takes part in studies of version {VERSION} only"
 _HASH_DIGITS = re.compile(r"[0-9a-f]{12,64}")
 
 
@@ -48,20 +52,20 @@ class OwnerEntry(StrictModel):
     pin: Pin
 
 
-class Manifest(Terms):
-    """Terms, what is evaluated, and who takes part, with every participant's key. All agree to its hash."""
+class Manifest(StrictModel):
+    """The terms, what is evaluated, and who takes part, with everybody's key. All agree to its hash."""
 
     version: int = VERSION
     study: Name
     evaluation: EvaluationSpec = EvaluationSpec()
+    terms: Terms
     nodes: dict[str, NodeEntry]
     owners: tuple[OwnerEntry, ...]
     authorities: str  # PEM; whom certificates must be signed by
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.version != VERSION:
-            raise InputError(f"version: this ppaurora takes part in studies of version {VERSION} only")
+            raise InputError(_ANOTHER_VERSION)
         _check_nodes(self)
         _check_direction(self)
         try:
@@ -75,17 +79,18 @@ class Manifest(Terms):
             raise InputError("two owners have the same name")
         if len(self.owners) < 2:
             raise InputError(f"at least two owners are needed, got {len(self.owners)}")
-        if len(self.owners) < self.policy.minimum_owners:
+        minimum_owners = self.terms.policy.minimum_owners
+        if len(self.owners) < minimum_owners:
             raise InputError(
-                f"policy.minimum_owners: at least {self.policy.minimum_owners} owners are needed, "
+                f"policy.minimum_owners: at least {minimum_owners} owners are needed, "
                 f"got {len(self.owners)}; with two, each learns the other's part by subtracting its own"
             )
         self._check_scale()
-        if self.limits.samples_per_owner + len(self.owners) - 1 > MOST_SAMPLES:
+        if self.terms.limits.samples_per_owner + len(self.owners) - 1 > MOST_SAMPLES:
             raise InputError(f"limits.samples_per_owner: {MOST_SAMPLES:,} samples in all are the most")
 
     def _check_scale(self) -> None:
-        of_probabilities = [metric.name for metric in self.metrics if metric.of_probabilities]
+        of_probabilities = [metric.name for metric in self.terms.metrics if metric.of_probabilities]
         if of_probabilities and self.evaluation.score_scale != "probability":
             raise InputError(
                 f"metrics: '{of_probabilities[0]}' takes probabilities; say so in the plan, with "
@@ -103,6 +108,8 @@ class Manifest(Terms):
             content = json.loads(text)
         except (ValueError, RecursionError):
             raise InputError(f"{source}: is not a manifest (no JSON); {_TAKE_ANOTHER}") from None
+        if isinstance(content, dict) and content.get("version", VERSION) != VERSION:
+            raise InputError(f"{source}: {_ANOTHER_VERSION}")  # whatever its fields were
         manifest = checked(cls, content, source)
         if manifest.text() != text:
             raise InputError(f"{source}: was changed (it is not in canonical form); {_TAKE_ANOTHER}")
@@ -118,24 +125,28 @@ class Manifest(Terms):
         return hashlib.sha256(self.text().encode()).hexdigest()
 
     @property
-    def terms(self) -> Terms:
-        return Terms(
-            metrics=self.metrics,
-            confidence_level=self.confidence_level,
-            protocol=self.protocol,
-            limits=self.limits,
-            policy=self.policy,
-        )
+    def protocol(self) -> Protocol:
+        """The protocol of the terms, whose servers are the nodes."""
+        return self.terms.protocol
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Take a field of the terms for one of the manifest, with a warning."""
+            if name not in Terms.__struct_fields__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            warnings.warn(f"manifest.{name}: is manifest.terms.{name}", DeprecationWarning, stacklevel=2)
+            return getattr(self.terms, name)
 
     def job(self, agreed: Sequence[Submitted]) -> Job:
         """With what was submitted, under the strictest of the policy and all owners' floors."""
         sizes = tuple(submitted.samples for submitted in agreed)
-        return Job(terms=self.terms.under([submitted.floors for submitted in agreed], sizes), sizes=sizes)
+        return Job(terms=self.terms.under([submitted.floors for submitted in agreed]), sizes=sizes)
 
     def problem_with_submissions(self, agreed: Sequence[Submitted]) -> str:
         """Which public rule they break, or nothing."""
         sizes = [submitted.samples for submitted in agreed]
-        return self.problem_with(sizes, [submitted.floors for submitted in agreed])
+        return self.terms.problem_with(sizes, [submitted.floors for submitted in agreed])
 
     def node(self, server: Server) -> NodeEntry:
         return self.nodes[server.file_name]
@@ -163,16 +174,11 @@ class Manifest(Terms):
 
     def describe(self) -> list[tuple[str, str]]:
         """What a person agrees to, line by line."""
-        limits, policy = self.limits, self.policy
         lines = [
             ("study", self.study),
             ("hash", self.hash),
             *self.evaluation.describe(),
-            ("metrics", ", ".join(map(str, self.metrics))),
-            *(("intervals", f"at confidence level {level}") for level in [self.confidence_level] if level),
-            ("protocol", str(self.protocol)),
-            *((f"learnt by {party}", what) for party, what in self.protocol.discloses().items()),
-            ("servers", f"learn no more, {self.protocol.privacy.condition}"),
+            *self.terms.describe(),
             ("version", f"{self.version} of the protocol between participants"),
         ]
         for server in self.protocol.servers:
@@ -186,14 +192,6 @@ class Manifest(Terms):
             whose = f"{owner.organisation}, " if owner.organisation else ""
             lines.append((f"owner {owner.name}", f"{whose}key {owner.pin}"))
         lines += [("authority", described) for described in describe_certificates(self.authorities)]
-        lines += [
-            (
-                "at most",
-                f"{limits.samples_per_owner:,} samples of an owner, {limits.attempts} attempts",
-            ),
-            *((f"policy: {rule}", what) for rule, what in policy.described()),
-            ("kept", f"{limits.retention_days} days; shares until the release"),
-        ]
         return lines
 
 

@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.agreement.terms import Terms
@@ -30,6 +30,15 @@ def _parameters() -> str:
     )
 
 
+def _settings() -> str:
+    """Return lines for every term that is one setting, as its `Meta` explains it."""
+    lines = []
+    for field, hint in get_type_hints(Terms, include_extras=True).items():
+        for meta in getattr(hint, "__metadata__", ()):
+            lines += [f"# {meta.description}", f"{field} = {json.dumps(meta.examples[0])}"]
+    return "\n".join(lines)
+
+
 SAMPLE = f"""\
 # A study: who evaluates what with whom.
 #
@@ -42,8 +51,7 @@ name = "sepsis-2026"
 {_choices("Any of", {metric.name: metric.description for metric in METRICS.values()})}
 # One with parameters is a table: {{ name = "sensitivity", thresholds = [0.2, 0.5] }}
 metrics = {json.dumps(DEFAULT_METRICS)}
-# Of intervals; leave it out if there are to be none.
-confidence_level = 0.95
+{_settings()}
 
 {_choices("One of", {name: protocol.summary for name, protocol in protocols().items()})}
 # Each has parameters of its own: {_parameters()}
@@ -142,12 +150,17 @@ class PlannedOwner(Certified):
 
 
 class Plan(Terms):
-    """Terms, what is evaluated, and who takes part. `SAMPLE` explains every setting."""
+    """Terms, what is evaluated, and who takes part: flat, as a person writes it. `SAMPLE` explains it all."""
 
     name: Name
     evaluation: EvaluationSpec = EvaluationSpec()
     nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]
+
+    @property
+    def terms(self) -> Terms:
+        """The terms alone, as they go into the manifest."""
+        return Terms(**{field: getattr(self, field) for field in Terms.__struct_fields__})
 
 
 def read_plan(path: Path) -> Plan:

@@ -136,8 +136,7 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str, for
         manifest = Manifest(
             study=plan.name,
             evaluation=plan.evaluation,
-            metrics=plan.metrics,
-            protocol=plan.protocol,
+            terms=plan.terms,
             nodes={
                 name: NodeEntry(
                     nodes_address=node.nodes_address,
@@ -152,9 +151,6 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str, for
                 for name, owner in plan.owners.items()
             ),
             authorities="\n".join(authorities) + "\n",
-            limits=plan.limits,
-            policy=plan.policy,
-            confidence_level=plan.confidence_level,
         )
         check_nodes_apart(manifest, force=force)
     except InputError as error:

@@ -35,12 +35,11 @@ FULL_EVALUATION: Entry = {
 }
 
 
-def _content(protocol: Entry, **more: object) -> Entry:
+def _content(protocol: Entry, terms: Entry | None = None, **more: object) -> Entry:
     """As few fields as a manifest can have."""
     return {
         "study": "sepsis-2026",
-        "metrics": ["auroc", "aupr"],
-        "protocol": protocol,
+        "terms": {"metrics": ["auroc", "aupr"], "protocol": protocol, **(terms or {})},
         "nodes": {
             name: {
                 "nodes_address": f"{name}.example.org:8443",
@@ -58,8 +57,9 @@ def _content(protocol: Entry, **more: object) -> Entry:
     }
 
 
-def least(**more: object) -> Entry:
-    return _content({"name": "fast"}, **more)
+def least(**terms: object) -> Entry:
+    """Return a manifest's least content, with these terms."""
+    return _content({"name": "fast"}, terms)
 
 
 FULL_POLICY: Entry = {
@@ -79,16 +79,18 @@ def _full() -> Entry:
     """No field has its default."""
     full = _content(
         {"name": "fast", "key_bits": 32},
-        metrics=[
-            "auroc",
-            {"name": "sensitivity", "thresholds": [0.2, 0.5]},
-            {"name": "histogram", "bins": [0.0, 0.5, 1.0]},
-            "brier",
-        ],
-        confidence_level=0.9,
+        {
+            "metrics": [
+                "auroc",
+                {"name": "sensitivity", "thresholds": [0.2, 0.5]},
+                {"name": "histogram", "bins": [0.0, 0.5, 1.0]},
+                "brier",
+            ],
+            "confidence_level": 0.9,
+            "limits": {"samples_per_owner": 5000, "attempts": 3, "retention_days": 7},
+            "policy": FULL_POLICY,
+        },
         version=VERSION,
-        limits={"samples_per_owner": 5000, "attempts": 3, "retention_days": 7},
-        policy=FULL_POLICY,
         evaluation=FULL_EVALUATION,
     )
     full["owners"][0]["organisation"] = 'Hôpital "Zürich" <Ünal> 病院'
@@ -99,7 +101,9 @@ def _full() -> Entry:
 
 def _paper() -> Entry:
     """As few rules as this protocol takes."""
-    return _content({"name": "paper", "delta": 3}, metrics=["ap", "auroc"], policy={"digits": "exact"})
+    return _content(
+        {"name": "paper", "delta": 3}, {"metrics": ["ap", "auroc"], "policy": {"digits": "exact"}}
+    )
 
 
 CONTENTS = {"every default": least(), "no default": _full(), "paper": _paper()}
@@ -162,10 +166,10 @@ def _bad_texts(text: str) -> list[Bad]:
             with_value(json.loads(text), at("owners.1.organisation"), MISSING)
         ),
         "with a rule's default left out": _canonical(
-            with_value(json.loads(text), at("policy.digits"), "auto")
-        ).replace('    "digits": "auto",\n', ""),
+            with_value(json.loads(text), at("terms.policy.digits"), "auto")
+        ).replace('      "digits": "auto",\n', ""),
         "with a metric as a table that has no parameters": _canonical(
-            with_value(json.loads(text), at("metrics.0"), {"name": "auroc"})
+            with_value(json.loads(text), at("terms.metrics.0"), {"name": "auroc"})
         ),
         "with a whole number where a number with decimals is written": text.replace("0.75", "1"),
     }
@@ -183,22 +187,22 @@ def _bad_contents(good: Entry) -> list[Fault]:
     return [
         ("an unknown field", "no such setting", "colour", "blue"),
         ("an unknown field of a node", "no such setting", "nodes.helper.colour", "blue"),
-        ("an unknown field of the limits", "no such setting", "limits.colour", "blue"),
+        ("an unknown field of the limits", "no such setting", "terms.limits.colour", "blue"),
         ("a field is missing", "missing", "authorities", MISSING),
         ("an owner without a key", "missing", "owners.0.pin", MISSING),
-        ("a number that is a text", "expected int", "limits.attempts", "3"),
-        ("a number that is a truth value", "expected int", "limits.attempts", True),
-        ("a whole number with a decimal point", "expected int", "limits.attempts", 3.0),
+        ("a number that is a text", "expected int", "terms.limits.attempts", "3"),
+        ("a number that is a truth value", "expected int", "terms.limits.attempts", True),
+        ("a whole number with a decimal point", "expected int", "terms.limits.attempts", 3.0),
         ("owners that are no list", "expected array", "owners", {}),
         ("a later version", "version", "version", VERSION + 1),
         ("an earlier version", "version", "version", VERSION - 1),
-        ("an unknown protocol", "unknown protocol", "protocol", {"name": "slow"}),
-        ("a protocol without a name", "unknown protocol", "protocol.name", MISSING),
-        ("a protocol that is a text", "table", "protocol", "fast"),
-        ("keys of 48 bits", "32 or 64", "protocol", {"name": "fast", "key_bits": 48}),
-        ("an unknown metric", "unknown metric", "metrics", ["f2"]),
-        ("a metric twice", "more than once", "metrics", ["ap", "ap"]),
-        ("no metric", "no metric", "metrics", []),
+        ("an unknown protocol", "unknown protocol", "terms.protocol", {"name": "slow"}),
+        ("a protocol without a name", "unknown protocol", "terms.protocol.name", MISSING),
+        ("a protocol that is a text", "table", "terms.protocol", "fast"),
+        ("keys of 48 bits", "32 or 64", "terms.protocol", {"name": "fast", "key_bits": 48}),
+        ("an unknown metric", "unknown metric", "terms.metrics", ["f2"]),
+        ("a metric twice", "more than once", "terms.metrics", ["ap", "ap"]),
+        ("no metric", "no metric", "terms.metrics", []),
         ("one owner only", "two owners", "owners", good["owners"][:1]),
         ("two owners of one name", "same name", "owners.1.name", "hospital-a"),
         ("two participants of one key", "same key", "nodes.helper.pin", pin),
@@ -215,7 +219,7 @@ def _bad_contents(good: Entry) -> list[Fault]:
         ("control of the terminal", "printable", "owners.0.organisation", "\x1b[2J"),
         ("no certificates", "no certificates", "authorities", ""),
         ("a certificate cut off", "no certificates", "authorities", AUTHORITY[:-60]),
-        ("no attempt", ">= 1", "limits.attempts", 0),
+        ("no attempt", ">= 1", "terms.limits.attempts", 0),
         ("an unknown field of the evaluation", "no such setting", "evaluation.colour", "blue"),
         ("a description in two lines", "one line", "evaluation.description", "one\ntwo"),
         ("a description that is too long", "at most 500", "evaluation.description", "x" * 501),
@@ -228,38 +232,48 @@ def _bad_contents(good: Entry) -> list[Fault]:
         ("a date followed by a line break", "a date", "evaluation.submissions_until", "2026-12-31\n"),
         ("a date in other digits", "a date", "evaluation.submissions_until", "２０２６-12-31"),
         ("the last day that there is", "a date", "evaluation.submissions_until", "9999-12-31"),
-        ("more samples than can be computed with", "the most", "limits.samples_per_owner", MOST_SAMPLES),
-        ("an unknown rule", "no such setting", "policy.colour", "blue"),
+        (
+            "more samples than can be computed with",
+            "the most",
+            "terms.limits.samples_per_owner",
+            MOST_SAMPLES,
+        ),
+        ("an unknown rule", "no such setting", "terms.policy.colour", "blue"),
         ("terms of a release, as there were once", "no such setting", "release", {"minimum_samples": 100}),
-        ("more owners asked for than there are", "at least 4 owners", "policy.minimum_owners", 4),
-        ("a study of one owner", ">= 2", "policy.minimum_owners", 1),
-        ("a fraction above one", "<= 1", "policy.largest_owner_fraction", 1.5),
-        ("a minimum that is a text", "expected int", "policy.minimum_positives", "25"),
-        ("no decimals", "a whole number from 1", "policy.digits", 0),
-        ("decimals in a word that there is not", "a whole number from 1", "policy.digits", "many"),
-        ("counts in a word that there is not", '"hidden"', "policy.counts", "told"),
-        ("a level in percent", "0.9 for 90 %", "confidence_level", 90),
-        ("nothing kept", ">= 1", "limits.retention_days", 0),
-        ("a metric without its parameters", "is missing", "metrics.1", "sensitivity"),
-        ("a parameter of another metric", "no such setting", "metrics.1.bins", [0.0, 1.0]),
-        ("thresholds that fall", "must grow", "metrics.1.thresholds", [0.5, 0.2]),
+        ("more owners asked for than there are", "at least 4 owners", "terms.policy.minimum_owners", 4),
+        ("a study of one owner", ">= 2", "terms.policy.minimum_owners", 1),
+        ("a fraction above one", "<= 1", "terms.policy.largest_owner_fraction", 1.5),
+        ("a minimum that is a text", "expected int", "terms.policy.minimum_positives", "25"),
+        ("no decimals", "a whole number from 1", "terms.policy.digits", 0),
+        ("decimals in a word that there is not", "a whole number from 1", "terms.policy.digits", "many"),
+        ("counts in a word that there is not", '"hidden"', "terms.policy.counts", "told"),
+        ("a level in percent", "0.9 for 90 %", "terms.confidence_level", 90),
+        ("nothing kept", ">= 1", "terms.limits.retention_days", 0),
+        ("a metric without its parameters", "is missing", "terms.metrics.1", "sensitivity"),
+        ("a parameter of another metric", "no such setting", "terms.metrics.1.bins", [0.0, 1.0]),
+        ("thresholds that fall", "must grow", "terms.metrics.1.thresholds", [0.5, 0.2]),
         (
             "a metric of probabilities, with scores that may be any number",
             "takes probabilities",
             "evaluation.score_scale",
             "any",
         ),
-        ("a metric that tells counts, which are hidden", "policy hides", "policy.counts", "hidden"),
+        ("a metric that tells counts, which are hidden", "policy hides", "terms.policy.counts", "hidden"),
     ]
 
 
 def _bad_contents_of_paper(good: Entry) -> list[Fault]:
     return [
-        ("a parameter of another protocol", "key_bits", "protocol.key_bits", 64),
-        ("an even delta", "odd", "protocol.delta", 2),
-        ("a protocol that cannot round", "cannot round", "policy.digits", 3),
-        ("a protocol that cannot round counts", "cannot round", "policy.counts", "rounded"),
-        ("intervals of a protocol that has none", "does not compute intervals", "confidence_level", 0.95),
+        ("a parameter of another protocol", "key_bits", "terms.protocol.key_bits", 64),
+        ("an even delta", "odd", "terms.protocol.delta", 2),
+        ("a protocol that cannot round", "cannot round", "terms.policy.digits", 3),
+        ("a protocol that cannot round counts", "cannot round", "terms.policy.counts", "rounded"),
+        (
+            "intervals of a protocol that has none",
+            "does not compute intervals",
+            "terms.confidence_level",
+            0.95,
+        ),
         (
             "lower scores, which the protocol does not take negated",
             "outside [0, 1]",

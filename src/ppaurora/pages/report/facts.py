@@ -104,7 +104,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
     job = manifest.job(statements[0].statement.submissions)
     told = disclosure(job.terms, job.sizes)
     samples = dict(receipt.samples)
-    numbers = () if result is None else numbers_of(result.metrics, _settings(manifest.metrics))
+    numbers = () if result is None else numbers_of(result.metrics, _settings(manifest.terms.metrics))
     positives = None if result is None else result.positives
     suppressed = result is not None and result.suppressed
     state: State = "not here" if result is None else "suppressed" if suppressed else "released"
@@ -126,7 +126,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         else results_sentence(numbers, where, manifest.evaluation, suppressed=suppressed),
         methods=methods_sentences(
             numbers,
-            metrics=[metric.name for metric in manifest.metrics],
+            metrics=[metric.name for metric in manifest.terms.metrics],
             institutions=len(samples),
             how=_how(found, versions),
             policy=receipt.policy,

@@ -43,7 +43,7 @@ def tripod_items(
     """What is not here is for the authors alone."""
     return (
         *_setting(manifest),
-        *_methods(manifest, [title_of(metric.name) for metric in manifest.metrics]),
+        *_methods(manifest, [title_of(metric.name) for metric in manifest.terms.metrics]),
         ReportingItem(
             "18c",
             "Protocol",

@@ -131,8 +131,8 @@ def _own(source: ReportSource, study: StudyReport | None, samples: Samples | Non
     manifest = study.receipt.manifest
     return own_facts(
         samples,
-        manifest.metrics,
-        manifest.confidence_level,
+        manifest.terms.metrics,
+        manifest.terms.confidence_level,
         study.receipt.samples[study.owner],
         numbers_of(study.metrics, {}),
     )
