@@ -244,7 +244,7 @@ def test_a_node_that_does_not_run_is_shown_from_its_disk(resting: Operator) -> N
     assert find_running(NodeKit.read(resting.nodes.kit(NODE))) is None
     resting.nodes.start(NODE)
     try:
-        page = resting.browser.until("/live", 'badge--good">runs</span>').text
+        page = resting.browser.until("/live", "runs ppaurora").text
         assert "does not run" not in page
         helper = NodeKit.read(resting.nodes.kit("helper"))
         settings = resting.nodes.kit("helper") / "node.toml"

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from ppaurora.io.models import to_json
+from ppaurora.messages.findings import Finding
 from ppaurora.messages.workers import Crew, RayPlace
 from ppaurora.workers import inspecting
-from ppaurora.workers.inspecting import Finding, inspect
+from ppaurora.workers.inspecting import inspect
 
 CREW = Crew(workers=2, ray=RayPlace(address=("127.0.0.1", 1), credentials="ray"))
-GOOD = Finding(name="Ray takes the token", ok=True, detail="")
+GOOD = Finding.good("Ray takes the token", "")
 
 
 def _ends_with(code: int, said: bytes = b"") -> Any:

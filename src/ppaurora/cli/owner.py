@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -30,10 +29,11 @@ from ppaurora.cli.tables import print_metrics
 from ppaurora.data import read_data
 from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, PpauroraError
 from ppaurora.io.models import to_builtins
+from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.owner.report import StudyReport, receipt_path
 from ppaurora.owner.study import NodeStatus, Study
-from ppaurora.setup.preflight import Check, check_node, check_owner
+from ppaurora.setup.preflight import check_node, check_owner
 from ppaurora.study.kit import NodeKit, read_kit
 
 
@@ -46,7 +46,7 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
     found = read_kit(kit)
     if output == "text":
         click.echo(f"kit of {found.title if isinstance(found, NodeKit) else found.name}")
-    checks: list[Check] = []
+    checks: list[Finding] = []
     for check in check_node(found) if isinstance(found, NodeKit) else check_owner(found, study):
         checks.append(check)
         if output == "text":
@@ -54,7 +54,7 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
             if check.fix:
                 click.echo(f"     -> {check.fix}")
     if output == "json":
-        click.echo(json.dumps([asdict(check) for check in checks], indent=2))
+        click.echo(json.dumps([check.to_dict() for check in checks], indent=2))
     failed = sum(not check.ok for check in checks)
     if failed:
         raise InputError(f"{failed} of {len(checks)} checks failed")

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 
+from ppaurora.messages.findings import Finding
 from ppaurora.node.store.trouble import known_trouble
 
 _LONGEST_SILENCE = 60.0  # seconds within which the watcher looks at all studies
@@ -17,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Health:
-    """Written by whoever notices something; from any thread."""
+    """What is known of a node's health, written by whoever notices something, from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,11 +28,11 @@ class Health:
 
     @property
     def trouble(self) -> str:
-        """Why nothing can be written here, if so."""
+        """Why nothing can be written here; empty if it can."""
         return self._trouble
 
     def note_trouble(self, trouble: str) -> str:
-        """What a trial has shown; returned as it is. A change is logged."""
+        """Keep what a trial to write has shown, log a change, and return the trouble as it was given."""
         with self._lock:
             before, self._trouble = self._trouble, trouble
         if trouble and trouble != before:
@@ -41,22 +42,30 @@ class Health:
         return trouble
 
     def note_error(self, error: Exception) -> str:
-        """What of the kind an error tells, if it does; another error does not say that anything is over."""
+        """Note the trouble that an error tells of, if it tells of any, and return it.
+
+        Another error does not say that an earlier trouble is over.
+        """
         trouble = known_trouble(error)
         return self.note_trouble(trouble) if trouble else ""
 
     def looked(self) -> None:
-        """The watcher has looked at all studies."""
+        """Note that the watcher has looked at all studies."""
         self._looked = time.monotonic()
 
     @property
-    def obstacles(self) -> tuple[str, ...]:
-        """What keeps this node from working."""
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with this node: bad is what keeps it from working."""
         silent = time.monotonic() - self._looked
         stuck = f"no study was looked after for {silent:.0f} s" if silent > _LONGEST_SILENCE else ""
-        return tuple(filter(None, (self._trouble, stuck)))
+        found = (
+            Finding.bad("database and disk", self._trouble),
+            Finding.bad("watcher", stuck),
+            Finding.warn("clock", self.clock),
+        )
+        return tuple(finding for finding in found if finding.detail)
 
 
 def not_ready(trouble: str, title: str) -> str:
-    """As everybody is told of a node that cannot write."""
+    """Return the note by which everybody is told of a node that cannot write."""
     return f"not ready: {trouble} at {title}"

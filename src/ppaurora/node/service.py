@@ -355,14 +355,15 @@ def admin_app(kit: NodeKit, activity: Activity, metrics: Metrics) -> web.Applica
     health = activity.health
 
     async def healthz(_: web.Request) -> web.Response:
-        problems = [*health.obstacles, *filter(None, [health.clock])]
+        findings = health.findings
+        is_ready = all(finding.ok for finding in findings)
         answer = {
-            "status": "not ready" if health.obstacles else "attention" if problems else "ok",
-            "problems": problems,
+            "status": "not ready" if not is_ready else "attention" if findings else "ok",
+            "problems": [finding.detail for finding in findings],
             "role": kit.title,
             "version": __version__,
         }
-        return web.json_response(answer, status=503 if health.obstacles else 200)
+        return web.json_response(answer, status=200 if is_ready else 503)
 
     async def attempts(_: web.Request) -> web.Response:
         return web.json_response(activity.all_progress())

@@ -109,7 +109,7 @@ class Watcher:
     def _tell_health(self) -> None:
         health = self._activity.health
         health.clock = self._clock.problem
-        self._metrics.not_ready.set(bool(health.obstacles))
+        self._metrics.not_ready.set(not all(finding.ok for finding in health.findings))
         self._metrics.clock_not_believed.set(bool(health.clock))
 
     def _let_in(self, study: StudyRecord) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, RefusedError
 from ppaurora.messages import VERSION
+from ppaurora.messages.findings import Finding
 from ppaurora.messages.nodes import Hello, Verdict
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.messages.workers import Crew
@@ -30,24 +30,14 @@ _DAYS_OF_WARNING = 30
 _RAY_DASHBOARD, _RAY_CLIENT = 8265, 10001
 
 
-@dataclass(frozen=True)
-class Check:
-    """What was looked at, and what is wrong with it, if anything."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-
-
-def _check(name: str, look: Callable[[], str], fix: str = "") -> Check:
+def _check(name: str, look: Callable[[], str], fix: str = "") -> Finding:
     try:
-        return Check(name, True, look())
+        return Finding.good(name, look())
     except PpauroraError as error:
-        return Check(name, False, str(error), fix)
+        return Finding.bad(name, str(error), fix)
 
 
-def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Check]:
+def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Finding]:
     own = list(_own_files(kit))
     yield from own
     if not all(check.ok for check in own):
@@ -68,7 +58,7 @@ def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Check]:
         yield from _node(NodeClient(kit, manifest, server, _SECONDS_TO_ANSWER), manifest)
 
 
-def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Check]:
+def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Finding]:
     yield _check(
         "certificate",
         lambda: _valid(kit.certificate, kit.folder / "authority.pem"),
@@ -94,45 +84,45 @@ def _valid(certificate: Path, authority: Path) -> str:
     return f"valid for {left:.0f} more days{warning}"
 
 
-def _node(client: NodeClient, manifest: Manifest) -> Iterator[Check]:
+def _node(client: NodeClient, manifest: Manifest) -> Iterator[Finding]:
     title = client.server.title
     try:
         before = time.time()
         answer = client.status()
         apart = answer.time - (before + time.time()) / 2
     except RefusedError as error:
-        yield Check(f"{title} reached", True, client.where)
+        yield Finding.good(f"{title} reached", client.where)
         fixes: dict[str, str] = {
             RefusalCode.UNKNOWN_STUDY: f"the operator of {title} has not accepted it yet: ppaurora accept",
             RefusalCode.NOT_AN_OWNER: "the node knows another key for this owner: compare manifests' hashes",
         }
-        yield Check(f"{title} knows the study", False, str(error), fixes.get(error.code, ""))
+        yield Finding.bad(f"{title} knows the study", str(error), fixes.get(error.code, ""))
         return
     except PeerMisbehavedError as error:
         fix = "is this the right kit? does something on the way open TLS? compare the manifests' hashes"
-        yield Check(f"{title} reached", False, str(error), fix)
+        yield Finding.bad(f"{title} reached", str(error), fix)
         return
     except PeerError as error:
         fix = f"open outgoing TCP to {client.where}, or set HTTPS_PROXY; ask its operator whether it runs"
-        yield Check(f"{title} reached", False, str(error), fix)
+        yield Finding.bad(f"{title} reached", str(error), fix)
         return
-    yield Check(f"{title} reached", True, client.where)
+    yield Finding.good(f"{title} reached", client.where)
     same = (answer.protocol_version, answer.study) == (VERSION, manifest.hash)
-    yield Check(
+    yield Finding.judge(
         f"{title} knows the study",
         same,
         f"{answer.state}; ppaurora {answer.version} there, {__version__} here",
-        "" if same else "use versions that speak the same protocol",
+        "use versions that speak the same protocol",
     )
-    yield Check(
+    yield Finding.judge(
         f"clock against {title}",
         abs(apart) < _MOST_SECONDS_APART,
         f"{abs(apart):.0f} s apart",
-        "set this machine's clock, for instance with NTP" if abs(apart) >= _MOST_SECONDS_APART else "",
+        "set this machine's clock, for instance with NTP",
     )
 
 
-def check_node(kit: NodeKit) -> Iterator[Check]:
+def check_node(kit: NodeKit) -> Iterator[Finding]:
     own = list(_own_files(kit))
     yield from own
     studies: list[Manifest] = []
@@ -148,8 +138,9 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
     if not data.ok or not all(check.ok for check in own):
         return
     names = ", ".join(manifest.study for manifest in studies)
-    fix = "" if studies else "review one: ppaurora accept"
-    yield Check("studies under way", bool(studies), names or "none accepted", fix)
+    yield Finding.judge(
+        "studies under way", bool(studies), names or "none accepted", "review one: ppaurora accept"
+    )
     for manifest in studies:
         yield _check(
             f"manifest of {manifest.study}",
@@ -165,12 +156,12 @@ def check_node(kit: NodeKit) -> Iterator[Check]:
             )
 
 
-def check_workers(kit: NodeKit) -> Iterator[Check]:
+def check_workers(kit: NodeKit) -> Iterator[Finding]:
     """Where this node would compute: on this machine, or on a cluster of its own that is in order."""
     settings = kit.settings.workers
     place = settings.cluster(kit.folder)
     if place is None:
-        yield Check("workers", True, f"{settings.most()} on this machine for large studies")
+        yield Finding.good("workers", f"{settings.most()} on this machine for large studies")
         return
     cluster = Cluster.of(place)
     first = [
@@ -184,13 +175,12 @@ def check_workers(kit: NodeKit) -> Iterator[Check]:
         return
     for port, what in ((_RAY_DASHBOARD, "dashboard"), (_RAY_CLIENT, "client port")):
         is_open = cluster.answers_at(port)
-        fix = f"start the cluster without its {what}: docs/deploying.md says how" if is_open else ""
+        fix = f"start the cluster without its {what}: docs/deploying.md says how"
         detail = f"somebody answers at {cluster.host}:{port}" if is_open else "closed"
-        yield Check(f"Ray's {what}", not is_open, detail, fix)
+        yield Finding.judge(f"Ray's {what}", not is_open, detail, fix)
     if settings.most() < 2:
         return
-    for found in inspect(Crew(workers=settings.most(), ray=place), kit.data):
-        yield Check(found.name, found.ok, found.detail, found.fix)
+    yield from inspect(Crew(workers=settings.most(), ray=place), kit.data)
 
 
 def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ppaurora.errors import PartyFailedError
-from ppaurora.io.models import StrictModel, from_json, to_json
+from ppaurora.io.models import from_json, to_json
+from ppaurora.messages.findings import Finding
 from ppaurora.messages.workers import Crew, RayPlace
 from ppaurora.workers.cluster import Cluster
 
@@ -29,20 +30,10 @@ _EXIT_REFUSED = 77  # nothing that goes wrong by itself ends with this
 _WITHOUT_TOKEN = "--without-token"  # noqa: S105 (no secret)
 
 
-class Finding(StrictModel):
-    """What was looked at, and what is wrong with it, if anything."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-
-
-_UNFINISHED = Finding(
-    name="Ray answers",
-    ok=False,
-    detail="no: the look into the cluster ended before everything was seen",
-    fix="see what Ray's own logs say at the cluster's head",
+_UNFINISHED = Finding.bad(
+    "Ray answers",
+    "no: the look into the cluster ended before everything was seen",
+    "see what Ray's own logs say at the cluster's head",
 )
 
 
@@ -62,7 +53,7 @@ def inspect(crew: Crew, data: Path) -> list[Finding]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return [Finding(name="Ray answers", ok=False, detail=f"not within {_SECONDS:g} seconds")]
+        return [Finding.bad("Ray answers", f"not within {_SECONDS:g} seconds")]
     findings = []
     for line in done.stdout.splitlines():
         with contextlib.suppress(ValueError):  # what Ray prints itself
@@ -100,7 +91,7 @@ def _findings(crew: Crew, place: RayPlace, data: Path) -> Iterator[Finding]:
     token = cluster.credentials / "token"
     fix = f"put the cluster's token in {token}; 'ray get-auth-token' shows it where the cluster was started"
     is_right = _knock(cluster)
-    yield Finding(name="Ray takes the token", ok=is_right, detail=str(token), fix="" if is_right else fix)
+    yield Finding.judge("Ray takes the token", is_right, str(token), fix)
     yield _asks_for_token(crew)
     if not is_right:
         return
@@ -108,9 +99,9 @@ def _findings(crew: Crew, place: RayPlace, data: Path) -> Iterator[Finding]:
         ray = connect(cluster)
     except PartyFailedError as error:
         fix = "install the same versions of Ray and Python on all machines of the cluster and on this one"
-        yield Finding(name="Ray's version", ok=False, detail=str(error), fix=fix)
+        yield Finding.bad("Ray's version", str(error), fix)
         return
-    yield Finding(name="Ray's version", ok=True, detail=f"{ray.__version__} here and there")
+    yield Finding.good("Ray's version", f"{ray.__version__} here and there")
     yield _free_places(crew, place, ray.available_resources())
     yield _object_store(ray.cluster_resources())
     yield _spilling(ray, data)
@@ -128,11 +119,11 @@ def _asks_for_token(crew: Crew) -> Finding:
         check=False,
     )
     refused = query.returncode == _EXIT_REFUSED
-    return Finding(
-        name="Ray asks for a token",
-        ok=refused,
-        detail="it refuses who has none" if refused else "it does not refuse who has none",
-        fix="" if refused else "stop the cluster, and start all of it with RAY_AUTH_MODE=token",
+    return Finding.judge(
+        "Ray asks for a token",
+        refused,
+        "it refuses who has none" if refused else "it does not refuse who has none",
+        "stop the cluster, and start all of it with RAY_AUTH_MODE=token",
     )
 
 
@@ -141,22 +132,22 @@ def _free_places(crew: Crew, place: RayPlace, free: dict[str, float]) -> Finding
     if place.memory:
         places = min(places, int(free.get("memory", 0.0) / place.memory))
     ok = places >= crew.workers
-    return Finding(
-        name="Ray has room",
-        ok=ok,
-        detail=f"for {places} workers, where {crew.workers} are asked for",
-        fix="" if ok else "have fewer with count in [workers] of node.toml, or add machines to the cluster",
+    return Finding.judge(
+        "Ray has room",
+        ok,
+        f"for {places} workers, where {crew.workers} are asked for",
+        "have fewer with count in [workers] of node.toml, or add machines to the cluster",
     )
 
 
 def _object_store(resources: dict[str, float]) -> Finding:
     size = resources.get("object_store_memory", 0.0)
     ok = size >= _LEAST_STORE
-    return Finding(
-        name="Ray's object store",
-        ok=ok,
-        detail=f"{size / 1e6:,.0f} MB, for some {size / _BYTES_PER_SAMPLE / 1e6:,.1f} million samples",
-        fix="" if ok else f"start the cluster with --object-store-memory {_LEAST_STORE} or more",
+    return Finding.judge(
+        "Ray's object store",
+        ok,
+        f"{size / 1e6:,.0f} MB, for some {size / _BYTES_PER_SAMPLE / 1e6:,.1f} million samples",
+        f"start the cluster with --object-store-memory {_LEAST_STORE} or more",
     )
 
 
@@ -164,7 +155,7 @@ def _spilling(ray: Any, data: Path) -> Finding:
     config = ray._private.state.state.get_system_config()
     name = "Ray spills"
     if not config.get("automatic_object_spilling_enabled", True):
-        return Finding(name=name, ok=True, detail="nowhere: it is off")
+        return Finding.good(name, "nowhere: it is off")
     try:
         told = json.loads(config["object_spilling_config"])["params"]["directory_path"]
     except (KeyError, ValueError):
@@ -173,23 +164,23 @@ def _spilling(ray: Any, data: Path) -> Finding:
     fix = f"start the cluster with --object-spilling-directory {data / 'ray'}, which only this user can open"
     for folder in folders:
         if not folder.is_relative_to(data.resolve()):
-            return Finding(name=name, ok=False, detail=f"into {folder}, outside of {data}", fix=fix)
+            return Finding.bad(name, f"into {folder}, outside of {data}", fix)
         if not folder.is_dir() or stat.S_IMODE(folder.stat().st_mode) & 0o077:
-            return Finding(name=name, ok=False, detail=f"into {folder}, which others can read", fix=fix)
-    return Finding(name=name, ok=True, detail=f"into {', '.join(map(str, folders))}")
+            return Finding.bad(name, f"into {folder}, which others can read", fix)
+    return Finding.good(name, f"into {', '.join(map(str, folders))}")
 
 
 def _ports(crew: Crew, place: RayPlace) -> Finding:
     name = "ports of workers"
     if place.ports is None:
-        return Finding(name=name, ok=True, detail="none: the node lets in for them")
+        return Finding.good(name, "none: the node lets in for them")
     first, last = place.ports
     ok = last - first + 1 >= crew.workers
-    return Finding(
-        name=name,
-        ok=ok,
-        detail=f"{first} to {last}, to be open to the other nodes' workers",
-        fix="" if ok else f"name at least {crew.workers} ports in [workers] of node.toml",
+    return Finding.judge(
+        name,
+        ok,
+        f"{first} to {last}, to be open to the other nodes' workers",
+        f"name at least {crew.workers} ports in [workers] of node.toml",
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
+from ppaurora.messages.findings import Finding, Severity
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.node.admin_client import RunningNode, find_running
 from ppaurora.node.audit import Entry
@@ -38,16 +39,6 @@ _ATTEMPTS = {
     AttemptState.RELEASED: "good",
     AttemptState.FAILED: "warn",
 }
-
-
-@dataclass(frozen=True)
-class HealthFinding:
-    """One thing to know of the node's health; `kind` is good, warn or bad."""
-
-    what: str
-    kind: str
-    short: str
-    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,7 @@ class StudyRow:
 class NodeView:
     """A node from outside and inside. If nothing on disk can be read, `problem` says why."""
 
-    findings: tuple[HealthFinding, ...]
+    findings: tuple[Finding, ...]
     studies: tuple[StudyRow, ...]
     proposed: tuple[Manifest, ...]  # that came with the kit, and nobody has accepted
     problem: str = ""
@@ -96,14 +87,14 @@ class NodeView:
         try:
             records = look_at_records(kit)
         except InputError as error:
-            database = HealthFinding("Database", "bad", "cannot be read", str(error))
+            database = Finding.bad("Database and disk", str(error))
             return cls((*about_node, database, *_machine(kit)), (), (), str(error))
         findings = [*about_node, _database(records.trouble), _clock(records.clock), *_machine(kit)]
         proposed: list[Manifest] = []
         try:
             proposed = kit.manifests()
         except InputError as error:
-            findings.append(HealthFinding("Kit", "warn", "damaged", str(error)))
+            findings.append(Finding.warn("Kit", str(error)))
         accepted = {study.study for study in records.studies}
         return cls(
             tuple(findings),
@@ -112,54 +103,56 @@ class NodeView:
         )
 
 
-def _is_running(kit: NodeKit, running: RunningNode | None) -> HealthFinding:
+def _is_running(kit: NodeKit, running: RunningNode | None) -> Finding:
     if running is not None:
-        return HealthFinding("Node", "good", "runs", f"ppaurora {running.version}, asked at its local port")
-    return HealthFinding(
+        return Finding.good("Node", f"runs ppaurora {running.version}, asked at its local port")
+    return Finding.bad(
         "Node",
-        "bad",
-        "does not run",
-        f"nobody answers at {kit.settings.listen_admin} as {kit.title}. Owners and the other nodes cannot "
-        f"reach it until it is started: ppaurora serve {kit.folder}. What is below is from its disk",
+        f"does not run: nobody answers at {kit.settings.listen_admin} as {kit.title}. Owners and the other "
+        "nodes cannot reach it. What is below is from its disk",
+        f"start it: ppaurora serve {kit.folder}",
     )
 
 
-def _problems(running: RunningNode | None) -> list[HealthFinding]:
+def _problems(running: RunningNode | None) -> list[Finding]:
+    """Return what the running node itself says is wrong with it."""
     if running is None or running.status == "ok":
         return []
-    kind = "warn" if running.status == "attention" else "bad"
-    return [HealthFinding("It says", kind, running.status, printable("; ".join(running.problems)))]
+    severity = Severity.WARN if running.status == "attention" else Severity.BAD
+    told = printable(f"{running.status}: {'; '.join(running.problems)}")
+    return [Finding(name="Node's own report", severity=severity, detail=told)]
 
 
-def _database(trouble: str) -> HealthFinding:
+def _database(trouble: str) -> Finding:
     if trouble:
-        return HealthFinding(
-            "Database and disk", "bad", "not ready", f"{trouble}; studies wait until it is mended"
-        )
-    return HealthFinding(
-        "Database and disk", "good", "as they should be", "can be read and written; rows are as written"
-    )
+        return Finding.bad("Database and disk", f"{trouble}; studies wait until it is fixed")
+    return Finding.good("Database and disk", "can be read and written; integrity verified")
 
 
-def _clock(problem: str) -> HealthFinding:
+def _clock(problem: str) -> Finding:
     if problem:
-        return HealthFinding("Clock", "warn", "not believed", problem)
-    return HealthFinding("Clock", "good", "believed", "nothing speaks against this machine's clock")
+        return Finding.warn("Clock", problem)
+    return Finding.good("Clock", "nothing speaks against this machine's clock")
 
 
-def _machine(kit: NodeKit) -> list[HealthFinding]:
-    """What its operator watches beside the node: room on the disk, and the certificate's last day."""
+def _machine(kit: NodeKit) -> list[Finding]:
+    """Return what an operator watches beside the node: disk space, and the certificate's last day."""
     found = []
     try:
         free = shutil.disk_usage(kit.folder).free
-        enough = free >= _LITTLE_ROOM
-        found.append(HealthFinding("Room", "good" if enough else "warn", f"{free / 1e9:,.0f} GB free"))
+        space = "Disk space", f"{free / 1e9:,.0f} GB free"
+        found.append(Finding.good(*space) if free >= _LITTLE_ROOM else Finding.warn(*space))
         left = days_left(read_pem(kit.certificate))
-        kind = "bad" if left <= 0 else "warn" if left < _DAYS_OF_WARNING else "good"
-        text = "" if left >= _DAYS_OF_WARNING else "ask the coordinator for a renewed one: ppaurora renew"
-        found.append(HealthFinding("Certificate", kind, f"valid for {max(left, 0):.0f} more days", text))
+        valid = "Certificate", f"valid for {max(left, 0):.0f} more days"
+        renew = "ask the coordinator for a renewed one: ppaurora renew"
+        if left <= 0:
+            found.append(Finding.bad(*valid, renew))
+        elif left < _DAYS_OF_WARNING:
+            found.append(Finding.warn(*valid, renew))
+        else:
+            found.append(Finding.good(*valid))
     except (OSError, InputError) as error:
-        found.append(HealthFinding("Kit", "bad", "damaged", str(error)))
+        found.append(Finding.bad("Kit", str(error)))
     return found
 
 
