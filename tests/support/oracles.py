@@ -20,12 +20,8 @@ def exact_auroc(samples: Sequence[Sample]) -> Fraction | None:
     negatives = [score for score, label in samples if not label]
     if not positives or not negatives:
         return None
-    wins = sum(
-        Fraction(1) if p > n else Fraction(1, 2) if p == n else Fraction(0)
-        for p in positives
-        for n in negatives
-    )
-    return Fraction(wins) / (len(positives) * len(negatives))
+    half_wins = sum((p > n) + (p >= n) for p in positives for n in negatives)
+    return Fraction(half_wins, 2 * len(positives) * len(negatives))
 
 
 def exact_aupr(samples: Sequence[Sample]) -> Fraction | None:
@@ -65,10 +61,9 @@ def exact_delong_variance(samples: Sequence[Sample]) -> Fraction | None:
     negatives = [score for score, label in samples if not label]
     if len(positives) < 2 or len(negatives) < 2:
         return None
-    half = Fraction(1, 2)
-    wins = [[1 if p > n else half if p == n else 0 for n in negatives] for p in positives]
-    of_positives = [Fraction(sum(row)) / len(negatives) for row in wins]
-    of_negatives = [Fraction(sum(column)) / len(positives) for column in zip(*wins, strict=True)]
+    half_wins = [[(p > n) + (p >= n) for n in negatives] for p in positives]
+    of_positives = [Fraction(sum(row), 2 * len(negatives)) for row in half_wins]
+    of_negatives = [Fraction(sum(column), 2 * len(positives)) for column in zip(*half_wins, strict=True)]
     return sum(
         (variance(placements) / len(placements) for placements in (of_positives, of_negatives)), Fraction(0)
     )
