@@ -1,6 +1,6 @@
 """For all tests: what failed assertions show, the order of files, how often owners look for a result.
 
-And ports, which each process of pytest's has for itself.
+And ports, which each process of pytest's has for itself, and how processes are started.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from ppaurora.owner import delivery, study
 from ppaurora.poc import machine
 
 pytest.register_assert_rewrite("tests.support", "tests.node.crash_campaign")
+
+from tests.support import forking  # noqa: E402 (its assertions are rewritten from here on)
 
 # An example that takes long on a busy machine is not wrong for that.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -47,6 +49,20 @@ def _impatient_owners() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "_SECONDS_BETWEEN_LOOKS", 0.1)
         patch.setattr(delivery, "_SECONDS_FOR_OTHERS", 120.0)  # nodes of a busy machine tell each other late
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_starts() -> Iterator[None]:
+    """Nodes, servers and commands are forks of a process that has loaded the package, not started anew."""
+    with forking.forked_starts():
+        yield
+
+
+@pytest.fixture
+def ordinary_starts() -> Iterator[None]:
+    """For tests of how processes start and end: as users start them."""
+    with forking.ordinary_starts():
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -62,8 +63,9 @@ def test_malformed_requests_are_no_errors_of_the_node(nodes: Trials) -> None:
         b"GET http://[::1/ HTTP/1.1\r\nHost: x\r\n\r\n",
     ]
     before = len(nodes.events("proxy-0"))
-    for request in requests:
-        heard = say(nodes, manifest, request)
+    with ThreadPoolExecutor(len(requests)) as pool:
+        answers = list(pool.map(lambda request: say(nodes, manifest, request), requests))
+    for request, heard in zip(requests, answers, strict=True):
         assert heard == b"" or heard.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), (request[:80], heard[:80])
     assert becomes(lambda: len(nodes.events("proxy-0")) > before)
     time.sleep(0.2)

@@ -36,6 +36,8 @@ from tests.support.server_processes import (
     wait_until,
 )
 
+pytestmark = pytest.mark.usefixtures("ordinary_starts")
+
 PAIR = ("north", "harbour")
 MUTE = "tests.support.mute"
 AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)) for name in PAIR)

@@ -30,6 +30,8 @@ from tests.support.server_processes import (
     work_long,
 )
 
+pytestmark = pytest.mark.usefixtures("ordinary_starts")
+
 
 def test_the_census_finds_a_child_and_a_folder_left_behind() -> None:
     """The control of the fixture above, and of whoever counts servers below."""

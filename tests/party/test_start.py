@@ -27,6 +27,8 @@ from tests.support.server_processes import (
     wait_until,
 )
 
+pytestmark = pytest.mark.usefixtures("ordinary_starts")
+
 NOT_FOR_SERVERS = {
     "aiohttp",
     "asyncio",

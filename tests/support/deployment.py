@@ -20,6 +20,7 @@ from ppaurora.node.store import Store
 from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.study.kit import NodeKit
 from ppaurora.testing.consortium import NODES, Consortium, free_ports
+from tests.support.forking import waits_to_be_forked
 
 __all__ = ["NODES", "OWNERS", "Deployment", "command", "free_ports", "samples", "values_of", "write_csv"]
 
@@ -121,14 +122,14 @@ class Deployment(Consortium):
 
 
 def children(pid: int) -> list[int]:
-    """Of all threads of a process; none of one that is gone."""
+    """Return those of all threads of a process; none of one that is gone, none that waits to be forked."""
     found = []
     threads = Path(f"/proc/{pid}/task")
     with contextlib.suppress(OSError):
         for thread in os.listdir(threads):
             with contextlib.suppress(OSError):
                 found += [int(child) for child in (threads / thread / "children").read_text().split()]
-    return found
+    return [child for child in found if not waits_to_be_forked(child)]
 
 
 def cleaned_environment(**more: str) -> dict[str, str]:

@@ -36,6 +36,7 @@ def false_node(consortium: Consortium, name: str, port: int, end: bytes) -> Iter
             except OSError:
                 return
             raw.settimeout(60)
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with contextlib.suppress(OSError), raw, context.wrap_socket(raw, server_side=True) as sock:
                 query = b""
                 while end not in query and (piece := sock.recv(1 << 16)):

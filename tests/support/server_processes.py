@@ -17,6 +17,7 @@ import ppaurora
 from ppaurora.party import driver, starting
 from ppaurora.session import Progress
 from ppaurora.suites.role import Role
+from tests.support.forking import waits_to_be_forked
 
 Owner = tuple[ArrayLike, ArrayLike]
 TITLES = [role.title for role in Role]
@@ -40,14 +41,14 @@ def work_long(progress: Progress, timeout: float = 300.0) -> None:
 
 
 def children_of(parent: int) -> set[int]:
-    """All of them, those that nobody has waited for included."""
+    """All of them, those that nobody has waited for included; not what only waits to be forked."""
     children = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:  # it has just ended
             continue
-        if int(fields[1]) == parent:
+        if int(fields[1]) == parent and not waits_to_be_forked(int(stat.parent.name)):
             children.add(int(stat.parent.name))
     return children
 

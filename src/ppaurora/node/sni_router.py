@@ -145,6 +145,7 @@ class SniRouter:
             raise NotTlsError("asked for a computation that does not run here")
 
     def _converse(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an answer waits for nothing
         with self._context.wrap_socket(connection, server_side=True) as sock:
             try:
                 question: AnyQuestion = from_json(AnyQuestion, read_line(sock))
