@@ -11,12 +11,19 @@ import pytest
 from ppaurora.data import Samples
 from ppaurora.protocols import Fast, Prepared, Protocol
 from tests.support.bad_files import BAD_FILES
-from tests.support.bad_input import GOOD_FILE, ONLY_PAPER, PLANTED_DIGITS, BadFile, by_protocol
+from tests.support.bad_input import (
+    GOOD_FILE,
+    ONLY_PAPER,
+    PLANTED_DIGITS,
+    BadFile,
+    by_protocol,
+    one_of_each_kind,
+)
 from tests.support.command_line import FAST, PAPER, RUN, CommandLine, Finished, check_refused, table, written
 from tests.support.oracles import exact_auroc
 
 
-@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(one_of_each_kind(BAD_FILES)))
 def test_a_bad_file_gets_a_message_that_names_the_place(
     case: BadFile, protocol: Protocol, command: CommandLine, tmp_path: Path
 ) -> None:

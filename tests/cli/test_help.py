@@ -121,36 +121,42 @@ def test_an_example_that_does_not_parse_is_found(line: str, error: type[click.Us
         parse(shlex.split(line))
 
 
-def completed(*words: str, shell: str = "bash") -> list[str]:
-    """What the program offers a shell that completes the last of these words."""
-    line, place = " ".join(("ppaurora", *words)), str(len(words))
-    return query(f"{shell}_complete", COMP_WORDS=line, COMP_CWORD=place).splitlines()
+class Completing:
+    """What the program answers a shell that asks by environment variables, as in a process of its own."""
+
+    def __init__(self, command: CommandLine, patch: pytest.MonkeyPatch) -> None:
+        self.command = command
+        self.patch = patch
+
+    def __call__(self, instruction: str, **more: str) -> str:
+        for name, value in {"_PPAURORA_COMPLETE": instruction, **more}.items():
+            self.patch.setenv(name, value)
+        done = self.command()
+        assert (done.code, done.err) == (0, "")
+        return done.out
+
+    def completed(self, *words: str) -> list[str]:
+        """Return what the program offers bash for the last of these words."""
+        line, place = " ".join(("ppaurora", *words)), str(len(words))
+        return self("bash_complete", COMP_WORDS=line, COMP_CWORD=place).splitlines()
 
 
-def query(instruction: str, **more: str) -> str:
-    environment = os.environ | {"_PPAURORA_COMPLETE": instruction} | more
-    done = subprocess.run(
-        [sys.executable, "-m", "ppaurora"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+@pytest.fixture
+def completing(command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Completing:
+    return Completing(command, monkeypatch)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_for_every_shell(shell: str) -> None:
-    said = query(f"{shell}_source")
+def test_a_script_for_every_shell(shell: str, completing: Completing) -> None:
+    said = completing(f"{shell}_source")
     assert f"_PPAURORA_COMPLETE={shell}_complete" in said
     if shutil.which(shell):
         done = subprocess.run([shell, "-n"], input=said, text=True, capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_commands_and_options_are_completed() -> None:
+def test_commands_and_options_are_completed(completing: Completing) -> None:
+    completed = completing.completed
     assert completed("sub") == ["plain,submit"]
     assert completed("st") == ["plain,status", "plain,studies", "plain,stop"]
     assert completed("poc", "sta") == ["plain,start", "plain,status"]

@@ -12,8 +12,9 @@ from ppaurora.data import check_samples
 from ppaurora.errors import DataError, InputError
 from ppaurora.protocols import Protocol
 from tests.support.bad_arrays import BAD_ARRAYS
-from tests.support.bad_input import BadArrays, by_protocol
+from tests.support.bad_input import PLANTED, PLANTED_DIGITS, BadArrays, by_protocol
 from tests.support.owners import LABELS, SCORES, LikeAPandasSeries, each_split
+from tests.support.secrecy import everything_about, leaks
 
 LONGDOUBLE_IS_WIDER = np.finfo(np.longdouble).nmant > 52
 
@@ -25,6 +26,7 @@ def test_bad_arrays_are_refused_and_the_place_is_named(case: BadArrays, protocol
     error = caught.value
     assert (error.source, error.row, error.column) == ("owner 7", case.row, case.column)
     assert case.says in str(error)
+    assert leaks(everything_about(error), [PLANTED_DIGITS, float(PLANTED)]) == []
 
 
 @pytest.mark.skipif(not LONGDOUBLE_IS_WIDER, reason="longdouble is float64 on this machine")

@@ -12,8 +12,9 @@ from ppaurora.data import read_table
 from ppaurora.errors import DataError, InputError
 from ppaurora.protocols import Fast, Paper, Protocol
 from tests.support.bad_files import BAD_FILES
-from tests.support.bad_input import GOOD_FILE, ONLY_PAPER, BadFile, by_protocol
+from tests.support.bad_input import GOOD_FILE, ONLY_PAPER, PLANTED_DIGITS, BadFile, by_protocol
 from tests.support.owners import LABELS, SCORES, written
+from tests.support.secrecy import everything_about, leaks
 
 
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
@@ -31,6 +32,7 @@ def test_a_bad_file_is_refused_and_the_place_is_named(
     where += [f"row {case.row}"] if case.row is not None else []
     where += [f"column '{case.column}'"] if case.column is not None else []
     assert str(error).startswith(", ".join(where) + ": ")
+    assert leaks(everything_about(error), [PLANTED_DIGITS]) == []
 
 
 GOOD_FILES = {

@@ -14,7 +14,7 @@ from ppaurora.metrics.names import MetricName
 from ppaurora.protocols import Protocol
 from ppaurora.protocols.names import ProtocolName
 from tests.support.bad_arrays import BAD_ARRAYS
-from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol
+from tests.support.bad_input import ONLY_PAPER, BadArrays, by_protocol, one_of_each_kind
 from tests.support.evaluations import ALL_METRICS, GOOD, METRIC_NAMES, check_values
 from tests.support.oracles import exact_auroc
 from tests.support.owners import LikeAPandasSeries
@@ -47,7 +47,7 @@ def test_owners_and_metrics_may_be_any_iterable_and_delta_a_numpy_integer() -> N
     check_values(report, [GOOD, ([1, 0], [0.5, 0.5])])
 
 
-@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(one_of_each_kind(BAD_ARRAYS)))
 def test_bad_data_is_a_data_error_that_names_owner_row_and_column(
     case: BadArrays, protocol: Protocol
 ) -> None:

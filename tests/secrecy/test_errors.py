@@ -38,11 +38,11 @@ from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from tests.support.bad_arrays import BAD_ARRAYS
 from tests.support.bad_files import BAD_FILES
-from tests.support.bad_input import PLANTED, PLANTED_DIGITS, BadArrays, BadFile, by_protocol
+from tests.support.bad_input import PLANTED, PLANTED_DIGITS, BadArrays, BadFile, by_protocol, one_of_each_kind
 from tests.support.secrecy import KEY, LABELS, SCORES, everything_about, leaks, owners_of_planted_values
 
 
-@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_FILES))
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(one_of_each_kind(BAD_FILES)))
 def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: Protocol, tmp_path: Path) -> None:
     path = tmp_path / "ward.csv"
     path.write_bytes(case.content)
@@ -51,7 +51,7 @@ def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: Protocol, tmp_
     assert leaks(everything_about(caught.value), [PLANTED_DIGITS]) == []
 
 
-@pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
+@pytest.mark.parametrize(("case", "protocol"), by_protocol(one_of_each_kind(BAD_ARRAYS)))
 def test_no_error_about_arrays_quotes_them(case: BadArrays, protocol: Protocol) -> None:
     name: Any = protocol.name
     with pytest.raises(DataError) as caught:

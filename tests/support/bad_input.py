@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -44,6 +44,18 @@ class BadArrays:
     says: str
     pos_label: object = None
     protocols: tuple[Protocol, ...] = BOTH
+
+
+Bad = TypeVar("Bad", BadFile, BadArrays)
+
+
+def one_of_each_kind(cases: Sequence[Bad]) -> list[Bad]:
+    """Return the first case for each kind of place and for the same protocols.
+
+    tests/data has all cases; these are for the layers above, which hand on what is said there.
+    """
+    kinds = {(case.row is None, case.column, case.protocols): case for case in reversed(cases)}
+    return list(reversed(kinds.values()))
 
 
 def by_protocol(cases: Sequence[BadFile | BadArrays]) -> list[Any]:
