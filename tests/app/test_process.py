@@ -41,6 +41,7 @@ def rooms(kit: Path) -> list[Path]:
     return list((kit / "app").iterdir()) if (kit / "app").exists() else []
 
 
+@pytest.mark.usefixtures("ordinary_starts")
 def test_it_starts_and_ends_without_a_trace(kit: Path) -> None:
     before = sorted(os.listdir(kit))
     with AppProcess(kit) as app:

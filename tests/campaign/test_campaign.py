@@ -13,6 +13,7 @@ from tests.campaign.tally import RIGHT, BreachError, Tally
 from tests.campaign.world import PROXIES, running
 
 
+@pytest.mark.long
 def test_the_short_form(tmp_path: Path) -> None:
     kinds = {name: kind.short for name, kind in KINDS.items()}
     tallies = dict(carry_out(kinds, tmp_path, 12))

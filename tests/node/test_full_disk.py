@@ -96,7 +96,7 @@ def test_a_foreign_lock_freezes_nothing_and_costs_no_attempt(
             upload = nodes.upload(manifest)
             assert nodes.refusal(lambda: upload.send(nodes.client("harbour", manifest))) == "not-ready"
         seconds = []
-        for _ in range(40):
+        for _ in range(20):
             before = time.monotonic()
             nodes.health(node)
             seconds.append(time.monotonic() - before)

@@ -47,6 +47,7 @@ def pooled() -> dict[str, float]:
 
 
 # So long the others wait for a helper that has no worker; less is too little for a busy machine.
+@pytest.mark.long
 @pytest.mark.parametrize("silence", [10.0])
 def test_a_study_that_keeps_failing_goes_on_when_every_operator_has_looked(deployment: Deployment) -> None:
     """The leader stops and tells the others. Its retry alone begins nothing, and uses up no attempt."""

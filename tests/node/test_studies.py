@@ -48,6 +48,7 @@ def pooled() -> dict[str, float]:
     return pooled_by_scikit_learn(DATA.values())
 
 
+@pytest.mark.usefixtures("ordinary_starts")
 def test_six_processes_from_kits_to_a_receipt(deployment: Deployment, tmp_path: Path) -> None:
     """Three nodes, three owners, days apart in spirit; equal to scikit-learn on the pooled data."""
     for owner in OWNERS:
@@ -191,11 +192,12 @@ def test_nothing_runs_that_an_operator_has_not_accepted(tmp_path: Path) -> None:
         deployment.stop()
 
 
+@pytest.mark.parametrize("count", [6, pytest.param(50, marks=pytest.mark.long)])
 @pytest.mark.filterwarnings("ignore::ppaurora.OverlapWarning")
-def test_fifty_studies_at_once_all_end(deployment: Deployment, tmp_path: Path) -> None:
+def test_many_studies_at_once_all_end(deployment: Deployment, tmp_path: Path, count: int) -> None:
     """A consortium's further studies reuse its identities; nodes compute a few at a time."""
     manifests: list[Manifest] = []
-    for number in range(50):
+    for number in range(count):
         manifest = deployment.provision(f"queued-{number}", tmp_path / f"more-{number}", tmp_path / "kits")
         deployment.accept(manifest, (*NODES, *OWNERS))
         manifests.append(manifest)
@@ -211,6 +213,7 @@ def test_fifty_studies_at_once_all_end(deployment: Deployment, tmp_path: Path) -
         assert values_of(report.metrics) == pytest.approx(pooled(), abs=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::ppaurora.OverlapWarning")
 def test_nodes_killed_at_random_moments(tmp_path: Path) -> None:
     """The short form of `python -m tests.node.crash_campaign`."""

@@ -61,7 +61,9 @@ def test_a_killed_server_is_named_at_once(title: str) -> None:
     assert servers_of(os.getpid()) == {}
 
 
-@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize(
+    "title", [TITLES[0], *(pytest.param(one, marks=pytest.mark.long) for one in TITLES[1:])]
+)
 def test_a_frozen_server_is_named_after_the_timeout(title: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which the others keep to, also on a busy machine, from the start on."""
     timeout = 12.0

@@ -42,6 +42,7 @@ def result_of(place: Place, owner: str) -> tuple[float, float]:
     return filed["metrics"]["auroc"]["value"], filed["metrics"]["aupr"]["value"]
 
 
+@pytest.mark.usefixtures("ordinary_starts")
 def test_what_is_printed_leads_to_the_pooled_result(place: Place, hospitals: Data) -> None:
     started = place("poc", "start", *hospitals, *COLUMNS)
     assert started.returncode == 0, started.stderr
@@ -83,6 +84,7 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.usefixtures("ordinary_starts")
 def test_it_is_ready_within_ten_seconds(place: Place) -> None:
     """By the time that the processor works for it: other tests may run beside this one."""
     before = os.times()

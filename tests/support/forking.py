@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import gc
 import importlib
 import json
@@ -37,9 +38,11 @@ _PRELOADED = (
     "ppaurora.protocols",
 )
 _PACKAGES = ("ppaurora", "tests")
-_STARTERS = ("ppaurora.workers", "serve", "evaluate", "app", "poc")  # what starts further processes
+# What starts further processes.
+_STARTERS = ("ppaurora.workers", "tests.campaign.faulty", "serve", "evaluate", "app", "poc")
 WAITING = "waits to be forked"  # the command line of a process that others are forked from
 _ROOM_FOR_WORDS = 8192  # of a command line
+_MOST_DESCRIPTORS = 16  # of one process
 _PYTHON = sys.executable
 _LENGTH = struct.Struct("!I")
 _PR_SET_CHILD_SUBREAPER = 36
@@ -56,13 +59,13 @@ class Preloaded:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
-    def fork(self, task: Mapping[str, Any], streams: Sequence[int]) -> int:
+    def fork(self, task: Mapping[str, Any], descriptors: Sequence[int]) -> int:
         """Return the number of a new child of this process, which has begun with the task."""
         content = json.dumps(task).encode()
         with self._lock, _adopting():
             if self._commands is None:
                 self._commands = self._start()
-            socket.send_fds(self._commands, [_LENGTH.pack(len(content))], streams)
+            socket.send_fds(self._commands, [_LENGTH.pack(len(content))], descriptors)
             self._commands.sendall(content)
             number = self._commands.recv(_LENGTH.size)
         if not number:
@@ -154,8 +157,8 @@ def _fork_from(preloaded: Preloaded) -> None:
     ) -> None:
         p2cread, _, _, c2pwrite, _, errwrite, _, *users, umask, new_session, group = streams_and_more
         variables = dict(os.environ if env is None else env)
-        is_plain = (executable, preexec_fn, shell, users, umask, group, close_fds, tuple(pass_fds)) == (
-            *(None, None, False, [None] * 3, -1, -1, True, ()),
+        is_plain = (executable, preexec_fn, shell, users, umask, group, close_fds) == (
+            *(None, None, False, [None] * 3, -1, -1, True),
         )
         if is_plain and os.path.isdir(cwd or ".") and _is_ours(args) and _is_usual(variables):
             task = {
@@ -164,13 +167,14 @@ def _fork_from(preloaded: Preloaded) -> None:
                 "folder": os.path.abspath(os.fsdecode(cwd or ".")),
                 "umask": _umask(),
                 "new_session": new_session,
+                "descriptors": [0, 1, 2, *pass_fds],
             }
-            streams = [
+            streams = (
                 number if stream == -1 else stream
                 for number, stream in enumerate((p2cread, c2pwrite, errwrite))
-            ]
+            )
             with contextlib.suppress(ConnectionError):
-                self.pid = preloaded.fork(task, streams)
+                self.pid = preloaded.fork(task, [*streams, *pass_fds])
                 self._child_created = True  # type: ignore[attr-defined]
                 self._close_pipe_fds(*streams_and_more[:6])  # type: ignore[attr-defined]
                 return
@@ -210,7 +214,7 @@ def _run_tasks(commands: socket.socket) -> NoReturn:
     """Fork for every task that comes, until nobody is there to send one."""
     _set_words([WAITING])
     while True:
-        start, streams, _, _ = socket.recv_fds(commands, _LENGTH.size, 3)
+        start, given, _, _ = socket.recv_fds(commands, _LENGTH.size, _MOST_DESCRIPTORS)
         if not start:
             os._exit(0)
         content = b""
@@ -225,10 +229,10 @@ def _run_tasks(commands: socket.socket) -> NoReturn:
                 os.close(told)
                 os.close(tells)
                 commands.close()
-                _run(json.loads(content), streams)
+                _run(json.loads(content), given)
             os.write(tells, _LENGTH.pack(number))
             os._exit(0)
-        for descriptor in (tells, *streams):
+        for descriptor in (tells, *given):
             os.close(descriptor)
         number_of_fork = os.read(told, _LENGTH.size)
         os.close(told)
@@ -237,14 +241,16 @@ def _run_tasks(commands: socket.socket) -> NoReturn:
             commands.sendall(number_of_fork)
 
 
-def _run(task: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
+def _run(task: Mapping[str, Any], given: Sequence[int]) -> NoReturn:
     """Be the process that the task describes, until it ends."""
     words = task["words"]
     _set_words(words)
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-    for stream in streams:
-        os.close(stream)
+    aside = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, max(task["descriptors"]) + 1) for one in given]
+    for one in given:
+        os.close(one)
+    for number, one in zip(task["descriptors"], aside, strict=True):
+        os.dup2(one, number)
+        os.close(one)
     if task["new_session"]:
         os.setsid()
     os.umask(task["umask"])
@@ -281,8 +287,10 @@ def _fork_of_this() -> Preloaded:
     """Another process to fork, for what this one will start; so far it has one thread."""
     ours, theirs = socket.socketpair()
     if os.fork() == 0:
-        ours.close()
+        ours.detach()
         _let_go_of(0, 1, 2)
+        os.closerange(3, theirs.fileno())
+        os.closerange(theirs.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _run_tasks(theirs)
     theirs.close()

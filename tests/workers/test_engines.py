@@ -81,6 +81,7 @@ def test_workers_meet_their_peers_and_hand_on_to_each_other(crews: Crews, worker
     wait_until_gone(pids)
 
 
+@pytest.mark.long
 def test_a_worker_may_wait_longer_for_its_fellow_than_a_peer_may_be_silent(crews: Crews) -> None:
     outcomes = run(crews(2, "work_longer"), timeout=12.0)
     assert {outcome.meter.messages for outcome in outcomes.values()} == {2 * 6}

@@ -30,7 +30,7 @@ from tests.workers.test_engines import (  # noqa: F401
 )
 from tests.workers.test_nodes import compute_in_spite_of_a_lost_worker, running, sessions
 
-pytestmark = needs_ray
+pytestmark = [needs_ray, pytest.mark.long]
 
 Clusters = dict[str, RayCluster]
 
