@@ -36,11 +36,12 @@ from ppaurora.session import Context, no_progress
 from ppaurora.sharing.algebra import RING, Ring
 from ppaurora.sharing.planes import LANES, pack_lanes
 from ppaurora.sharing.shares import RingShare, Words
-from ppaurora.sharing.stages import OwnerShare, PlanesShare
+from ppaurora.sharing.stages import OwnerShare
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.gates import Finish
 from ppaurora.suites.bitsliced.lanes import MaskedBits
+from ppaurora.suites.bitsliced.shares import PlanesShare
 from ppaurora.suites.role import Role
 
 NAME = "tampering"

@@ -42,7 +42,7 @@ SUITES: Mapping[str, Callable[[Context], Suite]] = {
 }
 
 # Methods of a suite that send nothing, and methods that are calls of another one that is measured.
-_ALWAYS_FREE = frozenset({"blank", "constant", "no_records", "result", "step", "progress"})
+_ALWAYS_FREE = frozenset({"blank", "constant", "no_records", "reconstruct", "result", "step", "progress"})
 FREE: Mapping[str, frozenset[str]] = {
     "cecilia": _ALWAYS_FREE | {"inputs", "input_words"},
     "bitsliced": _ALWAYS_FREE | {"flags_from_start"},

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ppaurora.sharing.planes import word_count
-from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
-from ppaurora.sharing.stages import PlanesShare
+from ppaurora.sharing.shares import BitShare, RingShare, Words
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.bitsliced.shares import PlanesShare
+from ppaurora.suites.cecilia.shares import HOLDERS
+from ppaurora.suites.role import Role
 
 SEED = 2023
 KEY_BITS = 64
@@ -22,9 +24,10 @@ BOUND = 1 << 40  # of denominators, as for the AUROC of a million samples
 class MadeUpData:
     """A party's parts of made-up secrets. All parties draw the same numbers, so that the parts fit."""
 
-    def __init__(self, holder: Holder, count: int) -> None:
+    def __init__(self, role: Role, count: int) -> None:
         self.count = count
-        self._holder = holder
+        self._role = role
+        self._holder = HOLDERS[role]
         self._random = np.random.default_rng(SEED)
 
     def numbers(self, end: int = 1 << 62) -> Words:
@@ -32,9 +35,9 @@ class MadeUpData:
 
     def shared(self, secrets: Words) -> RingShare:
         pads = self._random.integers(0, 1 << 64, secrets.shape, dtype=np.uint64)
-        if self._holder is Holder.HELPER:
+        if self._role.is_helper:
             return RingShare.zeros(self._holder, secrets.shape)
-        return RingShare(self._holder, pads if self._holder is Holder.PROXY_0 else secrets - pads)
+        return RingShare(self._holder, pads if self._role is Role.PROXY_0 else secrets - pads)
 
     def two_numbers(self) -> tuple[RingShare, RingShare]:
         return self.shared(self.numbers()), self.shared(self.numbers())
@@ -46,9 +49,9 @@ class MadeUpData:
 
     def bits(self) -> BitShare:
         pads, secrets = self._random.integers(0, 2, (2, self.count), dtype=np.uint8)
-        if self._holder is Holder.HELPER:
+        if self._role.is_helper:
             return BitShare.zeros(self._holder, secrets.shape)
-        return BitShare(self._holder, pads if self._holder is Holder.PROXY_0 else secrets ^ pads)
+        return BitShare(self._holder, pads if self._role is Role.PROXY_0 else secrets ^ pads)
 
     def records(self) -> ArrayRecords:
         return ArrayRecords(self.shared(self.numbers()), self.bits())
@@ -56,15 +59,15 @@ class MadeUpData:
     def words(self) -> list[Words]:
         """A proxy's part of an owner's sums; the helper has none."""
         part = self.shared(self.numbers())
-        return [] if self._holder is Holder.HELPER else [part.values]
+        return [] if self._role.is_helper else [part.values]
 
     def planes(self) -> list[Words]:
         """A proxy's part of an owner's list, of any keys and labels; the helper has none."""
         shape = (2, KEY_BITS + 1, word_count(self.count))
         pads, secrets = self._random.integers(0, 1 << 64, shape, dtype=np.uint64)
-        if self._holder is Holder.HELPER:
+        if self._role.is_helper:
             return []
-        return [pads if self._holder is Holder.PROXY_0 else secrets ^ pads]
+        return [pads if self._role is Role.PROXY_0 else secrets ^ pads]
 
 
 Prepare = Callable[[Any, MadeUpData], tuple[Any, ...]]

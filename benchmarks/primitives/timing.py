@@ -72,7 +72,7 @@ def run_case(transport: Transport, suite_name: str, name: str, elements: int, re
     case = CASES[suite_name, name]
     context = open_session(transport, _NO_JOB)
     suite = SUITES[suite_name](context)
-    inputs = case.prepare(suite, MadeUpData(suite.holder, elements))
+    inputs = case.prepare(suite, MadeUpData(Role(context.role), elements))
     trials = []
     for _ in range(repeats + 1):
         rendezvous(context.channel)

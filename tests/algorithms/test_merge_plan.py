@@ -19,9 +19,10 @@ from ppaurora.algorithms.merge_delta import merge_delta
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.merge_plan import PlanCost, layers_of, merge_cost, plan_cost, plan_network
 from ppaurora.sharing.planes import Planes
-from ppaurora.sharing.shares import Holder
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
+from ppaurora.suites.bitsliced.shares import HOLDERS
+from ppaurora.suites.role import Role
 from ppaurora.suites.team import Team
 
 UNBALANCED = [882, 1_200, 5_000, 12_000, 30_000, 60_000, 90_570, 258_755]
@@ -48,7 +49,7 @@ class Counting:
 
 
 def blank(size: int) -> PlaneRecords:
-    return PlaneRecords(Planes.zeros(Holder.HELPER, 2, size))
+    return PlaneRecords(Planes.zeros(HOLDERS[Role.HELPER], 2, size))
 
 
 def counted(sizes: Sequence[int]) -> Counting:

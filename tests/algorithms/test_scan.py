@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ppaurora.algorithms.scan import last_flagged
-from ppaurora.sharing import BitShare, Holder, RingShare, stack
+from ppaurora.protocols import Fast
+from ppaurora.sharing import BitShare, RingShare, stack
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import BitslicedSuite, trees
-from ppaurora.suites.cleartext import CleartextSuite
+from ppaurora.suites.bitsliced.shares import HOLDERS
+from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
+from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from tests.support.bitsliced import word_array
 from tests.support.cases import xor_shared
@@ -41,7 +44,7 @@ def rows_of(suite: Suite, values: Values) -> RingShare:
 def in_the_clear(flags: list[int], values: Values) -> Values:
     suite = CleartextSuite()
     rows = rows_of(suite, values)
-    share = BitShare(Holder.CLEARTEXT, np.array(flags, dtype=np.uint8))
+    share = BitShare(CLEARTEXT, np.array(flags, dtype=np.uint8))
     last_flagged(suite, suite.flags_from_start(share), rows)
     return rows.values
 
@@ -59,14 +62,14 @@ def on_planes(flags: list[int], values: Values) -> Values:
     shared = xor_shared(word_array(flags), np.array(flags, dtype=bool), 1)
 
     def algorithm(suite: BitslicedSuite) -> Any:
-        proxies = {Holder.PROXY_0: 0, Holder.PROXY_1: 1}
+        proxies = {HOLDERS[Role.PROXY_0]: 0, HOLDERS[Role.PROXY_1]: 1}
         shares = [shared[proxies[suite.holder]]] if suite.holder in proxies else []
         (records,) = suite.inputs(shares, [len(flags)])
         rows = rows_of(suite, values)
         last_flagged(suite, suite.flags_from_start(records.labels), rows)
         return rows
 
-    return World(lambda context: BitslicedSuite(context, 1)).run(algorithm).value
+    return World(Fast(), suite=lambda context: BitslicedSuite(context, 1)).run(algorithm).value
 
 
 SUITES: dict[str, Scan] = {"cleartext": in_the_clear, "cecilia": on_arrays, "bitsliced": on_planes}
@@ -135,7 +138,7 @@ def test_a_scan_takes_as_many_rounds_as_there_are_levels() -> None:
     for length in (2, 3, 8, 100, 1024):
         carried.clear()
         suite = Counting()
-        flags = suite.flags_from_start(BitShare(Holder.CLEARTEXT, np.zeros(length - 1, dtype=np.uint8)))
+        flags = suite.flags_from_start(BitShare(CLEARTEXT, np.zeros(length - 1, dtype=np.uint8)))
         last_flagged(suite, flags, suite.blank(1, length))
         levels = length.bit_length() - 1
         assert len(carried) <= 2 * levels

@@ -26,7 +26,6 @@ from benchmarks.saving import load_rows
 from ppaurora.channel.base import Transport
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.randomness import Stream
-from ppaurora.sharing import Holder
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import costs as bitsliced_costs
 from ppaurora.suites.cecilia import costs as cecilia_costs
@@ -121,7 +120,7 @@ def test_a_party_that_fails_is_heard() -> None:
 
 
 def test_the_parts_of_made_up_data_fit_together() -> None:
-    first, second, helper = (MadeUpData(Holder.of(role), 100) for role in Role)
+    first, second, helper = (MadeUpData(role, 100) for role in Role)
     numerators, denominators = (
         one.values + other.values for one, other in zip(first.fraction(), second.fraction(), strict=True)
     )

@@ -15,7 +15,8 @@ from ppaurora.messages import nodes
 from ppaurora.messages.nodes import AttemptNumber
 from ppaurora.messages.owners import Digest
 from ppaurora.session import agreement
-from ppaurora.sharing.stages import PlanesShare, ResultShare
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.bitsliced.shares import PlanesShare
 from tests.messages import make_vectors
 from tests.messages.vectors import FILES, file
 from tests.messages.vectors.guard import CHANGED, STALE, problem_with

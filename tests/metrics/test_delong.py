@@ -19,11 +19,11 @@ from ppaurora.metrics import Query, metrics_named
 from ppaurora.metrics.evidence import Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.policy.rules import Policy
+from ppaurora.protocols import Fast
 from ppaurora.sharing.shares import RingShare
 from ppaurora.statistics.auroc import delong_variance
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.base import Suite
-from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.testing import World
 from tests.support.oracles import exact_delong_variance
@@ -204,7 +204,7 @@ def in_the_clear(stage: Callable[..., RingShare], given: np.ndarray[Any, Any]) -
 
 
 def by_three_parties(stage: Callable[..., RingShare], given: np.ndarray[Any, Any]) -> Any:
-    return World(BitslicedSuite).run(lambda suite, x: stage(suite, suite.mask(x)), given).value
+    return World(Fast()).run(lambda suite, x: stage(suite, suite.mask(x)), given).value
 
 
 @pytest.mark.parametrize("run", [in_the_clear, by_three_parties])

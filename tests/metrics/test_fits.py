@@ -24,8 +24,9 @@ from ppaurora.metrics.sums import (
     sums_of,
 )
 from ppaurora.protocols import base
-from ppaurora.sharing import Holder, RingShare
+from ppaurora.sharing import RingShare
 from ppaurora.sharing.shares import Words
+from ppaurora.suites.cleartext import CLEARTEXT
 
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
 RELIABILITY, HISTOGRAM = (METRICS[name](bins=BINS) for name in ("reliability", "histogram"))
@@ -38,8 +39,8 @@ def test_any_list_fits(scored: list[tuple[float, int]]) -> None:
     scores, labels = zip(*scored, strict=True)
     samples = Samples("owner", np.array(scores), np.array(labels, dtype=np.uint8))
     query = Query((RELIABILITY, HISTOGRAM), (len(scored),), POLICY)
-    rows = [RingShare(Holder.CLEARTEXT, np.array([total])) for total in sums_of(samples, query.sums)]
-    positives = RingShare(Holder.CLEARTEXT, np.array([sum(labels)], dtype=np.uint64))
+    rows = [RingShare(CLEARTEXT, np.array([total])) for total in sums_of(samples, query.sums)]
+    positives = RingShare(CLEARTEXT, np.array([sum(labels)], dtype=np.uint64))
     counts = ListCounts(np.array([len(scored)], dtype=np.uint64), positives)
     by_owner = dict(zip(query.sums, rows, strict=True))
     assert len(query.fits) == 2 + 2 * (len(BINS) - 1) + 2

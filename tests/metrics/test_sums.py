@@ -33,8 +33,9 @@ from ppaurora.metrics.sums import (
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper
 from ppaurora.session import no_progress
-from ppaurora.sharing import Holder, RingShare
+from ppaurora.sharing import RingShare
 from ppaurora.statistics.calibration import Bin
+from ppaurora.suites.cleartext import CLEARTEXT
 
 Scored = list[tuple[float, int]]
 
@@ -145,7 +146,7 @@ def test_no_sum_is_more_than_the_list_can_give(scored: Scored) -> None:
     """What servers allow at most is reached by some lists and exceeded by none."""
     own = samples(scored)
     positives = np.array([own.labels.sum()], dtype=np.uint64)
-    counts = ListCounts(np.array([len(own)], dtype=np.uint64), RingShare(Holder.CLEARTEXT, positives))
+    counts = ListCounts(np.array([len(own)], dtype=np.uint64), RingShare(CLEARTEXT, positives))
     whole = Bin(0.0, 1.0, with_low=True, with_high=True)
     for total in every_sum():
         most = total.most(counts)

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from ppaurora.protocols import Fast, Paper, Prepared, Protocol
 from ppaurora.randomness import Stream
-from ppaurora.sharing.stages import AdditiveShare, InputShare, PlanesShare
+from ppaurora.sharing.stages import InputShare
+from ppaurora.suites.arrays import AdditiveShare
+from ppaurora.suites.bitsliced.shares import PlanesShare
 from tests.support.owners import each_split, samples_of, varied_data
 
 PLENTY = 4096

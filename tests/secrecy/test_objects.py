@@ -25,7 +25,7 @@ from ppaurora.protocols import Fast, Paper
 from ppaurora.randomness import Stream, StreamFamily
 from ppaurora.session import Context
 from ppaurora.session.agreement import PairKeys, SessionSecrets
-from ppaurora.sharing import BitShare, Holder, MaskedShare, MaskedWideShare, RingShare, WideShare
+from ppaurora.sharing import BitShare, RingShare, WideShare
 from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.planes import Planes
@@ -35,7 +35,10 @@ from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.bitsliced.lanes import MaskedBits
 from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
+from ppaurora.suites.bitsliced.shares import HOLDERS as MASKED
+from ppaurora.suites.bitsliced.shares import MaskedShare, MaskedWideShare
 from ppaurora.suites.bitsliced.sums import SumsOfProducts
+from ppaurora.suites.cecilia.shares import HOLDERS as ADDITIVE
 from ppaurora.suites.role import Role
 from ppaurora.testing.world import Message
 from tests.support.secrecy import KEY, LABELS, OTHER_KEY, SCORES, WAYS_TO_SHOW, leaks
@@ -62,14 +65,14 @@ def things() -> dict[str, tuple[object, list[object]]]:
     planes_share, other_planes_share = fast.split(fast_prepared)
     owner_share = OwnerShare(planes_share, Stream(OTHER_KEY).words((12,)))
     words = Stream(KEY).words((2, 5))
-    ring = RingShare(Holder.PROXY_0, share.keys)
-    bits = BitShare(Holder.PROXY_1, share.labels)
+    ring = RingShare(ADDITIVE[Role.PROXY_0], share.keys)
+    bits = BitShare(ADDITIVE[Role.PROXY_1], share.labels)
     components = Stream(OTHER_KEY).words((2, 65, 1))
-    masked = MaskedShare(Holder.PROXY_0, components[:, 0])
+    masked = MaskedShare(MASKED[Role.PROXY_0], components[:, 0])
     wide = WIDE.draw(Stream(KEY), (2, 5))
-    masked_wide = MaskedWideShare(Holder.PROXY_1, wide)
-    planes = Planes(Holder.PROXY_0, components, 64)
-    helper_planes = Planes(Holder.HELPER, components[:1], 64)
+    masked_wide = MaskedWideShare(MASKED[Role.PROXY_1], wide)
+    planes = Planes(MASKED[Role.PROXY_0], components, 64)
+    helper_planes = Planes(MASKED[Role.HELPER], components[:1], 64)
     bytes_of_bits = (components[:, 0] >> np.uint64(7) & np.uint64(1)).astype(np.uint8)
     masked_bits = MaskedBits(np.repeat(bytes_of_bits, 12, axis=1) ^ LABELS[:12])
     wires = PlaneWires(PlaneRecords(planes), PlaneRecords(planes))
@@ -117,7 +120,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "BitShare": (bits, [share.labels]),
         "MaskedShare": (masked, [components[:, 0]]),
         "MaskedShare computed": (masked * 2 + 1, [components[:, 0] * np.uint64(2)]),
-        "WideShare": (WideShare(Holder.PROXY_0, wide), [wide]),
+        "WideShare": (WideShare(ADDITIVE[Role.PROXY_0], wide), [wide]),
         "MaskedWideShare": (masked_wide, [wide]),
         "MaskedWideShare computed": (masked_wide * 2 + 1, [WIDE.reduced(wide * 2)]),
         "Planes": (planes, [components]),

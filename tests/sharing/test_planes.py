@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppaurora.sharing import Holder
 from ppaurora.sharing.planes import Planes, concat_planes, pack_lanes, unpack_lanes
+from ppaurora.suites.bitsliced.shares import HOLDERS
+from ppaurora.suites.role import Role
 
 
 @settings(max_examples=100, deadline=None)
@@ -16,7 +17,7 @@ def test_lanes_are_sliced_and_joined_like_lists(lists: list[list[int]], data: st
     def planes(bits: list[int]) -> Planes:
         padded = np.zeros(-(-len(bits) // 64) * 64, dtype=np.uint8)
         padded[: len(bits)] = bits
-        return Planes(Holder.HELPER, pack_lanes(padded).reshape(1, 1, -1), len(bits))
+        return Planes(HOLDERS[Role.HELPER], pack_lanes(padded).reshape(1, 1, -1), len(bits))
 
     joined = concat_planes([planes(bits) for bits in lists])
     whole = [bit for bits in lists for bit in bits]

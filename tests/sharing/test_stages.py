@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ppaurora.protocols import Fast, Paper, Protocol
-from ppaurora.sharing.stages import AdditiveShare, PlanesShare
+from ppaurora.suites.arrays import AdditiveShare
+from ppaurora.suites.bitsliced.shares import PlanesShare
 from tests.support.owners import each_split, samples_of, varied_data
 
 

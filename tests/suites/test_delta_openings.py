@@ -16,12 +16,14 @@ from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
 from ppaurora.channel.servers import Server
 from ppaurora.errors import MisuseError, PeerError, PeerMisbehavedError
-from ppaurora.sharing import Holder, RingShare
+from ppaurora.protocols import Fast
+from ppaurora.sharing import RingShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.suites.cecilia import CeciliaSuite, compare, costs
 from ppaurora.suites.cecilia.residues import RESIDUES
+from ppaurora.suites.cecilia.shares import HOLDERS
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
@@ -172,7 +174,7 @@ def test_a_helper_that_lags_holds_nobody_up_for_good() -> None:
     lists = random_owners(15, 12)
 
     def lagging(suite: Any, records: Sequence[Any]) -> list[Any]:
-        if suite.holder is Holder.HELPER:
+        if suite.holder is HOLDERS[Role.HELPER]:
             tell = suite.tell_helper
 
             def late(numbers: Sequence[int], most: Sequence[int]) -> Any:
@@ -225,6 +227,6 @@ def test_fast_has_no_opened_comparisons() -> None:
             said.append(str(caught.value))
         return said
 
-    run = World(lambda context: BitslicedSuite(context, 64)).run(refused)
+    run = World(Fast(), suite=lambda context: BitslicedSuite(context, 64)).run(refused)
     assert run.results == [["BitslicedSuite opens nothing"] * 2] * 3
     assert run.messages == []

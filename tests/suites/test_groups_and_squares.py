@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ppaurora.errors import MisuseError
+from ppaurora.protocols import Paper
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
-from ppaurora.suites.cecilia import CeciliaSuite
 from ppaurora.testing import World
 from tests.support.bitsliced import masked, word_array
 from tests.support.wide import in_the_clear
@@ -23,7 +23,7 @@ Runs = Callable[..., NDArray[Any]]
 
 SUITES: dict[str, Runs] = {
     "bitsliced": lambda algorithm, *inputs: masked(algorithm, *inputs).value,
-    "cecilia": lambda algorithm, *inputs: World(CeciliaSuite).run(algorithm, *inputs).value,
+    "cecilia": lambda algorithm, *inputs: World(Paper()).run(algorithm, *inputs).value,
     "cleartext": in_the_clear,
 }
 each_suite = pytest.mark.parametrize("run", SUITES.values(), ids=SUITES)

@@ -7,8 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from ppaurora.sharing import BitShare, Holder, RingShare
+from ppaurora.sharing import BitShare, RingShare
 from ppaurora.suites.arrays import ArrayRecords, ArrayWires
+from ppaurora.suites.cleartext import CLEARTEXT
 from ppaurora.suites.network import comparators, strides
 
 LENGTHS = range(65)
@@ -23,8 +24,8 @@ def layers(first: int, second: int) -> list[tuple[np.ndarray, int]]:
 def _wires(first: np.ndarray, second: np.ndarray) -> ArrayWires:
     one, other = (
         ArrayRecords(
-            RingShare(Holder.CLEARTEXT, keys.astype(np.uint64)),
-            BitShare(Holder.CLEARTEXT, np.zeros(len(keys), dtype=np.uint8)),
+            RingShare(CLEARTEXT, keys.astype(np.uint64)),
+            BitShare(CLEARTEXT, np.zeros(len(keys), dtype=np.uint8)),
         )
         for keys in (first, second)
     )

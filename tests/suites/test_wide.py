@@ -14,10 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppaurora.errors import MisuseError
-from ppaurora.sharing import Holder, MaskedShare, MaskedWideShare, WideShare, concat, stack
+from ppaurora.protocols import Paper
+from ppaurora.sharing import WideShare, concat, stack
 from ppaurora.suites.base import Suite
+from ppaurora.suites.bitsliced.shares import MaskedShare, MaskedWideShare
 from ppaurora.suites.bitsliced.wide import grid_digits
-from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.cecilia.shares import HOLDERS
+from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from tests.support.bitsliced import masked, word_array, words
 from tests.support.wide import MODULUS, both_ways, in_the_clear, numbers, signed, wide_array
@@ -267,7 +270,7 @@ def test_a_quotient_with_more_zeros_than_told_loses_bits() -> None:
 
 def test_a_suite_without_wide_integers_says_so() -> None:
     def algorithm(s: Suite, x: Any) -> list[str]:
-        wide = WideShare.zeros(Holder.HELPER, (1,))
+        wide = WideShare.zeros(HOLDERS[Role.HELPER], (1,))
         told = []
         for call in (
             lambda: s.widen(x),
@@ -280,7 +283,7 @@ def test_a_suite_without_wide_integers_says_so() -> None:
             told.append(str(caught.value))
         return told
 
-    run = World(CeciliaSuite).run(algorithm, [1])
+    run = World(Paper()).run(algorithm, [1])
     assert run.results == [["CeciliaSuite has no wide integers"] * 4] * 3
 
 

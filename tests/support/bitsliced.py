@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ppaurora.channel.meter import Cost
+from ppaurora.protocols import Fast
 from ppaurora.sharing import RingShare
 from ppaurora.suites.bitsliced import BitslicedSuite
 from ppaurora.testing import World
@@ -29,7 +30,7 @@ def masked(function: Callable[..., Any], *inputs: Any) -> WorldRun:
     def party(suite: BitslicedSuite, *shares: RingShare) -> Any:
         return function(suite, *(suite.mask(share) for share in shares))
 
-    return World(BitslicedSuite).run(party, *inputs)
+    return World(Fast()).run(party, *inputs)
 
 
 def cost_of(function: Callable[..., Any], *inputs: Any) -> Cost:
@@ -45,8 +46,8 @@ def unsorted_planes(algorithm: Callable[..., Any], *lists: list[int], key_bits: 
     ]
 
     def party(suite: BitslicedSuite) -> Any:
-        role = {"proxy 0": 0, "proxy 1": 1}.get(suite.holder.value)
+        role = {"proxy 0": 0, "proxy 1": 1}.get(suite.holder.title)
         shares = [] if role is None else [parts[role] for parts in shared]
         return algorithm(suite, suite.inputs(shares, [len(keys) for keys in lists]))
 
-    return World(lambda context: BitslicedSuite(context, key_bits)).run(party)
+    return World(Fast(), suite=lambda context: BitslicedSuite(context, key_bits)).run(party)

@@ -19,12 +19,14 @@ from ppaurora.metrics import Query, metrics_named
 from ppaurora.metrics.evidence import Inputs
 from ppaurora.metrics.release import release
 from ppaurora.policy.rules import Policy
-from ppaurora.sharing import BitShare, Holder, RingShare
-from ppaurora.sharing.stages import PlanesShare
+from ppaurora.protocols import Fast
+from ppaurora.sharing import BitShare, RingShare
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import Records, Suite
 from ppaurora.suites.bitsliced import BitslicedSuite
-from ppaurora.suites.cleartext import CleartextSuite
+from ppaurora.suites.bitsliced.shares import HOLDERS, PlanesShare
+from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
+from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from ppaurora.testing.world import WorldRun
 from tests.support.oracles import Sample
@@ -110,9 +112,7 @@ def encoded(owner: Sequence[Sample]) -> tuple[NDArray[np.uint64], NDArray[np.boo
 def in_the_clear(algorithm: Algorithm, lists: Sequence[Owner]) -> Any:
     records = []
     for keys, labels in map(encoded, lists):
-        records.append(
-            ArrayRecords(RingShare(Holder.CLEARTEXT, keys), BitShare(Holder.CLEARTEXT, labels.view(np.uint8)))
-        )
+        records.append(ArrayRecords(RingShare(CLEARTEXT, keys), BitShare(CLEARTEXT, labels.view(np.uint8))))
     return algorithm(CleartextSuite(), records)
 
 
@@ -135,11 +135,11 @@ def on_planes(
     sizes = [len(owner) for owner in lists]
 
     def party(suite: BitslicedSuite) -> Any:
-        role = {Holder.PROXY_0: 0, Holder.PROXY_1: 1}.get(suite.holder)
+        role = {HOLDERS[Role.PROXY_0]: 0, HOLDERS[Role.PROXY_1]: 1}.get(suite.holder)
         shares = [] if role is None else [parts[role] for parts in shared]
         return algorithm(suite, suite.inputs(shares, sizes))
 
-    return (world or World(lambda context: BitslicedSuite(context, key_bits))).run(party)
+    return (world or World(Fast(), suite=lambda context: BitslicedSuite(context, key_bits))).run(party)
 
 
 def xor_shared(

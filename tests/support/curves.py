@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.algorithms.curve import Curve, Quantity
-from ppaurora.sharing import BitShare, Holder
+from ppaurora.sharing import BitShare
 from ppaurora.suites.base import Records, Suite
-from ppaurora.suites.cleartext import CleartextSuite
+from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
 from tests.support.cases import Owner, by_three_parties, in_the_clear, on_planes
 
 SUITES = ("cleartext", "cecilia", "bitsliced")
@@ -76,7 +76,7 @@ def curve_of(suite: Suite, records: Records, quantities: Sequence[Quantity]) -> 
 
 def clear_curve(labels: NDArray[np.bool_], ends: NDArray[np.bool_], quantities: Sequence[Quantity]) -> Curve:
     """The same in the clear, of so many samples that lists are too slow."""
-    bits = [BitShare(Holder.CLEARTEXT, flags.view(np.uint8)) for flags in (labels, ends)]
+    bits = [BitShare(CLEARTEXT, flags.view(np.uint8)) for flags in (labels, ends)]
     curve = Curve(CleartextSuite(), bits[0], bits[1], quantities)
     curve.keep_ends()
     return curve

@@ -24,8 +24,8 @@ from ppaurora.randomness import Stream
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING
 from ppaurora.sharing.shares import RingShare, Words
-from ppaurora.sharing.stages import AdditiveShare, ResultShare
-from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.arrays import AdditiveShare, ArrayRecords
 from ppaurora.suites.cleartext import CleartextSuite
 
 

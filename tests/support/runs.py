@@ -33,13 +33,16 @@ def watched_run(terms: Terms, submissions: Sequence[Submission]) -> WorldRun:
     def party(context: Context) -> tuple[ResultShare, ...]:
         return terms.protocol.run(context, job.query, list(inputs.get(context.role, ())), 1)
 
-    world = World(cast(Any, lambda context: context))  # the protocol makes its suite itself
+    world = World(
+        terms.protocol, suite=cast(Any, lambda context: context)
+    )  # the protocol makes its suite itself
     return world.run(party)
 
 
 def whole_result(terms: Terms, run: WorldRun) -> Words:
     """Rows of mantissas and exponents, as only owners see them."""
-    parts = [run.results[server][0].words for server in terms.protocol.result_servers]
+    results = dict(zip(terms.protocol.servers, run.results, strict=True))
+    parts = [results[server][0].words for server in terms.protocol.result_servers]
     whole: Words = np.sum(parts, axis=0, dtype=np.uint64)
     return whole
 

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ppaurora.sharing import Holder, RingShare, WideShare
+from ppaurora.sharing import RingShare, WideShare
 from ppaurora.sharing.algebra import WIDE
-from ppaurora.suites.cleartext import CleartextSuite
+from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
 from ppaurora.testing.world import WorldRun
 from tests.support.bitsliced import masked
 
@@ -31,9 +31,7 @@ def signed(values: Sequence[int]) -> list[int]:
 
 
 def in_the_clear(algorithm: Callable[..., Any], *inputs: NDArray[Any]) -> Any:
-    shares = [
-        (WideShare if array.dtype == WIDE.dtype else RingShare)(Holder.CLEARTEXT, array) for array in inputs
-    ]
+    shares = [(WideShare if array.dtype == WIDE.dtype else RingShare)(CLEARTEXT, array) for array in inputs]
     return _opened(algorithm(CleartextSuite(), *shares))
 
 

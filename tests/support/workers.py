@@ -22,8 +22,8 @@ from ppaurora.party.run import RunOutcome
 from ppaurora.protocols import Fast
 from ppaurora.session import Progress, Worker, no_progress
 from ppaurora.sharing.blocks import blocks
-from ppaurora.sharing.stages import AdditiveShare, OwnerShare, ResultShare
-from ppaurora.suites.arrays import ArrayRecords
+from ppaurora.sharing.stages import OwnerShare, ResultShare
+from ppaurora.suites.arrays import AdditiveShare, ArrayRecords
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.suites.team import Team
 

@@ -22,9 +22,10 @@ from ppaurora.protocols import Fast
 from ppaurora.session import Worker
 from ppaurora.sharing.blocks import blocks
 from ppaurora.sharing.planes import Planes
-from ppaurora.sharing.shares import Holder
 from ppaurora.suites.bitsliced import costs
 from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.bitsliced.shares import HOLDERS
+from ppaurora.suites.role import Role
 from ppaurora.suites.team import Team
 from tests.support.workers import by_threads, run_of_workers
 
@@ -106,7 +107,9 @@ def test_a_merge_passes_on_inside_what_it_declares(sizes: tuple[int, int], worke
     def work(_: Team, worker: Worker) -> int:
         suite = Idle(Team(worker, intra_party_channels[worker.index], meters[worker.index]))
         lists = [
-            PlaneRecords(Planes.zeros(Holder.HELPER, KEY_BITS + 1, len(blocks(size, workers)[worker.index])))
+            PlaneRecords(
+                Planes.zeros(HOLDERS[Role.HELPER], KEY_BITS + 1, len(blocks(size, workers)[worker.index]))
+            )
             for size in sizes
         ]
         return len(merge_all(suite, lists, merge_network, sizes))  # type: ignore[arg-type]

@@ -17,13 +17,13 @@ from ppaurora.algorithms import redistribution
 from ppaurora.algorithms.merge import PlannedMerge, merge_all
 from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.session import Worker
-from ppaurora.sharing import BitShare, Holder, RingShare
+from ppaurora.sharing import BitShare, RingShare
 from ppaurora.sharing.blocks import blocks, unit
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.base import Records, Suite
 from ppaurora.suites.bitsliced.records import PlaneRecords, PlaneWires
-from ppaurora.suites.cleartext import CleartextSuite
+from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
 from ppaurora.suites.network import comparators, half_for, strides
 from ppaurora.suites.team import Team
 from tests.suites.bitsliced.test_wires import INFINITY, exchange, keys_of, lanes_of
@@ -34,8 +34,8 @@ Comparator = tuple[int, int]  # the positions of both records, list after list
 
 def records_of(keys: Sequence[int], labels: Sequence[int] = ()) -> ArrayRecords:
     return ArrayRecords(
-        RingShare(Holder.CLEARTEXT, np.array(keys, dtype=np.uint64)),
-        BitShare(Holder.CLEARTEXT, np.array(labels or [key & 1 for key in keys], dtype=np.uint8)),
+        RingShare(CLEARTEXT, np.array(keys, dtype=np.uint64)),
+        BitShare(CLEARTEXT, np.array(labels or [key & 1 for key in keys], dtype=np.uint8)),
     )
 
 

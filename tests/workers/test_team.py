@@ -17,12 +17,14 @@ from ppaurora.channel.intra_party import memory_intra_party_channels
 from ppaurora.channel.meter import Meter
 from ppaurora.errors import PartyFailedError
 from ppaurora.session import Worker
-from ppaurora.sharing import BitShare, Holder, RingShare
+from ppaurora.sharing import BitShare, RingShare
 from ppaurora.sharing.blocks import blocks, unit
 from ppaurora.sharing.planes import Planes
 from ppaurora.suites.base import Records
 from ppaurora.suites.bitsliced.records import PlaneRecords
-from ppaurora.suites.cleartext import CleartextSuite
+from ppaurora.suites.bitsliced.shares import HOLDERS
+from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
+from ppaurora.suites.role import Role
 from ppaurora.suites.team import Team
 from tests.support.workers import by_threads
 from tests.workers.test_merging import records_of
@@ -31,7 +33,7 @@ each_count = pytest.mark.parametrize("workers", [1, 2, 8])
 
 
 def numbers(*values: int) -> RingShare:
-    return RingShare(Holder.CLEARTEXT, np.array(values, dtype=np.uint64))
+    return RingShare(CLEARTEXT, np.array(values, dtype=np.uint64))
 
 
 def values(share: RingShare) -> list[int]:
@@ -121,7 +123,7 @@ def test_a_list_that_moves_is_there_twice_at_most() -> None:
     """What workers hold of it in all, while blocks become residues and residues blocks."""
     size, workers = 1 << 20, 4
     words = np.random.default_rng(7).integers(0, 1 << 64, (2, 65, size // 64), dtype=np.uint64)
-    whole = PlaneRecords(Planes(Holder.PROXY_0, words, size))
+    whole = PlaneRecords(Planes(HOLDERS[Role.PROXY_0], words, size))
     blocks_of_it: list[list[Records]] = [[whole[own.start : own.stop]] for own in blocks(size, workers)]
     expected = [whole[own.start : own.stop].bits.data for own in blocks(size, workers)]
 
@@ -163,8 +165,8 @@ def test_a_scan_by_workers_takes_the_products_of_one(data: st.DataObject, size: 
     def scan(team: Team, worker: Worker) -> np.ndarray:
         suite = Counting(team)
         own = blocks(size, team.count)[worker.index]
-        rows = RingShare(Holder.CLEARTEXT, given_values[:, own.start : own.stop + 1].copy())
-        ends = BitShare(Holder.CLEARTEXT, flags[own.start : own.stop])
+        rows = RingShare(CLEARTEXT, given_values[:, own.start : own.stop + 1].copy())
+        ends = BitShare(CLEARTEXT, flags[own.start : own.stop])
         last_flagged(suite, suite.flags_from_start(ends), rows, unit(size, team.count))
         return rows.values
 

@@ -26,8 +26,8 @@ from ppaurora.session import Context, weight
 from ppaurora.session.worker import MOST_WORKERS
 from ppaurora.sharing.planes import slice_numbers
 from ppaurora.sharing.shares import Words
-from ppaurora.sharing.stages import PlanesShare
 from ppaurora.suites.bitsliced import BitslicedSuite, costs
+from ppaurora.suites.bitsliced.shares import PlanesShare
 from ppaurora.suites.role import Role
 
 KEY_WIDTHS = (32, 64)

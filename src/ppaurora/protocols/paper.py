@@ -35,7 +35,7 @@ from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, weight
 from ppaurora.sharing.algebra import BITS, RING
 from ppaurora.sharing.shares import Words
-from ppaurora.sharing.stages import AdditiveShare
+from ppaurora.suites.arrays import AdditiveShare
 from ppaurora.suites.base import FIXED_POINT_BITS
 from ppaurora.suites.cecilia import CeciliaSuite, costs
 from ppaurora.suites.role import Role

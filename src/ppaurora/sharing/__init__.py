@@ -3,9 +3,8 @@
 from ppaurora.sharing.shares import (
     BitShare,
     Holder,
-    MaskedShare,
-    MaskedWideShare,
     RingShare,
+    SeveralComponents,
     Share,
     WideShare,
     concat,
@@ -15,9 +14,8 @@ from ppaurora.sharing.shares import (
 __all__ = [
     "BitShare",
     "Holder",
-    "MaskedShare",
-    "MaskedWideShare",
     "RingShare",
+    "SeveralComponents",
     "Share",
     "WideShare",
     "concat",

@@ -1,9 +1,9 @@
-"""Commitments: an owner's to its two shares, and a server's to its part of a result.
+"""Commitments: an owner's to its shares, and a server's to its part of a result.
 
-Each proxy gets both commitments, its own share and its own salt. So the proxies can tell each other
-which shares they hold, and learn nothing of the other's: without a salt, a proxy could try all lists
-of a small owner against the other share's digest. Likewise of a part of a result: whoever has the other
-part could try all results, of which there are few once they are rounded.
+Each server that takes submissions gets all commitments, its own share and its own salt. So the servers can
+tell each other which shares they hold, and learn nothing of the others': without a salt, a server could try
+all lists of a small owner against another share's digest. Likewise of a part of a result: whoever has the
+other parts could try all results, of which there are few once they are rounded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def commit(salt: bytes, share: bytes) -> str:
 
 
 class Salt:
-    """Of a commitment, in hexadecimal in JSON. It does not print itself."""
+    """The salt of a commitment, in hexadecimal in JSON. It does not print itself."""
 
     __slots__ = ("raw",)
 

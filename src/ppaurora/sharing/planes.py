@@ -1,8 +1,7 @@
-"""Bit planes: bit k of 64 records in one machine word, in masked form.
+"""Bit planes: bit k of 64 records in one machine word.
 
-A secret bit is x = m xor r. Both proxies know m and hold parts of r (components 0 and 1), the helper
-knows r (its only component). Record j is lane j mod 64 of word j div 64, lowest bit first. What
-moves, selects and xors lanes acts on all components alike, so the helper does it too.
+A party holds some components of every secret bit, as its holder says. Record j is lane j mod 64 of word
+j div 64, lowest bit first. What moves, selects and xors lanes acts on all components alike.
 """
 
 from __future__ import annotations
@@ -41,24 +40,24 @@ class Planes:
 
     @classmethod
     def zeros(cls, holder: Holder, planes: int, count: int) -> Planes:
-        shape = (len(holder.masked_units), planes, word_count(count))
+        shape = (len(holder.units), planes, word_count(count))
         return cls(holder, np.zeros(shape, dtype=np.uint64), count)
 
     def __len__(self) -> int:
         return self.count
 
     def __repr__(self) -> str:
-        return f"<Planes of {self.holder.value}, {self.data.shape[1]} planes of {self.count} lanes>"
+        return f"<Planes of {self.holder.title}, {self.data.shape[1]} planes of {self.count} lanes>"
 
     def copy(self) -> Planes:
-        """Of its own, so that what it was a part of can go."""
+        """Return a copy, so that what this was a part of can go."""
         return Planes(self.holder, self.data.copy(), self.count)
 
     def planes(self, which: slice) -> Planes:
         return Planes(self.holder, self.data[:, which], self.count)
 
     def __getitem__(self, index: int | slice) -> Planes:
-        """Lanes, from the first on."""
+        """Return some lanes in a row, counted from the first on."""
         if isinstance(index, int):
             index = slice(index, index + 1 or None)
         start, stop, step = index.indices(self.count)
@@ -76,13 +75,14 @@ class Planes:
 
     def __invert__(self) -> Planes:
         data = self.data.copy()
-        if self.holder is not Holder.HELPER:
-            data[0] ^= ALL_ONES
+        for component, unit in zip(data, self.holder.units, strict=True):
+            if unit:
+                component ^= ALL_ONES
         return Planes(self.holder, keep_lanes(data, self.count), self.count)
 
 
 def concat_planes(parts: Sequence[Planes]) -> Planes:
-    """Lane after lane."""
+    """Return all parts' lanes, one part's after the other's."""
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -99,7 +99,7 @@ def concat_planes(parts: Sequence[Planes]) -> Planes:
 
 
 def take_lanes(data: Words, start: int, count: int) -> Words:
-    """Some lanes in a row, from the first on; in the last word there may be more of them."""
+    """Return some lanes in a row, counted from the first on; in the last word there may be more of them."""
     first, offset = divmod(start, LANES)
     words = data[..., first : first + word_count(count + offset)]
     if offset == 0:
@@ -111,7 +111,7 @@ def take_lanes(data: Words, start: int, count: int) -> Words:
 
 
 def slabs(data: Words) -> Iterator[tuple[Any, ...]]:
-    """Some planes at a time, so that little is copied at once: indices of planes by words."""
+    """Give some planes at a time, so that little is copied at once: indices of planes by words."""
     planes = data.shape[-2]
     words_per_plane = max(data.size // max(planes, 1), 1)
     together = max(_SLAB_WORDS // words_per_plane, 1)
@@ -148,7 +148,7 @@ def keep_lanes(data: Words, count: int) -> Words:
 
 
 def slice_numbers(numbers: Elements, width: int, ring: Ring = RING) -> Words:
-    """The low bits of numbers as planes, most significant bit first: an array of (width, words)."""
+    """Return the low bits of numbers as planes, most significant bit first: an array of (width, words)."""
     count = len(numbers)
     octets = np.zeros((word_count(count) * LANES, ring.bits // 8), dtype=np.uint8)
     octets[:count] = np.frombuffer(ring.to_wire(numbers), dtype=np.uint8).reshape(octets[:count].shape)
@@ -160,12 +160,12 @@ def slice_numbers(numbers: Elements, width: int, ring: Ring = RING) -> Words:
 
 
 def pack_lanes(bits: Bytes) -> Words:
-    """Bits, one to a byte, as lanes of words along the last axis, whose length is a multiple of 64."""
+    """Return bits, one to a byte, as lanes of words along the last axis, whose length is a multiple of 64."""
     packed = np.packbits(bits, axis=-1, bitorder="little")
     return packed.view("<u8").astype(np.uint64, copy=False)
 
 
 def unpack_lanes(words: Words, count: int) -> NDArray[np.uint8]:
-    """The first `count` lanes, one to a byte, along the last axis."""
+    """Return the first `count` lanes, one to a byte, along the last axis."""
     octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=count, bitorder="little")

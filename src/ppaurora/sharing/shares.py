@@ -1,29 +1,26 @@
-"""Share types: vectors of secrets of which this party holds one part.
+"""What share types of all schemes have in common: vectors of secrets of which this party holds a part.
 
 Linear arithmetic on parts is linear arithmetic on secrets, so it is local and written with the
-ordinary operators. All three parties run the same algorithm on the same types, without a branch.
+ordinary operators. All parties run the same algorithm on the same types, without a branch.
 
-    RingShare, BitShare     x is the sum of the holders' parts, modulo 2^64 or modulo 2. The helper's
-                            part of everything is zero. In the clear the only part is the value.
-    MaskedShare             x = m - r modulo 2^64. Both proxies know m and hold parts of r; the helper
-                            knows r. So the helper computes on masks what the proxies compute on values.
-    WideShare,              The same modulo 2^256, for the few numbers that do not fit into 64 bits.
-    MaskedWideShare
+    RingShare       elements of Z_2^64
+    WideShare       elements of Z_2^256, for the few numbers that do not fit into 64 bits
+    BitShare        bits, one byte to a bit
 
-A public constant belongs to one component only: each holder knows its `units`, its own components
-of the constant one.
+What a party holds of an element is one component, or several (`SeveralComponents`). What these are, and how
+the secret follows from all parties' components, is the scheme's own: it makes the `Holder` of each party.
+A public constant belongs to some components only, those of which the holder's `units` are not zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.channel.servers import Server
 from ppaurora.errors import MisuseError
 from ppaurora.sharing.algebra import RING, WIDE, Ring
 
@@ -34,34 +31,22 @@ Public = int | NDArray[Any]
 S = TypeVar("S", bound="Share")
 
 
-class Holder(Enum):
-    """Whose part of a secret this is."""
+@dataclass(frozen=True, eq=False)
+class Holder:
+    """Whose part of a secret a share is. A scheme makes one for each of its servers.
 
-    PROXY_0 = "proxy 0"
-    PROXY_1 = "proxy 1"
-    HELPER = "helper"
-    CLEARTEXT = "cleartext"
+    `units` are this holder's components of the public constant one.
+    """
 
-    @classmethod
-    def of(cls, server: Server) -> Holder:
-        return cls(server.title)
-
-    @property
-    def unit(self) -> int:
-        """This holder's additive part of the public constant one."""
-        return int(self in (Holder.PROXY_1, Holder.CLEARTEXT))
-
-    @property
-    def masked_units(self) -> tuple[int, ...]:
-        """The components of one in masked form: m and a part of r at a proxy, r at the helper."""
-        return (0,) if self is Holder.HELPER else (1, 0)
+    title: str  # as people call it
+    units: tuple[int, ...]
 
 
 class Share:
     """A holder and an array of components; operations that depend on shapes only.
 
     A list runs along the last axis. Axes before it hold columns that travel together; before
-    those, `MaskedShare` has an axis of components, which `shape` does not show.
+    those, a share of several components has an axis of them, which `shape` does not show.
     """
 
     __slots__ = ("holder", "values")
@@ -79,12 +64,12 @@ class Share:
 
     @classmethod
     def components(cls, holder: Holder) -> tuple[int, ...]:
-        """The lengths of the hidden axes."""
+        """Return the lengths of the hidden axes."""
         return ()
 
     @classmethod
     def zeros(cls, holder: Holder, shape: tuple[int, ...]) -> Self:
-        """Everybody's part of zero; also what the helper holds of anything additive."""
+        """Return a part of zero, whoever holds it."""
         return cls(holder, np.broadcast_to(np.zeros((), cls.dtype), cls.components(holder) + shape))
 
     @property
@@ -104,7 +89,7 @@ class Share:
         return type(self)(self.holder, self.values[..., positions])
 
     def put(self, positions: NDArray[np.intp] | slice, other: Self) -> Self:
-        """A copy with other values at these positions."""
+        """Return a copy with other values at these positions."""
         values = self.values.copy()
         values[..., positions] = other.values
         return type(self)(self.holder, values)
@@ -116,38 +101,38 @@ class Share:
         return self.values
 
     def like(self, array: NDArray[Any]) -> Self:
-        """Other values of the same kind and holder."""
+        """Return other values of the same kind and holder."""
         return type(self)(self.holder, array)
 
     def write(self, positions: slice, other: Self) -> None:
-        """In place."""
+        """Put other values at these positions, in place."""
         self.values[..., positions] = other.values
 
     def row(self, index: int) -> Self:
-        """One column of a stack."""
+        """Return one column of a stack."""
         return type(self)(self.holder, self.values[(slice(None),) * self.hidden_axes + (index,)])
 
     def rows(self) -> list[Self]:
         return [self.row(index) for index in range(self.shape[0])]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.holder.value}, shape {self.shape}>"
+        return f"<{type(self).__name__} of {self.holder.title}, shape {self.shape}>"
 
 
 def concat(parts: Sequence[S]) -> S:
-    """One list after the other."""
+    """Return one list after the other as one."""
     first = parts[0]
     return type(first)(first.holder, np.concatenate([part.values for part in parts], axis=-1))
 
 
 def stack(columns: Sequence[S]) -> S:
-    """Columns of equal length as the rows of one share."""
+    """Return columns of equal length as the rows of one share."""
     first = columns[0]
     return type(first)(first.holder, np.stack([column.values for column in columns], axis=first.hidden_axes))
 
 
 def interleave(parts: Sequence[S]) -> S:
-    """Elements by turns; the first lists may be longer by one."""
+    """Return the lists' elements by turns; the first lists may be longer by one."""
     shape = (*parts[0].values.shape[:-1], sum(map(len, parts)))
     values = np.empty(shape, dtype=parts[0].dtype)
     for number, part in enumerate(parts):
@@ -165,8 +150,8 @@ class LinearShare(Share):
         return type(self)(self.holder, self.ring.reduced(values))
 
     def _public(self, value: Public) -> Elements:
-        """This holder's components of a public value."""
-        return self.ring.elements(value) * self.ring.elements(self.holder.unit)
+        """Return this holder's components of a public value."""
+        return self.ring.elements(value) * self.ring.elements(self.holder.units[0])
 
     def _components_of(self, other: Self | Public) -> Elements:
         if not isinstance(other, LinearShare):
@@ -175,7 +160,7 @@ class LinearShare(Share):
         return other.values
 
     def check_kind(self, other: LinearShare) -> None:
-        """Only parts of one holder in one ring can be computed with together."""
+        """Raise an error unless both are parts of one holder in one ring: only those are computed with."""
         if type(other) is not type(self) or other.holder is not self.holder:
             raise MisuseError(f"{self!r} and {other!r} are not parts of the same kind")
 
@@ -198,12 +183,12 @@ class LinearShare(Share):
         return self._with(np.cumsum(self.values, axis=-1, dtype=self.dtype))
 
     def sum(self) -> Self:
-        """The sum along the list, as a list of one."""
+        """Return the sum along the list, as a list of one."""
         return self._with(self.values.sum(axis=-1, keepdims=True, dtype=self.dtype))
 
 
 class RingShare(LinearShare):
-    """Additive parts modulo 2^64."""
+    """Elements of Z_2^64, of each of which this party holds one component."""
 
     __slots__ = ()
     ring = RING
@@ -214,44 +199,32 @@ class RingShare(LinearShare):
 
 
 class WideShare(LinearShare):
-    """Additive parts modulo 2^256."""
+    """Elements of Z_2^256, of each of which this party holds one component."""
 
     __slots__ = ()
     ring = WIDE
     dtype = WIDE.dtype
 
 
-class _Masked(LinearShare):
-    """Components (m, part of r) at a proxy and (r) at the helper, with x = m - r."""
+class SeveralComponents(LinearShare):
+    """Elements of each of which this party holds as many components as its holder has units."""
 
     __slots__ = ()
     hidden_axes = 1
 
     @classmethod
     def components(cls, holder: Holder) -> tuple[int, ...]:
-        return (len(holder.masked_units),)
+        return (len(holder.units),)
 
     def _public(self, value: Public) -> Elements:
         elements = self.ring.elements(value)
-        units = np.array(self.holder.masked_units, dtype=self.dtype)
+        units = np.array(self.holder.units, dtype=self.dtype)
         aligned = units.reshape(units.shape + (1,) * max(len(self.shape), elements.ndim))
         return aligned * elements
 
 
-class MaskedShare(_Masked, RingShare):
-    """Modulo 2^64."""
-
-    __slots__ = ()
-
-
-class MaskedWideShare(_Masked, WideShare):
-    """Modulo 2^256."""
-
-    __slots__ = ()
-
-
 class BitShare(Share):
-    """Additive parts modulo 2, one byte to a bit."""
+    """Bits, of each of which this party holds one component; one byte to a bit."""
 
     __slots__ = ()
     dtype = np.dtype(np.uint8)
@@ -260,4 +233,4 @@ class BitShare(Share):
         return BitShare(self.holder, self.values ^ other.values)
 
     def __invert__(self) -> BitShare:
-        return BitShare(self.holder, self.values ^ np.uint8(self.holder.unit))
+        return BitShare(self.holder, self.values ^ np.uint8(self.holder.units[0]))

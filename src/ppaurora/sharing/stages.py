@@ -7,75 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from ppaurora.errors import InputError
-from ppaurora.sharing.algebra import BITS, RING
-from ppaurora.sharing.planes import take_lanes, word_count
-from ppaurora.sharing.shares import Bytes, Words
+from ppaurora.sharing.algebra import RING
+from ppaurora.sharing.shares import Words
 
 
 class InputShare(Protocol):
-    """One server's part of an owner's list."""
+    """One server's part of an owner's list. Every scheme has its own."""
 
     def __len__(self) -> int: ...
 
     def part(self, samples: range) -> InputShare:
-        """Of some samples in a row."""
+        """Return the part of some samples in a row."""
 
     def to_bytes(self) -> bytes: ...
-
-
-@dataclass(frozen=True)
-class PlanesShare:
-    """Parts modulo 2 of bit planes: the keys', most significant first, then the labels'."""
-
-    planes: Words = field(repr=False)
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-    def part(self, samples: range) -> PlanesShare:
-        return PlanesShare(take_lanes(self.planes, samples.start, len(samples)), len(samples))
-
-    def to_bytes(self) -> bytes:
-        return bytes(RING.to_wire(self.planes))
-
-    @classmethod
-    def from_bytes(cls, raw: bytes | memoryview, size: int, key_bits: int) -> PlanesShare:
-        _check_length(raw, cls.wire_bytes(size, key_bits), size)
-        return cls(RING.from_wire(memoryview(raw), (key_bits + 1, word_count(size))), size)
-
-    @staticmethod
-    def wire_bytes(size: int, key_bits: int) -> int:
-        return RING.wire_bytes((key_bits + 1) * word_count(size))
-
-
-@dataclass(frozen=True)
-class AdditiveShare:
-    """Parts of keys modulo 2^64 and of labels modulo 2."""
-
-    keys: Words = field(repr=False)
-    labels: Bytes = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def part(self, samples: range) -> AdditiveShare:
-        some = slice(samples.start, samples.stop)
-        return AdditiveShare(self.keys[some], self.labels[some])
-
-    def to_bytes(self) -> bytes:
-        return bytes(RING.to_wire(self.keys)) + bytes(BITS.to_wire(self.labels))
-
-    @classmethod
-    def from_bytes(cls, raw: bytes | memoryview, size: int) -> AdditiveShare:
-        _check_length(raw, cls.wire_bytes(size), size)
-        split_at = RING.wire_bytes(size)
-        view = memoryview(raw)
-        return cls(RING.from_wire(view[:split_at], (size,)), BITS.from_wire(view[split_at:], (size,)))
-
-    @staticmethod
-    def wire_bytes(size: int) -> int:
-        return RING.wire_bytes(size) + BITS.wire_bytes(size)
 
 
 @dataclass(frozen=True)
@@ -92,7 +36,8 @@ class OwnerShare:
         return self.samples.to_bytes() + bytes(RING.to_wire(self.sums))
 
 
-def _check_length(raw: bytes | memoryview, expected: int, size: int) -> None:
+def check_length(raw: bytes | memoryview, expected: int, size: int) -> None:
+    """Raise an InputError unless a share of so many samples has so many bytes."""
     if len(raw) != expected:
         raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
 

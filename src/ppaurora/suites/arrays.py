@@ -4,21 +4,63 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.sharing.shares import BitShare, Holder, Public, RingShare, concat, interleave, stack
+from ppaurora.sharing.algebra import BITS, RING
+from ppaurora.sharing.shares import (
+    BitShare,
+    Bytes,
+    Holder,
+    LinearShare,
+    Public,
+    RingShare,
+    Words,
+    concat,
+    interleave,
+    stack,
+)
 from ppaurora.sharing.spans import spans
+from ppaurora.sharing.stages import check_length
 from ppaurora.suites.base import Suite
 from ppaurora.suites.network import comparators, half_for, strides
 
 
 @dataclass(frozen=True)
+class AdditiveShare:
+    """One server's part of an owner's list: parts of keys modulo 2^64 and of labels modulo 2."""
+
+    keys: Words = field(repr=False)
+    labels: Bytes = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def part(self, samples: range) -> AdditiveShare:
+        some = slice(samples.start, samples.stop)
+        return AdditiveShare(self.keys[some], self.labels[some])
+
+    def to_bytes(self) -> bytes:
+        return bytes(RING.to_wire(self.keys)) + bytes(BITS.to_wire(self.labels))
+
+    @classmethod
+    def from_bytes(cls, raw: bytes | memoryview, size: int) -> AdditiveShare:
+        check_length(raw, cls.wire_bytes(size), size)
+        split_at = RING.wire_bytes(size)
+        view = memoryview(raw)
+        return cls(RING.from_wire(view[:split_at], (size,)), BITS.from_wire(view[split_at:], (size,)))
+
+    @staticmethod
+    def wire_bytes(size: int) -> int:
+        return RING.wire_bytes(size) + BITS.wire_bytes(size)
+
+
+@dataclass(frozen=True)
 class ArrayRecords:
-    """Additively shared keys and labels."""
+    """Keys and labels, one array element to a sample."""
 
     keys: RingShare
     labels: BitShare
@@ -59,6 +101,15 @@ class ArrayRecords:
 
 class ArraySuite(Suite):
     """What follows from the other functionalities where keys and flags are ring elements."""
+
+    @property
+    def additive(self) -> Holder:  # type: ignore[override]  # the same, whatever a subclass sets
+        return self.holder
+
+    @staticmethod
+    def reconstruct(parts: Sequence[Any]) -> NDArray[Any]:
+        """Return the sum of all parts."""
+        return sum_of_parts(parts)
 
     def count_ones(self, flags: RingShare | BitShare, places: Sequence[slice]) -> RingShare:
         ones = self.to_ring(flags)
@@ -128,6 +179,15 @@ class ArraySuite(Suite):
 
     def no_records(self) -> ArrayRecords:
         return ArrayRecords.empty(self.holder)
+
+
+def sum_of_parts(parts: Sequence[LinearShare | BitShare]) -> NDArray[Any]:
+    """Return the secret of which all servers' parts are the summands."""
+    first, *others = parts
+    total = first.values
+    for other in others:
+        total = total ^ other.values if isinstance(first, BitShare) else first.ring.add(total, other.values)
+    return total
 
 
 def _written(result: RingShare, into: RingShare | None) -> RingShare:

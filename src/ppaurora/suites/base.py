@@ -94,8 +94,14 @@ def side_by_side(groups: Sequence[Sequence[int]], count: int) -> NDArray[np.intp
 class Suite(ABC):
     """One party's end of the functionalities, or that of one of its workers."""
 
-    holder: Holder
+    holder: Holder  # of the numbers that it computes on
+    additive: Holder  # of parts whose sum is the secret, as owners share their sums
     team = Team()
+
+    @staticmethod
+    @abstractmethod
+    def reconstruct(parts: Sequence[Any]) -> NDArray[Any]:
+        """Return the secret behind all servers' parts. No server has these together: it is for tests."""
 
     @abstractmethod
     def inputs(self, shares: Sequence[Any], sizes: Sequence[int]) -> list[Any]:

@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.sharing.shares import BitShare, Elements, Holder, RingShare, WideShare, Words
-from ppaurora.sharing.stages import AdditiveShare, ResultShare
-from ppaurora.suites.arrays import ArrayRecords, ArraySuite
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.arrays import AdditiveShare, ArrayRecords, ArraySuite
 from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, N
 from ppaurora.suites.team import Team
 
+CLEARTEXT = Holder("cleartext", (1,))
+"""The only holder, whose only component is the value."""
+
 
 class CleartextSuite(ArraySuite):
-    holder = Holder.CLEARTEXT
+    """All functionalities on plain numbers."""
+
+    holder = CLEARTEXT
 
     def __init__(self, team: Team | None = None) -> None:
         self.openings: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from ppaurora.channel.servers import Server
 
 
 class Role(Server):
-    """One of the three."""
+    """One of the three servers."""
 
     PROXY_0 = 0
     PROXY_1 = 1
@@ -19,6 +19,11 @@ class Role(Server):
     @property
     def runs_ahead(self) -> bool:
         return self.is_helper
+
+    @property
+    def unit(self) -> int:
+        """This server's additive part of the public constant one."""
+        return int(self is Role.PROXY_1)
 
     @property
     def other_proxy(self) -> Role:

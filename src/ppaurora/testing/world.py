@@ -1,8 +1,8 @@
-"""A world of three parties in threads, whose messages can be watched and changed on their way.
+"""A world of a protocol's servers in threads, whose messages can be watched and changed on their way.
 
 world = World()
 run = world.run(lambda suite, x, y: suite.mul(x, y), [3, 5], [4, 6])
-run.value          # array([12, 30]): the proxies' parts, added
+run.value          # array([12, 30]): the servers' parts, added
 run.cost           # what it took: messages, bytes, rounds
 """
 
@@ -22,20 +22,20 @@ from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.meter import Cost
 from ppaurora.channel.servers import Server
 from ppaurora.local.threads import run_parties
+from ppaurora.protocols import Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.session import Context, open_session
-from ppaurora.sharing.algebra import WIDE
-from ppaurora.sharing.planes import Planes, unpack_lanes
-from ppaurora.sharing.shares import BitShare, Holder, MaskedShare, MaskedWideShare, RingShare, WideShare
+from ppaurora.sharing.algebra import BITS, RING, WIDE, Algebra
+from ppaurora.sharing.shares import BitShare, RingShare, Share, WideShare
 from ppaurora.suites.base import Suite
-from ppaurora.suites.cecilia import CeciliaSuite
-from ppaurora.suites.role import Role
 
 Tamper = Callable[[Server, Server, bytes], bytes]
 
 
 @dataclass(frozen=True)
 class Message:
+    """What one server sent to another."""
+
     sender: Server
     receiver: Server
     payload: bytes = field(repr=False)
@@ -49,16 +49,14 @@ class WorldRun:
     contexts: list[Context]
     messages: list[Message]
     cost: Cost
+    suite: Suite  # of the first server
+    openings: Counter[str]  # as the leader counted them
 
     @property
     def value(self) -> NDArray[Any]:
-        """The secret, from the proxies' parts of the only result."""
-        secret: NDArray[Any] = reconstruct(self.results)
+        """The secret behind all servers' results."""
+        secret: NDArray[Any] = reconstruct(self.suite, self.results)
         return secret
-
-    @property
-    def openings(self) -> Counter[str]:
-        return self.contexts[Role.PROXY_0].openings
 
 
 class _WatchedTransport(MemoryTransport):
@@ -77,91 +75,101 @@ class _WatchedTransport(MemoryTransport):
 
 
 class World:
-    """Runs one function at three parties, on fresh shares of its inputs."""
+    """Runs one function at every server of a protocol, on fresh shares of its inputs."""
 
     def __init__(
         self,
-        suite: Callable[[Context], Suite] = CeciliaSuite,
+        protocol: Protocol | None = None,
         *,
+        suite: Callable[[Context], Suite] | None = None,
         tamper: Tamper | None = None,
         timeout: float = 120.0,
         job_hash: bytes = bytes(32),
     ) -> None:
-        self._suite = suite
+        self._protocol = Paper() if protocol is None else protocol
+        self._suite = self._protocol.suite if suite is None else suite
         self._tamper = tamper
         self._timeout = timeout
         self._job_hash = job_hash
 
     def run(self, function: Callable[..., Any], *inputs: Any) -> WorldRun:
-        """`function(suite, *shares)` at every party.
+        """Call `function(suite, *shares)` at every server.
 
         Inputs of integers are shared in the ring, arrays of Python's modulo 2^256, bools modulo 2; others are
         passed on as they are.
         """
-        shared = [share_input(value) for value in inputs]
+        servers = list(self._protocol.servers)
+        shared = [self._shared(value) for value in inputs]
         log: list[Message] = []
-        transports = [
-            _WatchedTransport(transport, log, self._tamper)
-            for transport in memory_transports(Role, self._timeout)
-        ]
+        transports = {
+            transport.role: _WatchedTransport(transport, log, self._tamper)
+            for transport in memory_transports(self._protocol.servers, self._timeout)
+        }
 
-        def party(role: Server) -> tuple[Any, Context, int, int, int]:
-            context = open_session(transports[role], self._job_hash)
+        def party(server: Server) -> tuple[Any, Suite, Context, int, int, int]:
+            context = open_session(transports[server], self._job_hash)
             before = context.meter.messages, context.meter.bytes, context.meter.depth
-            result = function(self._suite(context), *(shares[role] for shares in shared))
+            suite = self._suite(context)
+            result = function(suite, *(part(suite, server) for part in shared))
             meter = context.meter
             return (
                 result,
+                suite,
                 context,
                 meter.messages - before[0],
                 meter.bytes - before[1],
                 meter.depth - before[2],
             )
 
-        outcomes = run_parties(party, transports)
-        results, contexts, messages, sent, rounds = zip(*outcomes, strict=True)
-        return WorldRun(list(results), list(contexts), log, Cost(sum(messages), sum(sent), max(rounds)))
+        outcomes = run_parties(party, list(transports.values()))
+        results, suites, contexts, messages, sent, rounds = zip(*outcomes, strict=True)
+        return WorldRun(
+            list(results),
+            list(contexts),
+            log,
+            Cost(sum(messages), sum(sent), max(rounds)),
+            suites[0],
+            contexts[servers.index(self._protocol.leader)].openings,
+        )
+
+    def _shared(self, value: Any) -> Callable[[Suite, Server], Any]:
+        """Return what gives each server its share: parts that add up at those that take submissions."""
+        kind = _kind(value)
+        if kind is None:
+            return lambda suite, server: value
+        share, algebra = kind
+        rest = np.asarray(value).astype(share.dtype)
+        stream = Stream.fresh()
+        parts: dict[Server, NDArray[Any]] = {}
+        *others, last = self._protocol.input_servers
+        for server in others:
+            parts[server] = algebra.draw(stream, rest.shape)
+            rest = algebra.sub(rest, parts[server])
+        parts[last] = rest
+
+        def part(suite: Suite, server: Server) -> Any:
+            if server not in parts:
+                return share.zeros(suite.additive, rest.shape)
+            return share(suite.additive, parts[server])
+
+        return part
 
 
-def share_input(value: Any) -> list[Any]:
-    """Three holders' parts of a value."""
+def _kind(value: Any) -> tuple[type[Share], Algebra] | None:
+    """Return how a value is shared, if it is a secret."""
     array = np.asarray(value)
-    random = np.random.default_rng()
     if array.dtype == np.bool_:
-        part = random.integers(0, 2, array.shape, dtype=np.uint8)
-        return [
-            BitShare(Holder.PROXY_0, part),
-            BitShare(Holder.PROXY_1, part ^ array.view(np.uint8)),
-            BitShare.zeros(Holder.HELPER, array.shape),
-        ]
+        return BitShare, BITS
     if array.dtype.kind in "iu":
-        words = random.integers(0, 1 << 64, array.shape, dtype=np.uint64)
-        return [
-            RingShare(Holder.PROXY_0, words),
-            RingShare(Holder.PROXY_1, array.astype(np.uint64) - words),
-            RingShare.zeros(Holder.HELPER, array.shape),
-        ]
+        return RingShare, RING
     if isinstance(value, np.ndarray) and array.dtype == WIDE.dtype:
-        wide = WIDE.draw(Stream.fresh(), array.shape)
-        return [
-            WideShare(Holder.PROXY_0, wide),
-            WideShare(Holder.PROXY_1, WIDE.sub(array, wide)),
-            WideShare.zeros(Holder.HELPER, array.shape),
-        ]
-    return [value] * 3
+        return WideShare, WIDE
+    return None
 
 
-def reconstruct(results: Sequence[Any]) -> Any:
-    """The secret behind the parties' parts, in tuples and lists one by one; else what all three returned."""
+def reconstruct(suite: Suite, results: Sequence[Any]) -> Any:
+    """Return the secret behind all servers' parts, tuples and lists one by one; else the first result."""
     first = results[0]
-    if isinstance(first, MaskedShare | MaskedWideShare):
-        return first.ring.reduced(first.values[0] - first.values[1] - results[1].values[1])
-    if isinstance(first, Planes):
-        return unpack_lanes(first.data[0] ^ first.data[1] ^ results[1].data[1], len(first))
-    if isinstance(first, RingShare | WideShare):
-        return first.ring.add(first.values, results[1].values)
-    if isinstance(first, BitShare):
-        return first.values ^ results[1].values
     if isinstance(first, tuple | list):
-        return type(first)(reconstruct(parts) for parts in zip(*results, strict=True))
-    return first
+        return type(first)(reconstruct(suite, parts) for parts in zip(*results, strict=True))
+    return suite.reconstruct(results) if hasattr(first, "holder") else first

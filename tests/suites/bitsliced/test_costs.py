@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from ppaurora.channel.meter import Cost
-from ppaurora.sharing import Holder, MaskedShare
 from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.records import PlaneRecords, in_batches
+from ppaurora.suites.bitsliced.shares import HOLDERS, MaskedShare
+from ppaurora.suites.role import Role
 from tests.support.bitsliced import cost_of, unsorted_planes
 from tests.support.wide import wide_array
 
@@ -46,7 +47,7 @@ def test_declared_costs_on_numbers(count: int) -> None:
 @pytest.mark.parametrize("words", [1, 70])
 def test_declared_costs_of_what_owners_summed_up(owners: int, words: int) -> None:
     def input_sums(suite: BitslicedSuite) -> MaskedShare:
-        parts = [] if suite.holder is Holder.HELPER else [np.zeros(words, dtype=np.uint64)] * owners
+        parts = [] if suite.holder is HOLDERS[Role.HELPER] else [np.zeros(words, dtype=np.uint64)] * owners
         return suite.input_words(parts, (owners, words))
 
     assert cost_of(input_sums) == costs.input_words(owners * words)
@@ -223,7 +224,7 @@ def test_declared_costs_of_layers(sizes: list[tuple[int, int]]) -> None:
             places = (place for wires, stride in layer for place in wires.places(stride))
             words = [sum(place.words for place in batch) for batch in in_batches(places)]
             assert max(words) <= trees.CHUNK_WORDS
-            if s.holder is Holder.HELPER:
+            if s.holder is HOLDERS[Role.HELPER]:
                 declared.append(costs.exchange_layer(9, words))
             s.exchange_layer(layer)
 

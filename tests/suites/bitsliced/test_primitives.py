@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.frames import MAX_PAYLOAD_BYTES
 from ppaurora.channel.meter import Cost
-from ppaurora.sharing import Holder, MaskedShare, stack
+from ppaurora.protocols import Fast
+from ppaurora.sharing import stack
 from ppaurora.sharing.planes import unpack_lanes, word_count
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.records import PlaneRecords
+from ppaurora.suites.bitsliced.shares import HOLDERS, MaskedShare
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from tests.support.bitsliced import cost_of, masked, unsorted_planes, word_array, words
@@ -145,7 +147,8 @@ def test_values_are_carried_to_where_there_is_no_flag(source: slice, target: sli
 
     def algorithm(suite: BitslicedSuite) -> list[Any]:
         (records,) = suite.inputs(
-            [] if suite.holder is Holder.HELPER else [shared[suite.holder is Holder.PROXY_1]], [700]
+            [] if suite.holder is HOLDERS[Role.HELPER] else [shared[suite.holder is HOLDERS[Role.PROXY_1]]],
+            [700],
         )
         positions = suite.flags_from_start(records.labels)
         rows = suite.constant(values[0], 701), suite.constant(values[1], 701)
@@ -154,7 +157,7 @@ def test_values_are_carried_to_where_there_is_no_flag(source: slice, target: sli
         return [carried, MaskedShare(suite.holder, positions.data.astype(np.uint64))]
 
     shared = xor_shared(word_array(flags), np.array(flags, dtype=bool), 1)
-    run = World(lambda context: BitslicedSuite(context, 1)).run(algorithm)
+    run = World(Fast(), suite=lambda context: BitslicedSuite(context, 1)).run(algorithm)
     carried = run.value[0]
     (m, first), (_, second) = (run.results[role][1].values for role in (Role.PROXY_0, Role.PROXY_1))
     expected_flags = np.array([1, *flags])

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from ppaurora.algorithms.merge import ExchangeLayer
 from ppaurora.algorithms.merge_network import merge_network
-from ppaurora.sharing import Holder
 from ppaurora.sharing.planes import LANES, Planes, pack_lanes, slice_numbers, unpack_lanes
 from ppaurora.suites.bitsliced import BitslicedSuite, records, trees
 from ppaurora.suites.bitsliced.records import Place, PlaneRecords, PlaneWires
+from ppaurora.suites.bitsliced.shares import HOLDERS
 from ppaurora.suites.network import comparators, half_for, strides
+from ppaurora.suites.role import Role
 from tests.support.bitsliced import unsorted_planes
 
 BITS = 13
@@ -36,7 +37,7 @@ def lanes_of(keys: Sequence[int]) -> PlaneRecords:
     numbers = np.array(keys, dtype=np.uint64)
     planes = np.concatenate([slice_numbers(numbers, BITS), slice_numbers(label_of(numbers), 1)])
     data = np.stack([planes, np.zeros_like(planes)])
-    return PlaneRecords(Planes(Holder.PROXY_0, data, len(keys)))
+    return PlaneRecords(Planes(HOLDERS[Role.PROXY_0], data, len(keys)))
 
 
 def label_of(keys: Numbers) -> Numbers:

@@ -9,7 +9,7 @@ from ppaurora.data import Samples
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
 from ppaurora.protocols.base import Protocol
 from ppaurora.sharing.planes import unpack_lanes
-from ppaurora.sharing.stages import PlanesShare
+from ppaurora.suites.bitsliced.shares import PlanesShare
 
 _DIGITS_TOGETHER = 4
 

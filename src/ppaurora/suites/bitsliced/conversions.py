@@ -61,5 +61,5 @@ def ring_part(gates: Gates, plane: Words, lanes: slice, ring: Ring = RING) -> El
     mask = gates.deal_ring(bits.shape[1:], lambda: bits[0], ring)
     if gates.role.is_helper:
         return mask
-    part: Elements = gates.unit * bits[0] + (1 - bits[0] - bits[0]) * mask
+    part: Elements = gates.role.unit * bits[0] + (1 - bits[0] - bits[0]) * mask
     return part

@@ -10,9 +10,10 @@ import numpy as np
 from ppaurora.errors import MisuseError
 from ppaurora.sharing.algebra import RING, Ring
 from ppaurora.sharing.planes import Planes, unpack_lanes
-from ppaurora.sharing.shares import Bytes, MaskedShare, RingShare, Words, stack
+from ppaurora.sharing.shares import Bytes, RingShare, Words, stack
 from ppaurora.suites.base import SIGNIFICAND_BITS, N
 from ppaurora.suites.bitsliced.lanes import packed
+from ppaurora.suites.bitsliced.shares import MaskedShare
 
 if TYPE_CHECKING:
     from ppaurora.suites.bitsliced.suite import BitslicedSuite

@@ -38,7 +38,7 @@ Finish = Callable[[], list[Elements]]
 
 
 class Gates:
-    """One party's end. Operands and results are arrays whose first axis is the component."""
+    """One party's end of the gates. Operands and results are arrays whose first axis is the component."""
 
     def __init__(self, context: Context) -> None:
         self.role = Role(context.role)
@@ -52,11 +52,6 @@ class Gates:
     @property
     def components(self) -> int:
         return 1 if self.role.is_helper else 2
-
-    @property
-    def unit(self) -> int:
-        """This party's additive part of one."""
-        return int(self.role is Role.PROXY_1)
 
     @property
     def meter(self) -> Meter:
@@ -195,7 +190,7 @@ class Gates:
             last: Words = x[0] * squares
             return last
         (mx, rx), (my, ry) = x, y
-        terms: Words = mx * squares + my * (mx * (self.unit * my - 2 * ry) - rx * my + 2 * products)
+        terms: Words = mx * squares + my * (mx * (self.role.unit * my - 2 * ry) - rx * my + 2 * products)
         return terms
 
     def _cross_terms(self, x: Elements, y: Elements) -> Elements:

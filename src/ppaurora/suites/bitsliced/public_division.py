@@ -32,7 +32,7 @@ def shift_right_steps(gates: Gates, y: Words, bits: int, children: int = trees.C
     part: Words = dealt[0]
     if gates.role.is_helper:
         return part
-    part = gates.unit * (y[0] >> drop) - dealt[0]
+    part = gates.role.unit * (y[0] >> drop) - dealt[0]
     part += (dealt[1] * (_ONE - (y[0] >> _63))) << np.uint64(64 - bits)
     part -= borrow_part
     return part

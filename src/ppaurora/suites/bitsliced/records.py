@@ -17,7 +17,7 @@ import numpy as np
 
 from ppaurora.sharing.interleaving import deal_lanes, interleave_lanes
 from ppaurora.sharing.planes import LANES, Planes, concat_planes, shift_down, shift_up, word_count
-from ppaurora.sharing.shares import Holder, Words
+from ppaurora.sharing.shares import Words
 from ppaurora.suites.bitsliced import trees
 from ppaurora.suites.network import half_for, strides
 
@@ -93,7 +93,7 @@ class PlaneWires:
         for row, source in zip(_rows(self._data), _rows(first.bits.data), strict=True):
             row[:before] = shift_up(source, self._pad)[:before]
         self._data[..., before:] = second.bits.data
-        if self._pad and holder is not Holder.HELPER:
+        if self._pad and holder.units[0]:
             # Lanes before the first record are wires that hold +infinity; those after the last hold 0.
             self._data[0, :-1, 0] |= np.uint64((1 << self._pad) - 1)
         self._holder = holder

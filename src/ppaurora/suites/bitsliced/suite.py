@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppaurora.session import Context
 from ppaurora.sharing.planes import (
@@ -20,17 +22,14 @@ from ppaurora.sharing.planes import (
 from ppaurora.sharing.shares import (
     Bytes,
     Elements,
-    Holder,
     LinearShare,
-    MaskedShare,
-    MaskedWideShare,
     Public,
     RingShare,
     WideShare,
     Words,
 )
 from ppaurora.sharing.spans import spans
-from ppaurora.sharing.stages import PlanesShare, ResultShare
+from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.base import (
     GRID_BOUND,
     SIGNIFICAND_BITS,
@@ -45,21 +44,37 @@ from ppaurora.suites.bitsliced.conversions import never_equal, ring_part
 from ppaurora.suites.bitsliced.gates import Gates
 from ppaurora.suites.bitsliced.lanes import MaskedBits, as_slice, neighbours, packed
 from ppaurora.suites.bitsliced.records import Place, PlaneRecords, PlaneWires, in_batches
+from ppaurora.suites.bitsliced.shares import (
+    ADDITIVE_HOLDERS,
+    HOLDERS,
+    MaskedShare,
+    MaskedWideShare,
+    PlanesShare,
+    unmask_bits,
+    unmask_numbers,
+)
 from ppaurora.suites.bitsliced.trees import Steps, run_window
 from ppaurora.suites.release import fresh_parts
+from ppaurora.suites.role import Role
 from ppaurora.suites.team import Team
 
 
 class BitslicedSuite(Suite):
-    """One party's end."""
+    """One party's end of the functionalities in masked form."""
 
     def __init__(self, context: Context, key_bits: int = 64) -> None:
-        self.holder = Holder.of(context.role)
         self.team = Team.of(context)
         self.key_bits = key_bits
         self._context = context
         self._gates = Gates(context)
+        self.holder = HOLDERS[self._gates.role]
+        self.additive = ADDITIVE_HOLDERS[self._gates.role]
         self._is_helper = self._gates.role.is_helper
+
+    @staticmethod
+    def reconstruct(parts: Sequence[Any]) -> NDArray[Any]:
+        proxies = parts[Role.PROXY_0], parts[Role.PROXY_1]
+        return unmask_bits(proxies) if isinstance(parts[0], Planes) else unmask_numbers(proxies)
 
     def step(self, name: str) -> AbstractContextManager[None]:
         return self._context.step(name)
@@ -110,7 +125,7 @@ class BitslicedSuite(Suite):
         """A proxy's additive part of x = m - r is m - r_1 or - r_0."""
         if self._is_helper:
             return ()
-        return fresh_parts(self._context, self._gates.unit * x.values[0] - x.values[1], recipients)
+        return fresh_parts(self._context, self._gates.role.unit * x.values[0] - x.values[1], recipients)
 
     def mask(self, x: N) -> N:
         """From additive parts to masked form."""
@@ -353,7 +368,7 @@ class BitslicedSuite(Suite):
 
     def flags_from_start(self, flags: Planes) -> MaskedBits:
         data = np.empty((self._gates.components, len(flags) + 1), dtype=np.uint8)
-        data[:, 0] = self.holder.masked_units
+        data[:, 0] = self.holder.units
         data[:, 1:] = unpack_lanes(flags.data[:, 0], len(flags))
         return MaskedBits(data)
 
@@ -379,7 +394,7 @@ class BitslicedSuite(Suite):
         run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(targets))))
 
     def _inverted(self, bits: Bytes) -> Bytes:
-        units = np.array(self.holder.masked_units, dtype=np.uint8)
+        units = np.array(self.holder.units, dtype=np.uint8)
         return bits ^ units[:, np.newaxis]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ppaurora.errors import MisuseError
 from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.planes import concat_planes, unpack_lanes
-from ppaurora.sharing.shares import MaskedShare, MaskedWideShare, RingShare, WideShare, stack
+from ppaurora.sharing.shares import RingShare, WideShare, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced.conversions import (
     greater_of_few,
@@ -18,6 +18,7 @@ from ppaurora.suites.bitsliced.conversions import (
     ring_part,
 )
 from ppaurora.suites.bitsliced.gates import Gates
+from ppaurora.suites.bitsliced.shares import MaskedShare, MaskedWideShare
 
 # Of a grid: as many sign tests at once as a digit has values, for every number. Fewer where numbers are many.
 BITS_PER_DIGIT = 9
@@ -32,7 +33,7 @@ def widen(gates: Gates, x: RingShare) -> MaskedWideShare:
     wrap = ring_part(gates, borrow[:, 0], slice(0, count), WIDE)
     wide = WIDE.elements(values[0])
     mask = gates.deal_ring((count,), lambda: wide, WIDE)
-    part = gates.unit * wide - mask + (wrap << x.ring.bits)
+    part = gates.role.unit * wide - mask + (wrap << x.ring.bits)
     (widened,) = gates.begin_remask(part.reshape(x.shape), ring=WIDE)()
     return MaskedWideShare(x.holder, widened)
 

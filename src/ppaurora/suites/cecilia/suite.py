@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array
-from ppaurora.sharing.shares import BitShare, Holder, RingShare, Words
-from ppaurora.sharing.stages import AdditiveShare, ResultShare
-from ppaurora.suites.arrays import ArrayRecords, ArraySuite
+from ppaurora.sharing.shares import BitShare, RingShare, Words
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.suites.arrays import AdditiveShare, ArrayRecords, ArraySuite
 from ppaurora.suites.cecilia import compare, ties
 from ppaurora.suites.cecilia.dealing import Dealing
 from ppaurora.suites.cecilia.residues import RESIDUES
+from ppaurora.suites.cecilia.shares import HOLDERS
 from ppaurora.suites.release import fresh_parts
 from ppaurora.suites.role import Role
 
@@ -57,13 +58,13 @@ class _MaskedSign:
 
 
 class CeciliaSuite(ArraySuite):
-    """One party's end."""
+    """One party's end of the functionalities on additive shares."""
 
     def __init__(self, context: Context) -> None:
-        self.holder = Holder.of(context.role)
         self._context = context
         self._role = Role(context.role)
-        self._unit = np.uint64(self.holder.unit)
+        self.holder = HOLDERS[self._role]
+        self._unit = np.uint64(self._role.unit)
         self._dealing = Dealing(context, "cecilia")
 
     def step(self, name: str) -> AbstractContextManager[None]:
