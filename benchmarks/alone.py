@@ -76,9 +76,7 @@ class Case:
 
     @classmethod
     def of(cls, samples: int) -> Case:
-        owners = samples_of(
-            synthetic_owners([samples // OWNERS] * OWNERS, SEED, ties=True), (), "score", "label", None
-        )
+        owners = samples_of(synthetic_owners([samples // OWNERS] * OWNERS, SEED, ties=True))
         protocol = find_protocol(DEFAULT_PROTOCOL).fitting(owners)
         metrics = tuple(find_metric(name)() for name in METRICS)
         limits = Limits(samples_per_owner=samples)

@@ -142,7 +142,7 @@ def measure(
     expected, plain_seconds = pooled(owners, METRICS)
     before = cpu_seconds(resource.RUSAGE_CHILDREN)
     report = evaluate_samples(
-        samples_of(owners, (), "score", "label", None),
+        samples_of(owners),
         metrics=METRICS,
         protocol=DEFAULT_PROTOCOL,
         parameters={"key_bits": setting.key_bits},

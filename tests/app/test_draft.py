@@ -8,8 +8,8 @@ import pytest
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.app.jobs import AppJob, Jobs
-from ppaurora.app.owner.guessing import ChosenColumns, guess_columns, guess_positive
-from ppaurora.data import read_columns, read_file
+from ppaurora.app.owner.guessing import guess_columns, guess_positive
+from ppaurora.data import Columns, read_columns, read_dataset
 from ppaurora.errors import DataError, InputError
 from ppaurora.io.text import Line
 from tests.support.app_owner import table
@@ -21,17 +21,17 @@ SEPSIS = EvaluationSpec(outcome=Line("sepsis within 48 hours"), positive_class=L
 @pytest.mark.parametrize(
     ("names", "guessed"),
     [
-        (("score", "label"), ChosenColumns("score", "label")),
-        (("patient_id", "risk", "died"), ChosenColumns("risk", "died", "patient_id")),
-        (("y_true", "y_score"), ChosenColumns("y_score", "y_true")),
-        (("caseId", "predProb", "outcome48h"), ChosenColumns("predProb", "outcome48h", "caseId")),
-        (("ward", "probability", "sepsis"), ChosenColumns("probability", "sepsis")),
-        (("x", "label"), ChosenColumns("x", "label")),
-        (("a", "b", "c"), ChosenColumns()),
-        (("age", "score"), ChosenColumns("score", "")),
+        (("score", "label"), Columns(score="score", label="label")),
+        (("patient_id", "risk", "died"), Columns(score="risk", label="died", id="patient_id")),
+        (("y_true", "y_score"), Columns(score="y_score", label="y_true")),
+        (("caseId", "predProb", "outcome48h"), Columns(score="predProb", label="outcome48h", id="caseId")),
+        (("ward", "probability", "sepsis"), Columns(score="probability", label="sepsis")),
+        (("x", "label"), Columns(score="x", label="label")),
+        (("a", "b", "c"), Columns(score="", label="")),
+        (("age", "score"), Columns(score="score", label="")),
     ],
 )
-def test_columns_are_guessed_from_their_names(names: tuple[str, ...], guessed: ChosenColumns) -> None:
+def test_columns_are_guessed_from_their_names(names: tuple[str, ...], guessed: Columns) -> None:
     assert guess_columns(names, SEPSIS) == guessed
 
 
@@ -54,7 +54,7 @@ def test_how_far_a_file_is_read_is_told(tmp_path: Path) -> None:
     path.write_bytes(table(50_000))
     told: list[int] = []
     assert read_columns(path) == ("score", "label")
-    data = read_file(path, "score", "label", name="large.csv", watch=told.append)
+    data = read_dataset(path, Columns(), name="large.csv", watch=told.append)
     assert data.description.source == "large.csv"
     assert told == sorted(told)
     assert len(told) > 20

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ppaurora
-from ppaurora.data import check_samples
+from ppaurora.data import Columns, check_samples
 from ppaurora.errors import InputError, NotReleasedError, UndefinedResultError
 from ppaurora.owner.study import Study
 from ppaurora.pages.report.facts import Facts
@@ -74,7 +74,7 @@ def facts(study: Study) -> Facts:
 def own(study: Study) -> Facts:
     labels, scores = DATA["harbour"]
     source = source_of(study.results)
-    samples = own_samples(source, check_samples("my/data.csv", labels, scores), "", "", None, None)
+    samples = own_samples(source, check_samples("my/data.csv", labels, scores), Columns())
     return facts_of(source, samples)
 
 

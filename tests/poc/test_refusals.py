@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from ppaurora.cli.main import cli
+from ppaurora.data import Columns
 from ppaurora.errors import InputError
-from ppaurora.poc.consortium import Columns, owners_of
+from ppaurora.poc.consortium import owners_of
 
 GOOD = "score,label\n0.5,1\n0.25,0\n"
 

@@ -56,7 +56,7 @@ def attempt(
 ) -> float:
     """Always at the same job: only fresh keys tell two attempts apart."""
     report = evaluate_samples(
-        samples_of(owners(samples), (), "score", "label", None),
+        samples_of(owners(samples)),
         metrics=("auroc",),
         protocol=DEFAULT_PROTOCOL,
         parameters={},

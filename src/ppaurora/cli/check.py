@@ -13,7 +13,7 @@ from ppaurora.cli.examples import example
 from ppaurora.cli.options import column_options, format_option, id_option, study_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.cli.preview import show_check, show_description
-from ppaurora.data import read_data
+from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import WARNED_EXIT_CODE, DataError, InputError, WarnedError
 from ppaurora.owner.study import Study
 
@@ -31,10 +31,7 @@ def check_command(
     data: Path,
     kit: Path | None,
     study: str | None,
-    score: str,
-    label: str,
-    pos_label: str | None,
-    id_column: str | None,
+    columns: Columns,
     output: str,
 ) -> None:
     """Look at DATA before it is submitted: counts, scores by class, local AUROC, and what is strange.
@@ -44,12 +41,14 @@ def check_command(
     if study is not None and kit is None:
         raise InputError("--study names one of a kit's studies: give the kit, too, with --kit")
     own = None if kit is None else Study(kit, study)
-    dataset = read_data(data, score, label, id=id_column)
+    dataset = read_dataset(data, columns)
     try:
         if own is None:
-            found = check_data(dataset.samples(pos_label), dataset.description, pos_label=pos_label)
+            found = check_data(
+                dataset.samples(columns.pos_label), dataset.description, pos_label=columns.pos_label
+            )
         else:
-            found = own.check(dataset, pos_label=pos_label)
+            found = own.check(dataset, pos_label=columns.pos_label)
     except DataError:
         if output == "text":
             show_description(dataset.description)

@@ -20,7 +20,7 @@ from ppaurora.cli.options import (
 )
 from ppaurora.cli.progress import progress_bar
 from ppaurora.cli.tables import print_metrics
-from ppaurora.data import read_table
+from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
 from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.evaluation.report import Report
@@ -74,9 +74,7 @@ def evaluate_command(
     context: click.Context,
     /,
     files: tuple[Path, ...],
-    score: str,
-    label: str,
-    pos_label: str | None,
+    columns: Columns,
     metrics: str,
     confidence_level: float | None,
     policy: str,
@@ -93,7 +91,7 @@ def evaluate_command(
     """
     of_metrics = {name: parameters.pop(name) for name in metric_parameters()}
     of_policy = {name: parameters.pop(name) for name in Policy.__struct_fields__}
-    owners = [read_table(path, score, label, pos_label) for path in files]
+    owners = [read_dataset(path, columns).samples(columns.pos_label) for path in files]
     with progress_bar() as progress:
         report = evaluate_samples(
             owners,

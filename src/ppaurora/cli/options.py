@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import click
 
+from ppaurora.data import Columns
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics import METRICS, Metric, find_metric
@@ -39,7 +41,24 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 def column_options(command: F) -> F:
-    """Which columns of a file hold what."""
+    """Which columns of a file hold what: the command takes them as one argument, `columns`."""
+
+    @functools.wraps(command)
+    def collected(
+        *arguments: Any,
+        score: str,
+        label: str,
+        pos_label: str | None,
+        id_column: str | None = None,
+        **rest: Any,
+    ) -> Any:
+        columns = Columns(score=score, label=label, id=id_column, pos_label=pos_label)
+        return command(*arguments, columns=columns, **rest)
+
+    return _with_column_options(cast("F", collected))
+
+
+def _with_column_options(command: F) -> F:
     for option in (
         click.option("--pos-label", help="The positive label, if labels are not 0/1 or true/false."),
         click.option("--label", default="label", show_default=True, help="Column with the true labels."),

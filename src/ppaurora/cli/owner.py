@@ -26,7 +26,7 @@ from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.cli.preview import show_check
 from ppaurora.cli.study import as_told, show
 from ppaurora.cli.tables import print_metrics
-from ppaurora.data import read_data
+from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, PpauroraError
 from ppaurora.io.models import to_builtins
 from ppaurora.messages.findings import Finding
@@ -85,10 +85,7 @@ def submit_command(
     data: Path,
     study: str | None,
     expect_hash: str | None,
-    score: str,
-    label: str,
-    pos_label: str | None,
-    id_column: str | None,
+    columns: Columns,
     yes: bool,
     despite_warnings: bool,
     dry_run: bool,
@@ -100,7 +97,7 @@ def submit_command(
     Before it asks, it shows the study and what 'ppaurora check' says of the data.
     """
     own = Study(kit, study, expect_hash=expect_hash)
-    dataset = read_data(data, score, label, id=id_column)
+    dataset = read_dataset(data, columns)
 
     def review(check: DataCheck) -> None:
         show(own.manifest, [check.samples] * len(own.manifest.owners))
@@ -110,12 +107,12 @@ def submit_command(
             ask_despite(check, f"Submit {check.samples} samples to this study?", yes, despite_warnings)
 
     if dry_run:
-        check = own.check(dataset, pos_label=pos_label)
+        check = own.check(dataset, pos_label=columns.pos_label)
         review(check)
         click.echo("dry run: nothing was sent, and nothing was kept", err=True)
         leave_with(check)
         return
-    submission = own.submit(dataset, pos_label=pos_label, replace=replace, review=review)
+    submission = own.submit(dataset, pos_label=columns.pos_label, replace=replace, review=review)
     click.echo(
         f"{own.kit.name} has submitted {submission.samples} samples to {own.manifest.study}; "
         f"{_takers(own)} have acknowledged",

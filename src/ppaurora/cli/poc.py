@@ -19,12 +19,13 @@ from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.cli.options import column_options, format_option, yes_option
 from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.data import Columns
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState
 from ppaurora.metrics import DEFAULT_METRICS
 from ppaurora.poc.background import interruptions
-from ppaurora.poc.consortium import Columns, ProofOfConcept, find_poc, make_poc, owners_of
+from ppaurora.poc.consortium import ProofOfConcept, find_poc, make_poc, owners_of
 from ppaurora.poc.machine import program, web_proxy_in_between
 from ppaurora.policy.rules import Policy
 
@@ -81,9 +82,7 @@ def poc_command() -> None:
 def start_command(
     files: tuple[Path, ...],
     folder: Path,
-    score: str,
-    label: str,
-    pos_label: str | None,
+    columns: Columns,
     metrics: str | None,
     policy: str | None,
     submit: bool,
@@ -93,7 +92,6 @@ def start_command(
     The nodes run on when this command has ended. Run again, it starts those that do not run.
     """
     began = time.monotonic()
-    columns = Columns(score=score, label=label, pos_label=pos_label)
     is_new = not (folder / "poc.json").exists()
     owners = owners_of(files, columns) if files and is_new else ()
     with interruptions() as interrupted:

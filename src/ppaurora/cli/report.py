@@ -9,6 +9,7 @@ import click
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import column_options, id_option
 from ppaurora.cli.paths import FILE
+from ppaurora.data import Columns
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
 from ppaurora.pages.report.sources import source_of
 from ppaurora.pages.report.texts import OWN_TITLE, OWN_WORDS
@@ -45,10 +46,7 @@ def report_command(
     output: str | None,
     manifest_hash: str | None,
     data: Path | None,
-    score: str,
-    label: str,
-    pos_label: str | None,
-    id_column: str | None,
+    columns: Columns,
 ) -> None:
     """Write a report of RESULT, a filed result or a kit that holds one, once it verifies.
 
@@ -57,7 +55,7 @@ def report_command(
     """
     chosen = output or format_of(out)
     source = source_of(result, study=study, manifest_hash=manifest_hash)
-    samples = None if data is None else own_samples(source, data, score, label, id_column, pos_label)
+    samples = None if data is None else own_samples(source, data, columns)
     text = make_report(source, chosen, samples)
     if out is None:
         click.echo(text, nl=False)

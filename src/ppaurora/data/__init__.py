@@ -1,18 +1,21 @@
 """An owner's samples in the clear: read from a file or memory, and checked. They never leave the owner."""
 
+from ppaurora.data.columns import ColumnNames, Columns
 from ppaurora.data.dataset import Dataset, Description
 from ppaurora.data.owners import samples_of
-from ppaurora.data.reading import read_columns, read_data, read_file, read_table
+from ppaurora.data.reading import read_columns, read_data, read_dataset, read_table
 from ppaurora.data.samples import Samples, check_samples
 
 __all__ = [
+    "ColumnNames",
+    "Columns",
     "Dataset",
     "Description",
     "Samples",
     "check_samples",
     "read_columns",
     "read_data",
-    "read_file",
+    "read_dataset",
     "read_table",
     "samples_of",
 ]

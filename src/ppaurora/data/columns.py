@@ -5,47 +5,75 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 from ppaurora.data.labels import MISSING
 from ppaurora.errors import DataError, InputError
+from ppaurora.io.models import StrictModel
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NUMERAL = re.compile(r"[+-]?[\d.,_]+([eE][+-]?\d+)?\s*%?")  # also the kinds that we do not read
 _MOST_NAMES_SHOWN = 20
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The names of the columns to read; without a name for ids, none are."""
+class ColumnNames(TypedDict, total=False):
+    """The fields of `Columns`, as functions take them for keywords."""
 
     score: str
     label: str
+    id: str | None
+    pos_label: object | None
+
+
+class Columns(StrictModel):
+    """Which columns of an owner's data hold what, and which label is the positive one.
+
+    Attributes
+    ----------
+    score, label
+        The names of the columns; of one that nobody has named yet, an empty text.
+    id
+        The name of a column that tells samples apart; without one, no duplicates are looked for.
+    pos_label
+        The label of the positive class, if labels are not 0/1 or true/false.
+    """
+
+    score: str = "score"
+    label: str = "label"
     id: str | None = None
+    pos_label: Any = None
 
     def __post_init__(self) -> None:
-        named = self.named
-        for option, name in named.items():
+        for option, name in self.named.items():
             if not isinstance(name, str):
                 raise InputError(f"{option}: give the name of a column, a text")
-            for other in named:
-                if other != option and named[other] == name:
-                    first, second = sorted((option, other), key=list(named).index)
-                    raise InputError(
-                        f"{first} and {second} cannot both be column '{name}'; name a column for each"
-                    )
 
     @property
     def named(self) -> dict[str, str]:
-        """The option that names it, and the column."""
+        """The columns by the options that name them."""
         named = {"score": self.score, "label": self.label}
         return named if self.id is None else named | {"id": self.id}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a name for every column that is needed."""
+        return bool(self.score and self.label)
+
+    @property
+    def options(self) -> list[str]:
+        """What differs from the defaults, as commands take it."""
+        usual, options = Columns(), []
+        for field in self.__struct_fields__:
+            if getattr(self, field) != getattr(usual, field):
+                options += [f"--{field.replace('_', '-')}", str(getattr(self, field))]
+        return options
 
     def find(
         self, header: Sequence[str], source: str, row: int | None = None, *, is_file: bool = True
     ) -> dict[str, int]:
         """Where each stands in the header; `row` is the header's own, in a text file."""
+        _check_different(self.named)
         found = {}
         for option, name in self.named.items():
             if header.count(name) != 1:
@@ -53,6 +81,16 @@ class Wanted:
                 raise DataError(problem, source=source, row=row, column=name, hint=hint)
             found[option] = header.index(name)
         return found
+
+
+def _check_different(named: Mapping[str, str]) -> None:
+    options = list(named)
+    for place, first in enumerate(options):
+        for second in options[place + 1 :]:
+            if named[first] == named[second]:
+                raise InputError(
+                    f"{first} and {second} cannot both be column '{named[first]}'; name a column for each"
+                )
 
 
 def _what_is_wrong(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.data.columns import Wanted
+from ppaurora.data.columns import Columns
 from ppaurora.data.labels import MISSING_HINT, is_missing, labels_from
 from ppaurora.data.samples import Samples, check_finite
 
@@ -104,7 +104,7 @@ def dataset_of(
     source: str,
     kind: str,
     columns: Sequence[str],
-    wanted: Wanted,
+    used: Columns,
     *,
     scores: NDArray[np.float64],
     first_gap: int | None,
@@ -125,9 +125,9 @@ def dataset_of(
         source=source,
         kind=kind,
         columns=tuple(columns),
-        score_column=wanted.score,
-        label_column=wanted.label,
-        id_column=wanted.id,
+        score_column=used.score,
+        label_column=used.label,
+        id_column=used.id,
         rows=len(scores),
         incomplete=len(incomplete),
         first_incomplete=first_row,

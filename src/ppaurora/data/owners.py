@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ppaurora.data.reading import read_data
+from ppaurora.data.columns import Columns
+from ppaurora.data.reading import read_dataset
 from ppaurora.data.samples import Samples
 from ppaurora.data.tables import has_columns
 from ppaurora.errors import InputError
 
+_USUAL = Columns()
 _PAIRS = "evaluate([(y_true_1, y_score_1), (y_true_2, y_score_2)])"
 _TABLES = "evaluate([table_1, table_2], score='...', label='...')"
 
 
-def samples_of(
-    owners: Any, others: tuple[object, ...], score: str, label: str, pos_label: object | None
-) -> list[Samples]:
+def samples_of(owners: Any, others: tuple[object, ...] = (), columns: Columns = _USUAL) -> list[Samples]:
     """Each owner's samples, checked. What is not several owners' is answered with what to write instead.
 
     `others` are further arguments, as in `evaluate(y_true, y_score)`, the habit of scikit-learn.
@@ -28,8 +28,8 @@ def samples_of(
     if others:
         raise InputError(f"evaluate takes the owners in one list, a pair of arrays for each; write {_PAIRS}")
     return [
-        read_data(data, score, label, name=None if isinstance(data, str | os.PathLike) else name).samples(
-            pos_label
+        read_dataset(data, columns, name=None if isinstance(data, str | os.PathLike) else name).samples(
+            columns.pos_label
         )
         for name, data in _named(owners)
     ]

@@ -6,13 +6,14 @@ import io
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from ppaurora.data import arrow, numpy_files
-from ppaurora.data.columns import Wanted, is_value
+from ppaurora.data.columns import Columns, is_value
 from ppaurora.data.dataset import Dataset
 from ppaurora.data.samples import Samples
 from ppaurora.data.tables import NamedColumns, dataset_from, table_in_memory
@@ -74,14 +75,24 @@ def read_data(
         Its `description` is for people, its `samples(pos_label)` are what is computed with. What cannot
         even be described is refused here: text as scores, rows of unequal lengths, no such column.
     """
-    wanted = Wanted(score, label, id)
+    return read_dataset(source, Columns(score=score, label=label, id=id), name=name)
+
+
+def read_dataset(
+    source: Any, columns: Columns, *, name: str | None = None, watch: Watch | None = None
+) -> Dataset:
+    """Read one owner's data as `read_data` does.
+
+    Of a file, `watch` is called now and then with how many bytes of it are read.
+    """
     if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), name, partial(_dataset_in, wanted=wanted))
+        return _read_file(Path(source), name, partial(_dataset_in, used=columns), watch)
     name = "the data" if name is None else name
     table = table_in_memory(source, name)
     if table is None:
-        table, wanted = _pair(source, name), replace(wanted, score="y_score", label="y_true")
-    return dataset_from(table, name, wanted)
+        table = _pair(source, name)
+        columns = msgspec.structs.replace(columns, score="y_score", label="y_true")
+    return dataset_from(table, name, columns)
 
 
 def read_table(
@@ -115,13 +126,6 @@ def read_columns(path: Path, name: str | None = None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def read_file(
-    path: Path, score: str, label: str, *, id: str | None = None, name: str, watch: Watch
-) -> Dataset:
-    """A file as `read_data` reads it; `watch` is called now and then with how many bytes of it are read."""
-    return _read_file(path, name, partial(_dataset_in, wanted=Wanted(score, label, id)), watch)
-
-
 def _read_file(path: Path, name: str | None, read: Callable[..., T], watch: Watch | None = None) -> T:
     source = str(path) if name is None else name
     try:
@@ -145,12 +149,12 @@ class _WatchedFile(io.FileIO):
         return count
 
 
-def _dataset_in(file: io.BufferedReader, source: str, wanted: Wanted) -> Dataset:
+def _dataset_in(file: io.BufferedReader, source: str, used: Columns) -> Dataset:
     table = _table_in(file, source)
     if table is not None:
-        return dataset_from(table, source, wanted)
+        return dataset_from(table, source, used)
     _check_size(file, source)
-    return read_text(file, source, wanted)
+    return read_text(file, source, used)
 
 
 def _columns_in(file: io.BufferedReader, source: str) -> Sequence[str]:

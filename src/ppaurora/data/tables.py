@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppaurora.data.arrays import one_per_sample, scores_from, spellings_of
-from ppaurora.data.columns import Wanted
+from ppaurora.data.columns import Columns
 from ppaurora.data.dataset import Dataset, Repeats, dataset_of
 from ppaurora.data.labels import spelt
 from ppaurora.errors import DataError, InputError, PpauroraError
@@ -24,7 +24,7 @@ Fetch = Callable[[Sequence[str]], Sequence[Any]]
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """The names of columns, and a way to get those that are wanted."""
+    """The names of columns, and a way to get those that are asked for."""
 
     kind: str
     names: Sequence[str]
@@ -32,10 +32,10 @@ class NamedColumns:
     is_file: bool = False
 
 
-def dataset_from(table: NamedColumns, source: str, wanted: Wanted) -> Dataset:
+def dataset_from(table: NamedColumns, source: str, used: Columns) -> Dataset:
     """Two columns, and the ids if they are wanted: of equal lengths, scores as numbers."""
-    named = wanted.named
-    wanted.find(table.names, source, is_file=table.is_file)
+    named = used.named
+    used.find(table.names, source, is_file=table.is_file)
     fetched = table.fetch(list(named.values()))
     columns = {
         option: one_per_sample(values, source, name)
@@ -44,13 +44,13 @@ def dataset_from(table: NamedColumns, source: str, wanted: Wanted) -> Dataset:
     rows = len(columns["label"])
     for option, values in columns.items():
         if len(values) != rows:
-            problem = f"{wanted.label} has {rows} values, {named[option]} has {len(values)}"
+            problem = f"{used.label} has {rows} values, {named[option]} has {len(values)}"
             raise DataError(problem, source=source)
     if not rows:
         raise DataError("has no samples", source=source, hint="leave this owner out")
     if rows > MOST_ROWS:
         raise too_many(source, rows)
-    scores, first_gap = scores_from(columns["score"], source, wanted.score)
+    scores, first_gap = scores_from(columns["score"], source, used.score)
     labels, spellings = spellings_of(columns["label"])
     repeats = Repeats()
     for row, value in enumerate(columns["id"].tolist() if "id" in columns else (), start=1):
@@ -59,7 +59,7 @@ def dataset_from(table: NamedColumns, source: str, wanted: Wanted) -> Dataset:
         source,
         table.kind,
         table.names,
-        wanted,
+        used,
         scores=scores,
         first_gap=first_gap,
         labels=labels,

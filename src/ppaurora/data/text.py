@@ -19,7 +19,7 @@ from typing import cast
 
 import numpy as np
 
-from ppaurora.data.columns import Wanted
+from ppaurora.data.columns import Columns
 from ppaurora.data.dataset import Dataset, Repeats, dataset_of
 from ppaurora.data.labels import MISSING
 from ppaurora.errors import DataError
@@ -40,7 +40,7 @@ def too_large(source: str) -> DataError:
     )
 
 
-def read_text(file: io.BufferedReader, source: str, wanted: Wanted) -> Dataset:
+def read_text(file: io.BufferedReader, source: str, used: Columns) -> Dataset:
     """A header row, then one row per sample; commas, semicolons, tabs or bars between values.
 
     UTF-8, or UTF-16 with its mark; compressed by gzip or not. Where no comma separates values, it may be the
@@ -48,7 +48,7 @@ def read_text(file: io.BufferedReader, source: str, wanted: Wanted) -> Dataset:
     """
     try:
         with _opened(file) as text:
-            return _read_rows(_begin(_lines(text, source), source, wanted), source, wanted)
+            return _read_rows(_begin(_lines(text, source), source, used), source, used)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise _damaged(source) from None
 
@@ -78,7 +78,7 @@ class _Begun:
     delimiter: str
 
 
-def _begin(lines: Iterator[str], source: str, wanted: Wanted | None) -> _Begun:
+def _begin(lines: Iterator[str], source: str, used: Columns | None) -> _Begun:
     above: list[str] = []
     for line in lines:
         above.append(line)
@@ -89,7 +89,7 @@ def _begin(lines: Iterator[str], source: str, wanted: Wanted | None) -> _Begun:
     named = _SEPARATOR_LINE.fullmatch(above[-1])
     if named:
         above[-1] = ""
-    delimiter = named[1] if named else _delimiter(above[-1], wanted)
+    delimiter = named[1] if named else _delimiter(above[-1], used)
     records = _records(itertools.chain(above, lines), delimiter, source)
     header_row, names = next(records, (1, []))
     if not names:
@@ -97,11 +97,11 @@ def _begin(lines: Iterator[str], source: str, wanted: Wanted | None) -> _Begun:
     return _Begun([name.strip() for name in names], header_row, records, delimiter)
 
 
-def _read_rows(table: _Begun, source: str, wanted: Wanted) -> Dataset:
+def _read_rows(table: _Begun, source: str, used: Columns) -> Dataset:
     header, delimiter = table.header, table.delimiter
-    found = wanted.find(header, source, table.header_row)
+    found = used.find(header, source, table.header_row)
     score_at, label_at, id_at = found["score"], found["label"], found.get("id")
-    numbers = _Numbers(source, wanted.score, commas=delimiter != ",")
+    numbers = _Numbers(source, used.score, commas=delimiter != ",")
     scores, places, rows = array("d"), array("q"), array("q")
     spellings: dict[str, int] = {}
     repeats = Repeats()
@@ -124,7 +124,7 @@ def _read_rows(table: _Begun, source: str, wanted: Wanted) -> Dataset:
         source,
         f"text, {_DELIMITERS.get(delimiter, repr(delimiter))} between values{numbers.remark}",
         header,
-        wanted,
+        used,
         scores=np.frombuffer(scores),
         first_gap=numbers.first_gap,
         labels=np.frombuffer(places, np.int64),
@@ -208,13 +208,13 @@ def _lines(text: io.TextIOWrapper, source: str) -> Iterator[str]:
         yield line
 
 
-def _delimiter(first_line: str, wanted: Wanted | None) -> str:
+def _delimiter(first_line: str, used: Columns | None) -> str:
     """The one that sets the columns' names apart, if these are known; else the most frequent."""
-    wanted_names = set() if wanted is None else {wanted.score, wanted.label}
-    for delimiter in _DELIMITERS if wanted_names else ():
+    names_used = set() if used is None else {used.score, used.label}
+    for delimiter in _DELIMITERS if names_used else ():
         with contextlib.suppress(csv.Error):
             names = {name.strip() for name in next(csv.reader([first_line], delimiter=delimiter))}
-            if wanted_names <= names:
+            if names_used <= names:
                 return delimiter
     return max(_DELIMITERS, key=first_line.count)
 

@@ -9,7 +9,7 @@ from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network
-from ppaurora.data import Samples, samples_of
+from ppaurora.data import Columns, Samples, samples_of
 from ppaurora.errors import InputError
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
@@ -118,7 +118,7 @@ def evaluate(
     0.9583333333333334
     """
     return evaluate_samples(
-        samples_of(owners, others, score, label, pos_label),
+        samples_of(owners, others, Columns(score=score, label=label, pos_label=pos_label)),
         metrics=metrics,
         confidence_level=confidence_level,
         policy=policy,

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ppaurora.check import Concern, DataCheck, DataWarning, check_data
-from ppaurora.data import Dataset, Description, Samples, read_data
+from ppaurora.data import Columns, Dataset, Description, Samples, read_dataset
 from ppaurora.data.tables import has_columns
 from ppaurora.errors import InputError
 from ppaurora.owner.ledger import OverlapWarning
@@ -27,18 +27,10 @@ class OwnData:
 
     samples: Samples
     description: Description | None
-    pos_label: object | None = field(repr=False)
+    columns: Columns = field(repr=False)
 
 
-def read_own(
-    kit: OwnerKit,
-    data: Any,
-    y_score: ArrayLike | None,
-    score: str,
-    label: str,
-    id: str | None,
-    pos_label: object | None,
-) -> OwnData:
+def read_own(kit: OwnerKit, data: Any, y_score: ArrayLike | None, columns: Columns) -> OwnData:
     """As `Study.submit` takes it. Errors name the file, or the owner whose data it is."""
     is_file = isinstance(data, str | os.PathLike)
     if y_score is not None:
@@ -48,10 +40,10 @@ def read_own(
             )
         data = (data, y_score)
     if isinstance(data, Samples):
-        return OwnData(data, None, pos_label)
+        return OwnData(data, None, columns)
     if not isinstance(data, Dataset):
-        data = read_data(data, score, label, id=id, name=None if is_file else kit.name)
-    return OwnData(data.samples(pos_label), data.description, pos_label)
+        data = read_dataset(data, columns, name=None if is_file else kit.name)
+    return OwnData(data.samples(columns.pos_label), data.description, columns)
 
 
 def look(kit: OwnerKit, manifest: Manifest, own: OwnData, overlaps: Sequence[Concern]) -> DataCheck:
@@ -64,7 +56,7 @@ def look(kit: OwnerKit, manifest: Manifest, own: OwnData, overlaps: Sequence[Con
     return check_data(
         own.samples,
         own.description,
-        pos_label=own.pos_label,
+        pos_label=own.columns.pos_label,
         owner=kit.name,
         manifest=manifest,
         overlaps=overlaps,

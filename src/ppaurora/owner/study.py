@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from ppaurora.check import Concern, DataCheck
+from ppaurora.data import ColumnNames, Columns
 from ppaurora.errors import (
     NotReleasedError,
     NotVerifiedError,
@@ -110,42 +111,37 @@ class Study:
         data: Any,
         y_score: ArrayLike | None = None,
         *,
-        score: str = "score",
-        label: str = "label",
-        id: str | None = None,
-        pos_label: object | None = None,
         watch: Watch | None = None,
         timeout: float | None = None,
+        **columns: Unpack[ColumnNames],
     ) -> StudyReport:
         """Submit, wait until all owners have, and return the result: `submit` and then `wait`.
 
         Parameters
         ----------
-        data, y_score, score, label, id, pos_label
+        data, y_score
             As `submit` takes them. `evaluate(y_true, y_score)` will do.
         watch
             Called with a line for people whenever there is news; `print` will do.
         timeout
             Seconds to wait for the result; by default as long as it takes. When they are over,
             `NotReleasedError` is raised, and the same call later goes on with the same submission.
+        **columns
+            As `submit` takes them: `score`, `label`, `id`, `pos_label`.
 
         Returns
         -------
         StudyReport
             The metrics, by name and as attributes, and the receipt. Both are filed, see `result`.
         """
-        self.submit(data, y_score, score=score, label=label, id=id, pos_label=pos_label)
+        self.submit(data, y_score, **columns)
         return self.wait(watch, timeout)
 
     def check(
         self,
         data: Any,
         y_score: ArrayLike | None = None,
-        *,
-        score: str = "score",
-        label: str = "label",
-        id: str | None = None,
-        pos_label: object | None = None,
+        **columns: Unpack[ColumnNames],
     ) -> DataCheck:
         """Look at data before it is submitted: counts, scores by class, local AUROC, and what is strange.
 
@@ -159,7 +155,7 @@ class Study:
         >>> [concern.code for concern in found.warnings]
         ['auroc-below-half']
         """
-        own = read_own(self.kit, data, y_score, score, label, id, pos_label)
+        own = read_own(self.kit, data, y_score, Columns(**columns))
         return look(self.kit, self.manifest, own, self._ledger.look(own.samples, self.manifest))
 
     def submit(
@@ -167,12 +163,9 @@ class Study:
         data: Any,
         y_score: ArrayLike | None = None,
         *,
-        score: str = "score",
-        label: str = "label",
-        id: str | None = None,
-        pos_label: object | None = None,
         replace: bool = False,
         review: Review | None = None,
+        **columns: Unpack[ColumnNames],
     ) -> OutgoingSubmission:
         """To every node that takes submissions. After a cut, the same call goes on with the same shares.
 
@@ -186,18 +179,16 @@ class Study:
             takes, also what that returns. Or a pair `(y_true, y_score)`, or these two one after the other.
             Scores as the model gives them: if the study says that lower means more positive, they are
             negated here.
-        score, label
-            The names of a table's columns.
-        id
-            The name of a column that tells samples apart, to look for duplicates. It is not sent.
-        pos_label
-            The label of the positive class, if labels are not 0/1 or true/false.
         replace
             It takes the place of something else that was submitted before, until the computation begins.
             The same samples in another order are the same. There is no other way to replace.
         review
             Called with the check of the data before anything is kept or sent, in place of warnings. It raises
             if a person declines. Data that is refused is refused behind it.
+        **columns
+            `score` and `label`, the names of a table's columns, by default these; `id`, the name of a column
+            that tells samples apart, to look for duplicates (it is not sent); `pos_label`, the label of the
+            positive class, if labels are not 0/1 or true/false.
 
         Returns
         -------
@@ -218,7 +209,7 @@ class Study:
         >>> study.is_submitted
         False
         """
-        own = read_own(self.kit, data, y_score, score, label, id, pos_label)
+        own = read_own(self.kit, data, y_score, Columns(**columns))
 
         def show(overlaps: Sequence[Concern]) -> None:
             (review or warn)(look(self.kit, self.manifest, own, overlaps))

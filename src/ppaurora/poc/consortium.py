@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ppaurora.data import read_table
+from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, from_json, to_builtins, to_json
@@ -46,22 +46,6 @@ STUDY = "poc"
 _RECORD = "poc.json"
 _SECONDS_TO_START = 60.0
 _LONGEST_NAME = 50
-
-
-class Columns(StrictModel):
-    """Which columns of the files hold what."""
-
-    score: str = "score"
-    label: str = "label"
-    pos_label: str | None = None
-
-    @property
-    def options(self) -> list[str]:
-        """As 'ppaurora submit' takes them; those that differ from its defaults."""
-        usual = Columns()
-        given = {"--score": (self.score, usual.score), "--label": (self.label, usual.label)}
-        options = [word for flag, (own, default) in given.items() if own != default for word in (flag, own)]
-        return options if self.pos_label is None else [*options, "--pos-label", self.pos_label]
 
 
 class PocRecord(StrictModel):
@@ -102,7 +86,7 @@ def owners_of(files: Sequence[Path], columns: Columns) -> list[PocOwner]:
             raise InputError(f"{file}: is named twice; every owner has a file of its own")
         seen.add(file.resolve())
         name = _new_name(file, [*NODES, AUTHORITY, *(owner.name for owner in owners)])
-        owners.append(PocOwner(name, file, len(read_table(file, **to_builtins(columns)))))
+        owners.append(PocOwner(name, file, len(read_dataset(file, columns).samples(columns.pos_label))))
     return owners
 
 

@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ppaurora.poc.consortium import Columns, make_poc
+from ppaurora.data import Columns
+from ppaurora.poc.consortium import make_poc
 from ppaurora.policy.rules import Policy
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import PASSPHRASES, provision

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ppaurora.app.jobs import AppJob, BusyError, Jobs
 from ppaurora.app.owner.draft import Draft
-from ppaurora.app.owner.guessing import ChosenColumns
 from ppaurora.app.owner.poller import StatusPoller
 from ppaurora.check import DataCheck
+from ppaurora.data import Columns
 from ppaurora.errors import InputError, NotReleasedError
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.study import Study
@@ -59,7 +59,7 @@ class OwnerController:
             path.unlink(missing_ok=True)
             raise
 
-    def check(self, number: str, columns: ChosenColumns) -> AppJob:
+    def check(self, number: str, columns: Columns) -> AppJob:
         """Read the file with these columns, and look at it."""
         draft = self._current(number)
 
@@ -86,7 +86,7 @@ class OwnerController:
         def work(job: AppJob) -> None:
             job.tell("splitting the data into shares, and sending each node its own")
             self.study.submit(
-                dataset, pos_label=draft.columns.positive, replace=agreement.replace, review=review
+                dataset, pos_label=draft.columns.pos_label, replace=agreement.replace, review=review
             )
             self._put(None)
 

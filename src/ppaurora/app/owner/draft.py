@@ -6,11 +6,13 @@ import secrets
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from ppaurora.app.jobs import AppJob
-from ppaurora.app.owner.guessing import ChosenColumns, guess_columns, guess_positive
+from ppaurora.app.owner.guessing import guess_columns, guess_positive
 from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
-from ppaurora.data import Dataset, Description, read_columns, read_file
+from ppaurora.data import Columns, Dataset, Description, read_columns, read_dataset
 from ppaurora.errors import DataError, InputError
 from ppaurora.owner.study import Study
 from ppaurora.pages.charts import Chart
@@ -44,7 +46,7 @@ class Draft:
     name: str  # as the person's machine calls the file
     size: int
     names: tuple[str, ...]  # of its columns
-    columns: ChosenColumns
+    columns: Columns
     looked: Looked = Looked()
     dataset: Dataset | None = field(default=None, repr=False)
     number: str = field(default_factory=_new_number)
@@ -65,19 +67,17 @@ class Draft:
     @property
     def needs_positive(self) -> bool:
         """Whether all that is missing is which of two labels is the positive one."""
-        return bool(self.looked.problem) and len(self.labels) == 2 and self.columns.positive is None
+        return bool(self.looked.problem) and len(self.labels) == 2 and self.columns.pos_label is None
 
-    def checked(self, columns: ChosenColumns, study: Study, job: AppJob) -> Draft:
+    def checked(self, columns: Columns, study: Study, job: AppJob) -> Draft:
         """The same file, read with these columns. What is wrong with it is told as the command line does."""
         job.tell(f"reading {self.name}", 0.0)
         dataset, number = self.dataset, _new_number()
         if dataset is None or not _are_same(columns, self.columns):
             try:
-                dataset = read_file(
+                dataset = read_dataset(
                     self.path,
-                    columns.score,
-                    columns.label,
-                    id=columns.id,
+                    columns,
                     name=self.name,
                     watch=lambda done: job.tell(
                         f"reading {self.name}", _SHARE_OF_READING * min(1.0, done / max(1, self.size))
@@ -87,15 +87,15 @@ class Draft:
                 found = Looked(problem=str(error))
                 return replace(self, columns=columns, dataset=None, looked=found, number=number)
         job.tell(f"looking at {dataset.description.rows:,} rows", _SHARE_OF_READING)
-        if columns.positive is None:
-            columns = replace(columns, positive=_needed_positive(dataset, study))
+        if columns.pos_label is None:
+            columns = structs.replace(columns, pos_label=_needed_positive(dataset, study))
         found = _look(dataset, columns, study)
         return replace(self, columns=columns, dataset=dataset, looked=found, number=number)
 
 
-def _are_same(columns: ChosenColumns, others: ChosenColumns) -> bool:
+def _are_same(columns: Columns, others: Columns) -> bool:
     """But for the positive label, for which nothing is read again."""
-    return replace(columns, positive=None) == replace(others, positive=None)
+    return structs.replace(columns, pos_label=None) == structs.replace(others, pos_label=None)
 
 
 def _needed_positive(dataset: Dataset, study: Study) -> str | None:
@@ -107,10 +107,10 @@ def _needed_positive(dataset: Dataset, study: Study) -> str | None:
     return None
 
 
-def _look(dataset: Dataset, columns: ChosenColumns, study: Study) -> Looked:
+def _look(dataset: Dataset, columns: Columns, study: Study) -> Looked:
     try:
-        samples = dataset.samples(columns.positive)
-        check = study.check(dataset, pos_label=columns.positive)
+        samples = dataset.samples(columns.pos_label)
+        check = study.check(dataset, pos_label=columns.pos_label)
     except InputError as error:
         return Looked(problem=str(error), description=dataset.description)
     is_lower = study.manifest.evaluation.score_direction == "lower"

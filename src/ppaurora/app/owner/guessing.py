@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check.labels import Spelling
+from ppaurora.data import Columns
 
 _SCORES = ("score", "risk", "probability", "prob", "prediction", "predicted", "pred", "output", "logit", "p")
 _LABELS = ("label", "outcome", "target", "truth", "true", "class", "event", "died", "death", "diagnosis", "y")
 _IDS = ("id", "identifier", "key", "uuid", "mrn", "pseudonym")
 
 
-@dataclass(frozen=True)
-class ChosenColumns:
-    """What a person says of a file: which columns hold what, and which label is the positive one."""
-
-    score: str = ""
-    label: str = ""
-    id: str | None = None
-    positive: str | None = None
-
-    @property
-    def is_complete(self) -> bool:
-        return bool(self.score and self.label)
-
-
-def guess_columns(names: Sequence[str], evaluation: EvaluationSpec) -> ChosenColumns:
-    """Nothing where there is no good guess."""
+def guess_columns(names: Sequence[str], evaluation: EvaluationSpec) -> Columns:
+    """Return the columns that are meant, with an empty name where there is no good guess."""
     wanted = _words(evaluation.positive_class) + _words(evaluation.outcome)
     label = _best(names, _LABELS) or next((name for name in names if set(_words(name)) & set(wanted)), "")
     rest = [name for name in names if name != label]
@@ -37,7 +23,8 @@ def guess_columns(names: Sequence[str], evaluation: EvaluationSpec) -> ChosenCol
     others = [name for name in rest if name != score]
     if not score and len(others) == 1:
         score = others[0]
-    return ChosenColumns(score, label, _best([name for name in others if name != score], _IDS) or None)
+    ids = [name for name in others if name != score]
+    return Columns(score=score, label=label, id=_best(ids, _IDS) or None)
 
 
 def guess_positive(labels: Sequence[str], evaluation: EvaluationSpec) -> str | None:

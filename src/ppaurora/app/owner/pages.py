@@ -10,12 +10,12 @@ from aiohttp import web
 
 from ppaurora.app.keys import PRIVATE_FOLDER
 from ppaurora.app.owner.controller import Agreement, OwnerController
-from ppaurora.app.owner.guessing import ChosenColumns
 from ppaurora.app.owner.results import KINDS, ResultView, saved
 from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, too_large
 from ppaurora.app.owner.views import LiveView, WorkView
 from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
+from ppaurora.data import Columns
 from ppaurora.errors import InputError
 from ppaurora.study.kit import OwnerKit
 
@@ -96,11 +96,11 @@ class OwnerPages:
 
     async def columns(self, request: web.Request) -> web.StreamResponse:
         controller, form = self._controller(request), await request.post()
-        columns = ChosenColumns(
+        columns = Columns(
             score=str(form.get("score", "")),
             label=str(form.get("label", "")),
             id=str(form.get("id", "")) or None,
-            positive=str(form.get("positive", "")) or None,
+            pos_label=str(form.get("positive", "")) or None,
         )
         if not columns.is_complete:
             raise InputError("name a column for the scores, and one for the labels; nothing was read")

@@ -81,7 +81,8 @@ class Example:
         self.servers = look_at_servers(self._consortium)
 
     def _make_consortium(self) -> ProofOfConcept:
-        from ppaurora.poc.consortium import Columns, make_poc, owners_of
+        from ppaurora.data import Columns
+        from ppaurora.poc.consortium import make_poc, owners_of
         from ppaurora.policy.rules import Policy
 
         columns = Columns()

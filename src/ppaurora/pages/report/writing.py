@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from ppaurora.data import Samples, read_data
+from ppaurora.data import ColumnNames, Columns, Samples, read_dataset
 from ppaurora.errors import InputError
 from ppaurora.evaluation.report import Report
 from ppaurora.io.files import replace_file
@@ -32,11 +32,8 @@ def write_report(
     *,
     format: str | None = None,
     data: Any = None,
-    score: str = "score",
-    label: str = "label",
-    id: str | None = None,
-    pos_label: object | None = None,
     study: str | None = None,
+    **columns: Unpack[ColumnNames],
 ) -> None:
     """Write a report of a result: released numbers, sentences for a paper, receipt, policy, charts.
 
@@ -53,10 +50,10 @@ def write_report(
     data
         The owner's own data, as `Study.submit` takes it: its values then stand beside the pooled ones. They
         are computed here and sent nowhere; the report says that it is not for others.
-    score, label, id, pos_label
-        Columns of the data, and its positive label.
     study
         Which of a kit's results.
+    **columns
+        Columns of the data, and its positive label: `score`, `label`, `id`, `pos_label`.
 
     Examples
     --------
@@ -70,7 +67,7 @@ def write_report(
     path = Path(path)
     chosen = format or format_of(path)
     source = source_of(result if isinstance(result, StudyReport | Report) else Path(result), study=study)
-    samples = None if data is None else own_samples(source, data, score, label, id, pos_label)
+    samples = None if data is None else own_samples(source, data, Columns(**columns))
     save(path, make_report(source, chosen, samples))
 
 
@@ -112,16 +109,14 @@ def facts_of(source: ReportSource, samples: Samples | None = None) -> Facts:
     return study_facts(found, study, _own(source, study, samples))
 
 
-def own_samples(
-    source: ReportSource, data: Any, score: str, label: str, id: str | None, pos_label: object | None
-) -> Samples:
+def own_samples(source: ReportSource, data: Any, columns: Columns) -> Samples:
     """The owner's own data, read as the study reads it."""
     if source.verification is None or not isinstance(source.result, StudyReport):
         raise InputError("own data is compared with the result of a study: name the result that it has filed")
     is_file = isinstance(data, str | os.PathLike)
     if not isinstance(data, Samples):
-        read = read_data(data, score, label, id=id, name=None if is_file else source.result.owner)
-        data = read.samples(pos_label)
+        read = read_dataset(data, columns, name=None if is_file else source.result.owner)
+        data = read.samples(columns.pos_label)
     return source.result.evaluation.read(data)
 
 
