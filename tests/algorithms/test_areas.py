@@ -40,13 +40,13 @@ def values(words: np.ndarray) -> list[Fraction]:
     return [Fraction(int(m), 2 ** int(e)) for m, e in words[:, 1:].T]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(lists=owners(min_owners=1), delta=DELTAS)
 def test_areas_in_the_clear_equal_the_exact_fractions(lists: list[Owner], delta: int) -> None:
     check_areas(in_the_clear(paper(delta), lists).values, lists)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(lists=owners(), delta=DELTAS)
 @example(lists=[[(0.5, 1)] * 3, [(0.5, 0)] * 2], delta=1)
 @example(lists=[[(0.5, 1)], [(0.25, 1)]], delta=1)

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.__main__ import cli, main
-from benchmarks.primitives import limits, timing
+from benchmarks.primitives import command, limits, timing
 from benchmarks.primitives.cases import CASES, FREE, MADE_OF, REFUSED, SUITES, Case
 from benchmarks.primitives.limits import Limits, Rates, work_of
 from benchmarks.primitives.made_up import MadeUpData
@@ -41,6 +41,12 @@ MADE_UP = Limits(
     sent={"proxy 0": 10_000_000, "proxy 1": 10_000_000, "helper": 20_000_000},
     rates=Rates(400e6, 300e6, 1e9, 2.1e9, 2e9, 1e-3),
 )
+
+
+@pytest.fixture
+def _quicker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long it takes does not matter here."""
+    monkeypatch.setattr(command, "QUICK", replace(command.QUICK, repeats=1, megabytes=1))
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +93,7 @@ def test_a_wrong_declaration_is_noticed(
         timing.measure(parties, CASES["bitsliced", "mul"], 10, repeats=1)
 
 
+@pytest.mark.usefixtures("_quicker")
 def test_a_wrong_declaration_ends_the_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,6 +185,7 @@ def test_the_machine_is_measured(parties: Parties) -> None:
     assert rates.seconds_per_round < 1
 
 
+@pytest.mark.usefixtures("_quicker")
 def test_primitives_are_printed_and_saved(tmp_path: Path) -> None:
     saved = tmp_path / "primitives.json"
     options = ["--quick", "--elements", "10", "--samples", "80", "--out", str(tmp_path)]

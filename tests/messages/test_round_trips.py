@@ -32,7 +32,7 @@ def same(one: object, other: object) -> bool:
 
 
 @each_kind
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_a_message_survives_the_wire(
     module: ModuleType, kind: type[StrictModel], data: st.DataObject

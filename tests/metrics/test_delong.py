@@ -51,7 +51,7 @@ def check(labels: np.ndarray[Any, Any], scores: np.ndarray[Any, Any], owners: in
     assert abs(error - expected) <= CLOSE * expected
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     size=st.integers(4, 2000),
     different=st.sampled_from([1, 2, 3, 10, 1000]),

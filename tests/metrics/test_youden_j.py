@@ -37,7 +37,7 @@ def evaluated(lists: list[list[Sample]], protocol: ProtocolName) -> float:
     return float(ppaurora.evaluate(owners, metrics=["youden_j"], protocol=protocol).youden_j)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(lists=OWNERS)
 def test_it_is_the_exact_fraction(lists: list[list[Sample]]) -> None:
     exact = exact_youden_j([sample for one in lists for sample in one])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -53,7 +53,6 @@ OWNERS: list[Owner] = [
     [(k / 32, int(k > 11)) for k in range(20)],
 ]
 SIZES = [len(owner) for owner in OWNERS]
-NAMES = ["owner 1", "owner 2", "owner 3"]
 
 UPPER = Bin(0.5, 1.0, with_low=False, with_high=True)  # of the reliability table
 FROM_HALF = Bin(0.5, 1.0, with_low=True, with_high=True)  # of the histogram
@@ -89,27 +88,41 @@ def with_sum(terms: Terms, culprit: int, total: OwnerSum, value: int) -> list[Su
     return shared
 
 
-def with_share_changed(terms: Terms, server: int, total: OwnerSum, change: int) -> list[Submission]:
-    """As if a server had added so much to its part of the second owner's sum."""
-    shared = submissions(terms)
-    changed = list(shared[1])
+def with_share_changed(terms: Terms, server: int, total: OwnerSum, change: int) -> Submission:
+    """Return the second owner's, as if a server had added so much to its part of the sum."""
+    changed = list(submissions(terms)[1])
     added = np.zeros(len(terms.sums), dtype=np.uint64)
     added[terms.sums.index(total)] = change % 2**64
     changed[server] = OwnerShare(changed[server].samples, changed[server].sums + added)
-    shared[1] = tuple(changed)
-    return shared
+    return tuple(changed)
 
 
-def check_named(terms: Terms, submitted: list[Submission], culprit: int) -> None:
+def among_honest(terms: Terms, second: Sequence[Submission]) -> list[Submission]:
+    """Return all of these, in the second owner's place, between the honest first one and third one."""
+    first, _, third = submissions(terms)
+    return [first, *second, third]
+
+
+def sizes_of(submitted: Sequence[Submission]) -> list[int]:
+    return [SIZES[0], *[SIZES[1]] * (len(submitted) - 2), SIZES[2]]
+
+
+def check_taken(terms: Terms, submitted: list[Submission]) -> None:
+    assert not combined(terms, watched_run(terms, submitted), sizes_of(submitted)).suppressed
+
+
+def check_named(terms: Terms, submitted: list[Submission], culprits: Collection[int]) -> None:
+    """The first of them is named to the owners; all are told apart from the others."""
     run = watched_run(terms, submitted)
     with pytest.raises(UnsortedListError) as caught:
-        combined(terms, run, SIZES)
+        combined(terms, run, sizes_of(submitted))
     says = "the list that was sent is not sorted, or its sums do not fit it; there is no result"
-    assert str(caught.value) == f"{NAMES[culprit]}: {says}"
+    assert str(caught.value) == f"owner {min(culprits) + 1}: {says}"
     words = whole_result(terms, run)
-    flags = [int(number != culprit) for number in range(len(OWNERS))]
-    assert words[0, -len(OWNERS) :].tolist() == flags, "others are blamed, too"
-    assert not words[:, : -len(OWNERS)].any(), "more than the owners' flags leaves"
+    owners = len(submitted)
+    flags = [int(number not in culprits) for number in range(owners)]
+    assert words[0, -owners:].tolist() == flags, "one is not noticed, or others are blamed, too"
+    assert not words[:, :-owners].any(), "more than the owners' flags leaves"
     assert not words[1].any()
 
 
@@ -130,16 +143,15 @@ def test_a_sum_that_the_list_cannot_give_is_noticed_and_its_owner_named(total: O
     """One too many, one too few, and far out on all sides of the ring."""
     least, most = RANGES[total]
     far = [2**62, 2**63 - 1, 2**63, 2**63 + 1, -(2**62), most - 2**63, most + 1 - 2**63, most + 2**63]
-    for value in (most + 1, least - 1, -1, *far):
-        check_named(WITHOUT_CURVE, with_sum(WITHOUT_CURVE, 1, total, value), 1)
+    wrong = [with_sum(WITHOUT_CURVE, 1, total, value)[1] for value in (most + 1, least - 1, -1, *far)]
+    check_named(WITHOUT_CURVE, among_honest(WITHOUT_CURVE, wrong), range(1, 1 + len(wrong)))
 
 
 @each_sum
 def test_the_least_and_the_most_are_taken(total: OwnerSum) -> None:
     """The positive control: it is these numbers that are refused, not any that are made up."""
-    for value in RANGES[total]:
-        run = watched_run(WITHOUT_CURVE, with_sum(WITHOUT_CURVE, 1, total, value))
-        assert not combined(WITHOUT_CURVE, run, SIZES).suppressed
+    right = [with_sum(WITHOUT_CURVE, 1, total, value)[1] for value in RANGES[total]]
+    check_taken(WITHOUT_CURVE, among_honest(WITHOUT_CURVE, right))
 
 
 @pytest.mark.parametrize("server", [0, 1])
@@ -149,11 +161,12 @@ def test_a_server_that_adds_to_its_share_is_noticed_as_if_it_were_the_owner(
 ) -> None:
     (true,) = sums_of(samples_of(OWNERS[1]), [total]).tolist()
     least, most = RANGES[total]
-    for change in (most + 1 - true, least - 1 - true, 2**63, 2**62):
-        check_named(WITHOUT_CURVE, with_share_changed(WITHOUT_CURVE, server, total, change), 1)
-    for change in (most - true, least - true):
-        run = watched_run(WITHOUT_CURVE, with_share_changed(WITHOUT_CURVE, server, total, change))
-        assert not combined(WITHOUT_CURVE, run, SIZES).suppressed
+    wrong, right = (
+        [with_share_changed(WITHOUT_CURVE, server, total, change) for change in changes]
+        for changes in ((most + 1 - true, least - 1 - true, 2**63, 2**62), (most - true, least - true))
+    )
+    check_named(WITHOUT_CURVE, among_honest(WITHOUT_CURVE, wrong), range(1, 1 + len(wrong)))
+    check_taken(WITHOUT_CURVE, among_honest(WITHOUT_CURVE, right))
 
 
 def test_a_bin_has_no_more_positives_than_samples() -> None:
@@ -162,20 +175,18 @@ def test_a_bin_has_no_more_positives_than_samples() -> None:
     assert len(upper) == 3
     for terms in (WITHOUT_CURVE, EXACT):
         for too_many in (4, 3):
-            check_named(terms, with_sum(terms, 0, PositivesIn(UPPER), too_many), 0)
-        run = watched_run(terms, with_sum(terms, 0, PositivesIn(UPPER), 2))
-        assert not combined(terms, run, SIZES).suppressed
+            check_named(terms, with_sum(terms, 0, PositivesIn(UPPER), too_many), [0])
+        check_taken(terms, with_sum(terms, 0, PositivesIn(UPPER), 2))
 
 
-@pytest.mark.parametrize("culprit", [0, 1, 2])
 @pytest.mark.parametrize("terms", [WITH_CURVE, WITH_FLOORS, EXACT], ids=["curve", "floors", "exact"])
-def test_each_owner_is_named_whatever_else_is_computed(terms: Terms, culprit: int) -> None:
+def test_each_owner_is_named_whatever_else_is_computed(terms: Terms) -> None:
     """With floors, too, an owner is named: what does not fit is no suppressed result."""
-    positives = sum(label for _, label in OWNERS[culprit])
-    for value in (positives + 1, -1):
-        check_named(terms, with_sum(terms, culprit, TruePositives(0.5), value), culprit)
-    honest = combined(terms, watched_run(terms, submissions(terms)), SIZES)
-    assert not honest.suppressed
+    for culprit, owner in enumerate(OWNERS):
+        too_many = sum(label for _, label in owner) + 1
+        for value in (too_many, -1):
+            check_named(terms, with_sum(terms, culprit, TruePositives(0.5), value), [culprit])
+    check_taken(terms, submissions(terms))
 
 
 def test_two_owners_that_lie_in_opposite_directions_are_both_noticed() -> None:
