@@ -10,25 +10,25 @@ import hashlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from msgspec.structs import replace
 
 from ppaurora.channel.base import Buffer
-from ppaurora.channel.servers import Server
-from ppaurora.evaluation import evaluate as evaluation
 from ppaurora.messages.process import Finished
-from ppaurora.messages.workers import Crew
 from ppaurora.session import context
 from ppaurora.session.agreement import SessionSecrets
 from ppaurora.testing.ledger import OpenedStream, StreamLedger, keep_ledger
 from ppaurora.workers.computing import compute
 from ppaurora.workers.part import Station
+from tests.support.stand_in_crew import does
+
+if TYPE_CHECKING:
+    import pytest
 
 _FOLDER = "PPAURORA_TESTS_STREAMS"
 
@@ -47,9 +47,13 @@ class _Record(StreamLedger):
 class Streams:
     """All streams that workers have opened in all runs while they were recorded."""
 
-    def __init__(self, folder: Path) -> None:
-        self.part = "compute_recorded"  # what workers of the next run do
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._folder = folder
+        self._monkeypatch = monkeypatch
+
+    def do(self, part: str) -> None:
+        """Have workers of the next run do this part."""
+        does(self._monkeypatch, f"{__name__}:{part}")
 
     def opened(self) -> Counter[str]:
         """Each with how often its own party opened it."""
@@ -67,18 +71,15 @@ class Streams:
 @contextmanager
 def recorded_streams() -> Iterator[Streams]:
     """Of the workers of all runs of `evaluate_samples` meanwhile, in processes that are started meanwhile."""
-    make_crews = evaluation._crews
-
-    def crews(*arguments: Any) -> Mapping[Server, Crew]:
-        made = make_crews(*arguments)
-        return {server: replace(crew, part=f"{__name__}:{streams.part}") for server, crew in made.items()}
+    import pytest  # which no worker needs
 
     with (
         tempfile.TemporaryDirectory(prefix="ppaurora-") as folder,
-        patch.dict(os.environ, {_FOLDER: folder}),
-        patch.object(evaluation, "_crews", crews),
+        pytest.MonkeyPatch.context() as monkeypatch,
     ):
-        streams = Streams(Path(folder))
+        monkeypatch.setenv(_FOLDER, folder)
+        streams = Streams(Path(folder), monkeypatch)
+        streams.do("compute_recorded")
         yield streams
 
 

@@ -11,6 +11,7 @@ from ppaurora.messages.workers import Crew
 from ppaurora.suites.role import Role
 from ppaurora.testing.ray_clusters import HAS_RAY, RayCluster, clusters
 from tests.support.deployment import NODES
+from tests.support.stand_in_crew import does
 
 needs_ray = pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'ppaurora[ray]'")
 
@@ -26,20 +27,23 @@ def three_clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
 class Crews:
     """Of three servers: all with processes on this machine but for one, which may have a cluster."""
 
-    def __init__(self, clusters: Mapping[str, RayCluster] | None = None) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, clusters: Mapping[str, RayCluster] | None = None
+    ) -> None:
+        self._monkeypatch = monkeypatch
         self.clusters = clusters
 
     def __call__(self, workers: int, part: str, *, tested: Role = Role.PROXY_0) -> dict[Server, Crew]:
         """Of the server `tested`, the workers run where they are to be tested."""
-        work = f"tests.support.stand_in_part:{part}"
-        crews: dict[Server, Crew] = {role: Crew(workers=workers, part=work) for role in Role}
+        does(self._monkeypatch, f"tests.support.stand_in_part:{part}")
+        crews: dict[Server, Crew] = {role: Crew(workers=workers) for role in Role}
         if self.clusters is not None:
             place = self.clusters[tested.file_name].place(cpus=0.3)
-            crews[tested] = Crew(workers=workers, part=work, ray=place)
+            crews[tested] = Crew(workers=workers, ray=place)
         return crews
 
 
 @pytest.fixture
-def crews() -> Crews:
+def crews(monkeypatch: pytest.MonkeyPatch) -> Crews:
     """On this machine; a file of tests for another engine has its own."""
-    return Crews()
+    return Crews(monkeypatch)

@@ -12,7 +12,7 @@ def test_an_attempt_with_keys_of_an_earlier_one_would_be_noticed() -> None:
         keys = []
         for part in ("compute_with_old_keys", "compute_recorded", "compute_with_old_keys"):
             assert not streams.repeated()
-            streams.part = part
+            streams.do(part)
             attempt(workers=2, samples=64)
             keys.append(streams.keys())
         assert keys[1] == 2 * keys[0]

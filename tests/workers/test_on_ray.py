@@ -36,8 +36,8 @@ Clusters = dict[str, RayCluster]
 
 
 @pytest.fixture
-def crews(three_clusters: Clusters) -> Crews:
-    return Crews(three_clusters)
+def crews(monkeypatch: pytest.MonkeyPatch, three_clusters: Clusters) -> Crews:
+    return Crews(monkeypatch, three_clusters)
 
 
 def test_a_study_on_three_clusters_one_of_which_loses_a_worker(
@@ -72,9 +72,8 @@ def test_a_study_on_three_clusters_one_of_which_loses_a_worker(
 
 def on_ray(place: RayPlace, workers: int = 2) -> dict[Server, Crew]:
     """Only the first server's workers."""
-    part = "tests.support.stand_in_part:hand_on"
-    given: dict[Server, Crew] = {role: Crew(workers=workers, part=part) for role in Role}
-    return given | {Role.PROXY_0: Crew(workers=workers, part=part, ray=place)}
+    given: dict[Server, Crew] = {role: Crew(workers=workers) for role in Role}
+    return given | {Role.PROXY_0: Crew(workers=workers, ray=place)}
 
 
 def test_a_run_names_the_party_whose_cluster_is_not_there(tmp_path: Path) -> None:

@@ -49,7 +49,6 @@ class Crew(StrictModel):
 
     workers: Annotated[int, Meta(ge=2, le=MOST_WORKERS)]
     ray: RayPlace | None = None  # None: as processes on this machine
-    part: str = "ppaurora.workers.computing:compute"  # what each of them does, as module and function
 
 
 class PeerEndpoints(StrictModel):

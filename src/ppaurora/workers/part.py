@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.intra_party import LONGEST_WAIT, IntraPartyChannel
@@ -52,15 +50,15 @@ class Station:
             )
 
 
-Part = Callable[[Station, Sequence[Buffer]], Finished]
+Part = Callable[[Station, Sequence[Buffer]], Finished]  # what a worker does, with its inputs
 
 
 def worker_of(order: Order) -> Worker:
     return Worker(order.worker, crew_of(order.task).workers)
 
 
-def wait_for_fellows(order: Order) -> float:
-    """For how many seconds, at most: as long as all of the computation may take."""
+def longest_wait(order: Order) -> float:
+    """Return for how many seconds a worker waits for its peer workers: as long as all may take."""
     return order.task.links.budget or LONGEST_WAIT
 
 
@@ -69,10 +67,3 @@ def crew_of(task: Task) -> Crew:
     if task.crew is None:
         raise MisuseError("a task for one worker is no task for a crew")
     return task.crew
-
-
-def do_part(station: Station, inputs: Sequence[Buffer]) -> Finished:
-    """As the order says."""
-    module, _, name = crew_of(station.order.task).part.partition(":")
-    part = cast(Part, getattr(importlib.import_module(module), name))
-    return part(station, inputs)

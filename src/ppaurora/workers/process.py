@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 from ppaurora.channel.tls import PassedSockets
@@ -9,16 +10,18 @@ from ppaurora.messages.process import Order, Placed
 from ppaurora.messages.workers import Endpoint
 from ppaurora.party.process import Starter, run_server
 from ppaurora.session.worker import MOST_WORKERS
+from ppaurora.workers.computing import compute
 from ppaurora.workers.credentials import Credentials
-from ppaurora.workers.part import Station, do_part, wait_for_fellows, worker_of
+from ppaurora.workers.part import Part, Station, longest_wait, worker_of
 from ppaurora.workers.sockets import SocketInside
 
 
-def main() -> int:
-    return run_server(_serve)
+def main(part: Part = compute) -> int:
+    """Do this part of the work for the process that has started this one."""
+    return run_server(functools.partial(_serve, part))
 
 
-def _serve(starter: Starter) -> None:
+def _serve(part: Part, starter: Starter) -> None:
     passed = starter.passed_sockets(MOST_WORKERS)
     if not passed:
         return
@@ -30,11 +33,11 @@ def _serve(starter: Starter) -> None:
     inputs = [starter.read(length) for length in order.inputs]
     starter.stay_in_touch(order.task.links.timeout / 4)
     listener, *others = passed
-    intra_party = SocketInside(order.server.title, worker_of(order), others, wait_for_fellows(order))
+    intra_party = SocketInside(order.server.title, worker_of(order), others, longest_wait(order))
     with listener:
         station = Station(order, credentials, PassedSockets(listener), intra_party, starter.tell)
         try:
-            starter.tell(do_part(station, inputs))
+            starter.tell(part(station, inputs))
         finally:
             intra_party.close()
 

@@ -76,6 +76,13 @@ def connect(cluster: Cluster) -> Any:
     return ray
 
 
+def actor_class() -> type:
+    """Return the class of a worker; it is loaded with Ray, and so after `connect`."""
+    from ppaurora.workers.ray_actor import RayWorker
+
+    return RayWorker
+
+
 class RayEngine:
     """An actor for every worker."""
 
@@ -97,9 +104,7 @@ class RayEngine:
         self._reserve()
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-        from ppaurora.workers.ray_actor import RayWorker
-
-        actor = self._ray.remote(RayWorker)
+        actor = self._ray.remote(actor_class())
         for number in range(self._count):
             strategy = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=number)
             self._actors.append(

@@ -20,12 +20,15 @@ from ppaurora.party.process import failed
 from ppaurora.session import Worker
 from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.version import __version__
+from ppaurora.workers.computing import compute
 from ppaurora.workers.credentials import Credentials
-from ppaurora.workers.part import Station, do_part, wait_for_fellows, worker_of
+from ppaurora.workers.part import Part, Station, longest_wait, worker_of
 
 
 class RayWorker:
     """Methods are called side by side: `run` takes as long as the work, the others but a moment."""
+
+    part: Part = staticmethod(compute)
 
     def __init__(self) -> None:
         keep_large_arrays_apart()
@@ -48,11 +51,11 @@ class RayWorker:
         """All of this worker's work; its last words, whatever they are."""
         told = from_json(Order, order)
         worker = worker_of(told)
-        intra_party = RayInside(told.server.title, worker, others, self._mailbox, wait_for_fellows(told))
+        intra_party = RayInside(told.server.title, worker, others, self._mailbox, longest_wait(told))
         try:
             with self._listener:
                 station = Station(told, self._credentials, self._listener, intra_party, self._tell)
-                return to_json(do_part(station, inputs))
+                return to_json(self.part(station, inputs))
         except Exception as error:
             return to_json(failed(error))
 
