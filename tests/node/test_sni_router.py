@@ -103,7 +103,7 @@ def test_connections_that_begin_and_stop_do_not_pile_up(nodes: Trials) -> None:
         assert _answers(nodes)
 
 
-def test_a_thread_that_cannot_be_started_does_not_close_the_gate(
+def test_a_thread_that_cannot_be_started_does_not_close_the_port(
     alone: StartNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the machine is out of threads, a connection is lost, not the port."""

@@ -44,7 +44,7 @@ def test_too_few_descriptors_for_all_workers_are_told_of() -> None:
 
 
 @contextlib.contextmanager
-def open_lobby() -> Iterator[tuple[WorkerListener, list[int], threading.Event]]:
+def open_listener() -> Iterator[tuple[WorkerListener, list[int], threading.Event]]:
     """Of two workers, who note who comes, and that somebody has."""
     admitted: list[int] = []
     came = threading.Event()
@@ -65,16 +65,17 @@ def call(worker_listener: WorkerListener, name: str) -> None:
     """Somebody who asks for a worker, and is gone before any handshake ends."""
     context = ssl.create_default_context()
     with (
-        socket.create_connection(worker_listener._listener_socket.getsockname(), timeout=60) as raw,
+        socket.create_connection(worker_listener._socket.getsockname(), timeout=60) as raw,
         contextlib.suppress(OSError),
         context.wrap_socket(raw, server_hostname=name),
     ):
         pass
 
 
-def test_a_lobby_lets_in_again_once_there_are_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_lobby() as (worker_listener, admitted, came):
-        monkeypatch.setattr(worker_listener, "_listener", FailsOnce(worker_listener._listener))
+def test_a_listener_lets_in_again_once_there_are_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_listener() as (worker_listener, admitted, came):
+        accepting = worker_listener._listener
+        monkeypatch.setattr(accepting, "_listener", FailsOnce(accepting._listener))
         call(worker_listener, "worker-1.x")
         assert came.wait(120)
         assert admitted == [1]
@@ -94,17 +95,17 @@ class FailsOnce:
         return self._real.accept()
 
 
-def test_a_lobby_lets_in_again_once_there_are_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listener_lets_in_again_once_there_are_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     real, refused = threading.Thread, threading.Event()
 
     def thread(*arguments: Any, **options: Any) -> Any:
-        if options.get("name") != "lobby" and not refused.is_set():
+        if options.get("name") != "listener" and not refused.is_set():
             refused.set()
             raise RuntimeError("can't start new thread")
         return real(*arguments, **options)
 
     monkeypatch.setattr(threading, "Thread", thread)
-    with open_lobby() as (worker_listener, admitted, came):
+    with open_listener() as (worker_listener, admitted, came):
         call(worker_listener, "worker-0.x")
         assert refused.is_set()
         call(worker_listener, "worker-1.x")
@@ -114,7 +115,7 @@ def test_a_lobby_lets_in_again_once_there_are_threads(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("name", ["worker-2.x", "worker-64.x", "worker--1.x", "x", "worker-0001.x"])
 def test_who_asks_for_a_worker_that_there_is_not_is_sent_away(name: str) -> None:
-    with open_lobby() as (worker_listener, admitted, came):
+    with open_listener() as (worker_listener, admitted, came):
         call(worker_listener, name)
         call(worker_listener, "worker-0.x")
         assert came.wait(120)
