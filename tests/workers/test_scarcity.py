@@ -88,6 +88,9 @@ class FailsOnce:
         self._real = real
         self._failed = False
 
+    def fileno(self) -> int:
+        return int(self._real.fileno())
+
     def accept(self) -> Any:
         if not self._failed:
             self._failed = True
