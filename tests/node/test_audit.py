@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
-import multiprocessing
 import os
 import sqlite3
 import stat
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,13 @@ import pytest
 
 from ppaurora.io.times import as_time
 from ppaurora.node import audit
-from ppaurora.node.audit import CheckedLog, check_log, make_entry, problem_with_head, read_entry
+from ppaurora.node.audit import CheckedLog, KeptLine, check_log, make_entry, problem_with_head, read_entry
 from ppaurora.node.store import Store
 from ppaurora.node.store import audit as writing
 from ppaurora.node.store.audit import CHANGED, COMPLETED
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import command
+from tests.support.repository import ROOT
 from tests.support.trials import PAIR, RunCommand, Trials, becomes, part
 
 TEXTS = [f"entry number {number}, “straße”" for number in range(1, 9)]
@@ -212,28 +215,47 @@ def test_what_is_not_done_is_not_told(store: Store, manifest: Manifest) -> None:
     assert texts == [f"trial: the operator accepted the manifest {manifest.hash}"]
 
 
-def record_many(folder: Path, name: str) -> None:
-    with Store(folder) as store:
-        for number in range(25):
-            store.record(f"{name} {number}")
-
-
 def test_processes_beside_each_other(tmp_path: Path) -> None:
     Store(tmp_path / "data").close()
-    context = multiprocessing.get_context("spawn")
-    beside = [context.Process(target=record_many, args=(tmp_path / "data", name)) for name in "abcd"]
-    for process in beside:
-        process.start()
-    for process in beside:
-        process.join()
-    assert [process.exitcode for process in beside] == [0] * 4
+    program = [sys.executable, "-m", "tests.support.record_many", str(tmp_path / "data")]
+    beside = [subprocess.Popen([*program, name, "10"], cwd=ROOT) for name in "abcd"]
+    assert [process.wait() for process in beside] == [0] * 4
     with Store(tmp_path / "data") as store:
         store.record("in the end")
         found = checked(store)
     assert (found.problem, found.waiting) == ("", 0)
     for name in "abcd":
         told = [entry.text for entry in found.entries if entry.text.startswith(name)]
-        assert told == [f"{name} {number}" for number in range(25)]
+        assert told == [f"{name} {number}" for number in range(10)]
+
+
+def test_what_another_process_records_meanwhile_is_not_waited_for(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is locked once, whatever is in the database by then; all of it is told in the end."""
+    append, locked, times = writing._append, writing._locked, 0
+    other = Store(kept._file.parent)
+    other._has_locked_file = True  # it would wait for the file now
+
+    def append_beside_another(descriptor: int, lines: Sequence[KeptLine]) -> str:
+        if other.audit_head().entries == len(TEXTS) + 1:
+            other.record("of another")
+        return append(descriptor, lines)
+
+    def count(path: Path) -> contextlib.AbstractContextManager[int]:
+        nonlocal times
+        times += 1
+        return locked(path)
+
+    monkeypatch.setattr(writing, "_append", append_beside_another)
+    monkeypatch.setattr(writing, "_locked", count)
+    kept.record("own")
+    assert times == 1
+    kept.record("later")
+    found = checked(kept)
+    assert (found.problem, found.waiting) == ("", 0)
+    assert [entry.text for entry in found.entries][-3:] == ["own", "of another", "later"]
+    other.close()
 
 
 def test_a_course_in_plain_words(store: Store, manifest: Manifest) -> None:

@@ -20,7 +20,7 @@ def exact_auroc(samples: Sequence[Sample]) -> Fraction | None:
     negatives = [score for score, label in samples if not label]
     if not positives or not negatives:
         return None
-    half_wins = sum((p > n) + (p >= n) for p in positives for n in negatives)
+    half_wins = sum(int(p > n) + int(p >= n) for p in positives for n in negatives)  # NumPy adds flags to one
     return Fraction(half_wins, 2 * len(positives) * len(negatives))
 
 

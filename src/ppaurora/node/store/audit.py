@@ -32,6 +32,8 @@ CHANGED = "the file of this log was found changed, not by this node: see 'ppauro
 class AuditTable(Database):
     """Whoever changes what a node keeps records it here, in the same transaction."""
 
+    _has_locked_file = False  # read and written by who holds the database's own lock
+
     @property
     def audit_file(self) -> Path:
         return self._file.with_name("audit.log")
@@ -58,11 +60,17 @@ class AuditTable(Database):
 
     def _committed(self) -> None:
         """Write to the file what waits; what cannot be written now waits for the next transaction."""
+        if self._has_locked_file:  # whoever has recorded something meanwhile waits for that, and writes it
+            return
         with contextlib.suppress(*STORAGE_ERRORS):
             if all(kept.written for kept in self._kept_lines()):
                 return
             with _locked(self.audit_file) as descriptor:
-                found = self._write_waiting(descriptor)
+                self._has_locked_file = True
+                try:
+                    found = self._write_waiting(descriptor)
+                finally:
+                    self._has_locked_file = False
             if found:
                 self.record(found)
 
