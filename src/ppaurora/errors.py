@@ -3,7 +3,7 @@
     PpauroraError
     ├── InputError                 what the user gave cannot be used            exit code 2
     │   ├── DataError              ... and it is in the data: owner, row, column
-    │   ├── WarnedError            ... the check of the data warns, and nobody was there to decide  6
+    │   ├── WarnedError            ... the data check has warnings, and nobody was there to decide  6
     │   └── UnsortedListError      ... found inside the computation, owner named
     ├── UndefinedResultError       the metric does not exist for this data      exit code 2
     ├── RefusedError               a server does not take what it was sent      exit code 2

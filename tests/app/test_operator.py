@@ -105,7 +105,9 @@ def test_a_manifest_is_read_agreed_to_and_worked_on(running: Operator) -> None:
     ):
         assert said in review
     csrf_token = running.browser.csrf_token(path)
-    assert "tick that you have" in refusal(running.browser.post(f"{path}/accept", csrf_token=csrf_token).text)
+    assert "confirm that you have" in refusal(
+        running.browser.post(f"{path}/accept", csrf_token=csrf_token).text
+    )
     wrong = running.browser.post(
         f"{path}/accept", {"agree": "on", "expect-hash": "0" * 12}, csrf_token=csrf_token
     )
@@ -117,7 +119,7 @@ def test_a_manifest_is_read_agreed_to_and_worked_on(running: Operator) -> None:
     assert first.location == "/studies/agreed?done=accepted"
     assert again.location == "/studies/agreed?done=accepted-before"
     assert running.log().count(f"agreed: the operator accepted the manifest {manifest.hash}") == 1
-    assert "Waits for north, harbour, valley." in running.browser.get("/live").text
+    assert "Waiting for north, harbour, valley." in running.browser.get("/live").text
 
     for number, owner in enumerate(OWNERS):
         Study(running.nodes.kit(owner), "agreed").submit(samples(60, number), review=lambda _: None)
@@ -201,7 +203,7 @@ def test_two_tabs_stop_at_once_and_it_stops_once(running: Operator) -> None:
     assert running.state("halted") is StudyState.STOPPED
     assert running.log().count("halted: the operator stopped it") == 1
     page = running.browser.get("/studies/halted?done=stopped").text
-    assert "It has stopped at this node, until you let it go on." in page
+    assert "Stopped at this node until you resume it." in page
     assert "this node's operator stopped the study" in page
     assert running.act("halted", "abort") == (
         409,
@@ -238,14 +240,14 @@ def test_what_is_not_there_gets_a_sentence(running: Operator) -> None:
 
 def test_a_node_that_does_not_run_is_shown_from_its_disk(resting: Operator) -> None:
     page = resting.browser.get("/").text
-    assert "does not run" in page
+    assert "not running" in page
     assert f"ppaurora serve {resting.nodes.kit(NODE)}" in page
-    assert "Waits for north, harbour, valley." in page
+    assert "Waiting for north, harbour, valley." in page
     assert find_running(NodeKit.read(resting.nodes.kit(NODE))) is None
     resting.nodes.start(NODE)
     try:
-        page = resting.browser.until("/live", "runs ppaurora").text
-        assert "does not run" not in page
+        page = resting.browser.until("/live", "running ppaurora").text
+        assert "not running" not in page
         helper = NodeKit.read(resting.nodes.kit("helper"))
         settings = resting.nodes.kit("helper") / "node.toml"
         settings.write_text(
@@ -264,7 +266,7 @@ def test_an_attempt_under_way_is_aborted_and_retried(resting: Operator) -> None:
         store.begin_attempt(study.hash, 1, has_shares=False)
     page = resting.browser.get("/studies/trial").text
     assert "Abort this attempt" in page
-    assert "The node does not run" in page
+    assert "The node is not running" in page
     assert resting.act("trial", "abort") == (303, "/studies/trial?done=aborted")
     page = resting.browser.get("/studies/trial/live").text
     assert 'badge--warn">failed</span>' in page
@@ -277,7 +279,7 @@ def test_an_attempt_under_way_is_aborted_and_retried(resting: Operator) -> None:
 def test_the_audit_log_is_shown_and_verified(resting: Operator) -> None:
     hash_ = resting.nodes.manifest.hash
     page = resting.browser.get("/audit").text
-    assert "Verified: 1 entry, all as this node wrote them" in page
+    assert "Verified: 1 entry, unchanged since this node wrote them" in page
     assert f"trial: the operator accepted the manifest {hash_}" in page
     with resting.nodes.store(NODE) as store:
         for number in range(250):
@@ -316,7 +318,7 @@ def test_a_damaged_manifest_in_the_kit_hides_nothing_else(resting: Operator) -> 
     answer = resting.browser.get("/")
     assert answer.status == 200
     assert "damaged.json: is not a manifest (no JSON)" in answer.text
-    assert "Waits for north, harbour, valley." in answer.text
+    assert "Waiting for north, harbour, valley." in answer.text
 
 
 def test_a_damaged_manifest_in_the_kit_keeps_nobody_from_another_study(resting: Operator) -> None:
@@ -337,7 +339,7 @@ def test_whatever_somebody_says_at_the_nodes_local_port_it_does_not_run(
     with nonsense_at(NodeKit.read(resting.nodes.kit(NODE)).settings.listen_admin, status, said):
         answer = resting.browser.get("/")
     assert answer.status == 200
-    assert "does not run" in answer.text
+    assert "not running" in answer.text
 
 
 @contextlib.contextmanager

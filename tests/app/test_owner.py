@@ -48,7 +48,7 @@ def person(nodes: Trials, browser: Browser) -> Person:
 
 
 def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_path: Path) -> None:
-    overview = person.page("Your data is awaited")
+    overview = person.page("Waiting for your data")
     assert "What the result will disclose" in overview.text
     assert "numbers at full precision" in overview.text  # the words of disclosure.py
     assert "Why this page runs on your machine" in overview.text
@@ -67,14 +67,14 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert "60 samples: proxy 0 and proxy 1 acknowledged it" in sent.text
     assert files_in(app[1]) == []
     submit_other(nodes, person.study)
-    person.page("There is a result")
+    person.page("The result is ready")
     collected = person.browser.post(f"{person.path}/collect", csrf_token=person.csrf_token())
     assert collected.status == 303
     person.page("The result is here")
     result = person.browser.get(f"{person.path}/result")
     report = Study(nodes.kit("north"), person.study).result()
     assert f"{report.auroc:.4f}" in result.text
-    assert "The receipt verifies" in result.text
+    assert "The receipt is verified" in result.text
     receipt = person.browser.get(f"{person.path}/result/receipt.json")
     assert receipt.headers["Content-Disposition"] == f'attachment; filename="{person.study}.receipt.json"'
     (tmp_path / "receipt.json").write_bytes(receipt.body)
@@ -141,7 +141,7 @@ def test_two_tabs_submit_at_once_and_one_does(nodes: Trials, person: Person, app
     first, second = sorted(answers, key=lambda answer: answer.status)
     assert first.status == 303
     assert second.status in (409, 422)
-    assert "under way" in second.text or "not at hand any longer" in second.text
+    assert "under way" in second.text or "no longer as it was shown" in second.text
     person.page("Your data is submitted")
     assert revision(nodes, person.study) == 1
 
@@ -186,7 +186,7 @@ def test_columns_that_another_tab_chose_are_not_submitted_unseen(
         csrf_token=person.csrf_token(),
     )
     assert answer.status == 422
-    assert "not at hand any longer" in answer.text
+    assert "no longer as it was shown" in answer.text
     assert revision(nodes, person.study) == 0
     person.submitted("agree", "despite-warnings")  # what is shown now
     person.page("Your data is submitted")
@@ -206,7 +206,7 @@ def test_warnings_want_a_tick_of_their_own(nodes: Trials, person: Person) -> Non
     assert "auroc-below-half" in looked.text
     answer = person.submit("agree")
     assert answer.status == 422
-    assert "The check of the data warns (auroc-below-half)" in answer.text
+    assert "The data check has warnings (auroc-below-half)" in answer.text
     assert revision(nodes, person.study) == 0
     assert person.submit("agree", "despite-warnings").status == 303
     person.page("Your data is submitted")
@@ -249,7 +249,7 @@ def test_columns_and_the_positive_label_are_chosen(nodes: Trials, person: Person
     content = "\n".join(["a,b,c,d", *rows]).encode()
     assert "choose a column" in person.choose(content, "letters.csv").text
     looked = person.columns(score="b", label="d")
-    assert "Which label is the positive one?" in looked.text
+    assert "Which label is positive?" in looked.text
     assert ">sick</option>" in looked.text
     looked = person.columns(score="b", label="d", positive="sick", id="a")
     assert "Submit 60 samples" in looked.text
@@ -274,7 +274,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing(person: Person, app: App) -> N
     with person.browser.half_sent(f"{person.data}/file", head.encode(), length=5_000_000):
         assert becomes(lambda: len(files_in(app[1])) == 1)
     assert becomes(lambda: files_in(app[1]) == [])
-    assert "Look at this file" in person.browser.get(person.data).text
+    assert "Check this file" in person.browser.get(person.data).text
     assert "Submit 60 samples" in person.choose(table()).text
 
 

@@ -75,7 +75,7 @@ def test_the_whole_story_ends_with_the_pooled_result(app: AppProcess, temporary:
     browser = app.enter()
     first = browser.get("/")
     assert "Step 1 of 5" in first.text
-    assert "It is here when the servers are done." in first.text
+    assert "The result will appear here when the servers are done." in first.text
     assert browser.post("/story/run", csrf_token=browser.csrf_token()).location == "/#servers"
     page = browser.until("/", "Is it right?", "That did not work").text
     labels, scores = pooled(consortium_in(temporary))
@@ -86,7 +86,7 @@ def test_the_whole_story_ends_with_the_pooled_result(app: AppProcess, temporary:
     assert f"curve: {aupr:.{DIGITS}f}<" in page
     assert f"curve: {aupr:.6f}<" in page
     assert page.count("Values opened to it: <strong>none</strong>") == 3
-    assert page.count('<span class="badge badge--good">is done</span>') == 3
+    assert page.count('<span class="badge badge--good">done</span>') == 3
     filed = json.loads((consortium_in(temporary) / "kits/north/results/poc.json").read_text())
     assert filed["metrics"]["auroc"]["value"] == round(auroc, DIGITS)
     error = float(delong_variance(labels, scores)) ** 0.5
@@ -144,7 +144,7 @@ def test_what_a_killed_app_has_left_is_gone_at_the_next_start(temporary: Path) -
     (left,) = temporary.glob("ppaurora-example-*")
     with AppProcess(TMPDIR=str(temporary)) as app:
         browser = app.enter()
-        browser.until("/", "waits for shares")  # its own nodes have started
+        browser.until("/", "waiting for shares")  # its own nodes have started
         assert not left.exists()
         assert len(nodes_in(temporary)) == 3
         app.end()
@@ -229,7 +229,7 @@ def test_a_result_that_comes_while_the_page_is_drawn_is_on_the_next_one(
         monkeypatch.setattr(pages, "alone_chart", draw)
         answer = entered(sessions).get("/")
     assert answer.status == 200, answer.said
-    assert "It is here when the servers are done." in answer.text
+    assert "The result will appear here when the servers are done." in answer.text
 
 
 def test_a_full_disk_is_told_in_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_a_study_is_accepted_stopped_and_goes_on(
     page.get_by_role("button", name="Stop the study here").click()
     stands(page, "Stopped")
     visitor.look("study, stopped")
-    page.get_by_role("button", name="Let it go on").click()
+    page.get_by_role("button", name="Resume").click()
     stands(page, "Collecting")
     for number, owner in enumerate(PAIR):
         path = write_table(tmp_path / f"{owner}.csv", 500 + number)

@@ -32,8 +32,8 @@ def test_from_a_wrong_file_to_the_report(
     owner = OwnerAtWork(north, visitor, "whole-way")
     page = owner.page
     owner.enter()
-    owner.expect_standing("Your data is awaited")
-    expect(owner.row("harbour")).to_contain_text("awaited")
+    owner.expect_standing("Waiting for your data")
+    expect(owner.row("harbour")).to_contain_text("waiting")
     visitor.look("study, data awaited")
 
     page.get_by_role("link", name="Choose your data").click()
@@ -51,7 +51,7 @@ def test_from_a_wrong_file_to_the_report(
     expect(page.get_by_role("button", name="Submit")).to_have_count(0)
     visitor.look("data, wrong file")
 
-    page.get_by_role("button", name="Put this file away").click()
+    page.get_by_role("button", name="Remove this file").click()
     owner.drop(write_table(tmp_path / "right.csv", 100))
     owner.wait_for_look()
     expect(page.get_by_label("Column with the scores")).to_have_value("risk")
@@ -60,7 +60,7 @@ def test_from_a_wrong_file_to_the_report(
     expect(page.get_by_role("img", name=re.compile("ROC"))).to_be_visible()
 
     page.get_by_label("Positive label").select_option("healthy")
-    page.get_by_role("button", name="Look at it with these columns").click()
+    page.get_by_role("button", name="Check with these columns").click()
     expect(page.get_by_text("the local AUROC is below 0.5")).to_contain_text(
         "the positive label is the wrong one"
     )
@@ -69,7 +69,7 @@ def test_from_a_wrong_file_to_the_report(
     expect(page.get_by_label("I have read what the result will disclose")).to_be_focused()
 
     page.get_by_label("Positive label").select_option("sepsis")
-    page.get_by_role("button", name="Look at it with these columns").click()
+    page.get_by_role("button", name="Check with these columns").click()
     expect(page.get_by_text("Warning:")).to_have_count(0)
     expect(page.get_by_role("heading", name="What you agree to")).to_be_visible()
     visitor.look("data, ready to be submitted")
@@ -78,11 +78,11 @@ def test_from_a_wrong_file_to_the_report(
     visitor.look("study, data submitted")
 
     submit_as(nodes, "harbour", "whole-way", write_table(tmp_path / "harbour.csv", 102, 80))
-    owner.expect_standing("There is a result")
+    owner.expect_standing("The result is ready")
     expect(owner.row("harbour")).to_contain_text("submitted")
     visitor.look("study, released")
     read_result(page, "whole-way")
-    expect(page.get_by_text("The receipt verifies")).to_be_visible()
+    expect(page.get_by_text("The receipt is verified")).to_be_visible()
     visitor.look("result")
 
     expected = Study(nodes.kit("harbour"), "whole-way").result()

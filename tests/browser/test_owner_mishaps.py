@@ -61,7 +61,7 @@ def test_the_keyboard_is_enough(nodes: Trials, north: RunningApp, visitor: Visit
     press(page, "Tab", "a[href='/studies/by-keyboard']")
     page.keyboard.press("Enter")
     owner = OwnerAtWork(north, visitor, "by-keyboard")
-    owner.expect_standing("Your data is awaited")
+    owner.expect_standing("Waiting for your data")
     press(page, "Tab", "a[href='/studies/by-keyboard/data']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/data")
@@ -105,7 +105,7 @@ def test_news_leave_the_keyboard_where_it_is(
     nodes.study("with-news", more=EVALUATION)
     owner = OwnerAtWork(north, visitor, "with-news")
     owner.enter()
-    owner.expect_standing("Your data is awaited")
+    owner.expect_standing("Waiting for your data")
     link = owner.page.get_by_role("link", name="Choose your data")
     link.focus()
     Study(nodes.kit("harbour"), "with-news").submit(
@@ -137,7 +137,7 @@ def test_a_page_loaded_again_and_two_tabs_submit_once(
     # Both at once: neither waits for the other's answer, and either may be the first.
     for tab in tabs:
         tab.evaluate("setTimeout(() => document.querySelector('form[action$=submit]').requestSubmit(), 100)")
-    late = one_that_says("is under way, perhaps begun in another tab|not at hand any longer", tabs)
+    late = one_that_says("is under way, perhaps started in another tab|no longer as it was shown", tabs)
     (owner.page,) = (tab for tab in tabs if tab is not late)
     owner.expect_standing("Your data is submitted")
     assert len(visitor.take_refusals()) == 1
@@ -181,7 +181,7 @@ def test_a_lost_node_is_told_and_found_again(
     nodes.study("lost-node", more=EVALUATION)
     owner = OwnerAtWork(north, visitor, "lost-node")
     owner.enter()
-    owner.expect_standing("Your data is awaited")
+    owner.expect_standing("Waiting for your data")
     owner.go_to_data()
     owner.choose(write_table(tmp_path / "lost.csv", 330))
     nodes.kill("proxy-1")
@@ -203,7 +203,7 @@ def test_an_ended_app_is_told(nodes: Trials, visitor: Visitor) -> None:
     with RunningApp(nodes.kit("valley")) as app:
         owner = OwnerAtWork(app, visitor, "ended-browser")
         owner.enter()
-        owner.expect_standing("Your data is awaited")
+        owner.expect_standing("Waiting for your data")
         visitor.look("study of another owner's")
         visitor.foresee("Failed to fetch", *(f"net::ERR_{name}" for name in GONE))
-    expect(owner.page.get_by_text("The app does not answer")).to_be_visible()
+    expect(owner.page.get_by_text("The app is not responding")).to_be_visible()

@@ -35,7 +35,7 @@ def test_a_newcomer_sees_the_whole_story(story: RunningApp, visitor: Visitor) ->
     visitor.look("story, beginning")
     page.get_by_role("button", name="Split one patient").click()
     expect(page.get_by_role("table", name=re.compile("The same record, split 2 times"))).to_be_visible()
-    page.get_by_role("button", name="Split it once more").click()
+    page.get_by_role("button", name="Split it again").click()
     expect(page.get_by_role("table", name=re.compile("The same record, split 3 times"))).to_be_visible()
     visitor.look("story, a record split")
 

@@ -60,7 +60,7 @@ def test_a_form_of_another_site_changes_nothing(nodes: Trials, submitted: OwnerA
         assert answer.value.status == 403
         sent = answer.value.request.all_headers()
         assert ("cookie" in sent) == (host == "127.0.0.1")
-    expect(stranger.get_by_role("heading", level=1)).to_have_text("Not let in")
+    expect(stranger.get_by_role("heading", level=1)).to_have_text("Access denied")
     assert submitted.visitor.take_refusals() == [403]
     assert not is_withdrawn(nodes, submitted)
 

@@ -66,7 +66,7 @@ def test_everything_is_shown(command: CommandLine, kit: Path, good: Path) -> Non
     assert shown["positives"] == f"{sum(DIED)} ({sum(DIED) / len(DIED):.1%}), spelt 'died'"
     assert shown["negatives"].endswith("spelt 'survived'")
     assert shown["scores"].startswith("between 0")
-    assert shown["ties"].endswith(f"{len(set(RISKS))} different scores")
+    assert shown["ties"].endswith(f"{len(set(RISKS))} distinct scores")
     found = Study(kit).check(good, pos_label="died").auroc
     assert shown["local AUROC"] == f"{found.value:.4f}; {found.shown_interval()}"
     assert "0.9 to 1" in shown
@@ -149,7 +149,7 @@ def test_without_a_terminal_the_options_are_named(
     """Nothing on standard input, or no standard input at all; a pipe that says yes does not do."""
     manifest = kit.parent / "sepsis-2026.json"
     submit = ("submit", kit, inverted, *POSITIVE, *options)
-    needed = "--yes" if options else "--yes, and --despite-warnings if all is as it should be"
+    needed = "--yes" if options else "--yes, and --despite-warnings if the data is correct"
     tried = [(submit, "</dev/null", needed)]
     if not options:
         tried += [(submit, "<&-", needed), (("accept", kit, manifest), "<&-", "--yes")]

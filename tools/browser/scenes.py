@@ -24,23 +24,23 @@ def owner_scenes(context: BrowserContext, consortium: ShownConsortium, *, brief:
         if not brief:
             yield "studies"
             page.get_by_role("link", name=STUDY).click()
-            _stands(page, "Your data is awaited")
+            _stands(page, "Waiting for your data")
             yield "study-awaited"
         page.goto(f"{app.origin}/studies/{STUDY}/data")
         if not brief:
             yield "data-choose"
             _choose(page, consortium.wrong_file())
             yield "data-wrong"
-            page.get_by_role("button", name="Put this file away").click()
+            page.get_by_role("button", name="Remove this file").click()
         _choose(page, consortium.data["north"])
         yield CHECKED
         if not brief:
             page.get_by_label("Positive label").select_option("no sepsis")
-            page.get_by_role("button", name="Look at it with these columns").click()
+            page.get_by_role("button", name="Check with these columns").click()
             expect(page.get_by_text("is below 0.5")).to_be_visible()
             yield "data-warned"
             page.get_by_label("Positive label").select_option("sepsis")
-            page.get_by_role("button", name="Look at it with these columns").click()
+            page.get_by_role("button", name="Check with these columns").click()
             expect(page.get_by_text("is below 0.5")).to_have_count(0)
             expect(page.get_by_role("heading", name="What you agree to")).to_be_visible()
         page.get_by_label("I have read what the result will disclose").check()
@@ -54,7 +54,7 @@ def owner_scenes(context: BrowserContext, consortium: ShownConsortium, *, brief:
             page.goto(f"{app.origin}/studies/{STUDY}")
         for owner in ("harbour", "valley"):
             consortium.submit(owner)
-        _stands(page, "There is a result")
+        _stands(page, "The result is ready")
         if not brief:
             yield "study-released"
         read_result(page, STUDY)

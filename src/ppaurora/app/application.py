@@ -55,9 +55,9 @@ async def _enter(request: web.Request) -> web.StreamResponse:
     if session is None:
         raise TurnedAwayError(
             HTTPStatus.FORBIDDEN,
-            "This link was used before, or is not one of this app's. Each lets in one browser, once. If the "
-            "app is open in another tab, go on there; else press Enter in the terminal where 'ppaurora app' "
-            "runs, and open the link that it prints.",
+            "This link has already been used, or does not belong to this app. Each link works once, in one "
+            "browser. If the app is open in another tab, continue there; otherwise press Enter in the "
+            "terminal where 'ppaurora app' runs, and open the link it prints.",
         )
     response: web.Response
     if request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):

@@ -66,8 +66,8 @@ class Jobs:
         running = self.running
         if running is not None:
             raise BusyError(
-                f"{running.title} is under way, perhaps begun in another tab; nothing was begun now. Wait "
-                "until it is over"
+                f"{running.title} is under way, perhaps started in another tab; nothing was started now. "
+                "Wait until it is finished"
             )
 
     def start(self, title: str, work: Callable[[AppJob], None]) -> AppJob:

@@ -71,11 +71,11 @@ def leave_with(check: DataCheck) -> None:
 def ask_despite(check: DataCheck, question: str, yes: bool, despite_warnings: bool) -> None:
     """Ask a person; where there is none, warnings need an option of their own."""
     needs_both = bool(check.warnings) and not despite_warnings
-    options = "--yes, and --despite-warnings if all is as it should be" if needs_both else "--yes"
+    options = "--yes, and --despite-warnings if the data is correct" if needs_both else "--yes"
     ask(question, yes=yes, declined="not submitted; nothing was sent", options=options)
     if needs_both and (yes or not is_person_there()):
         codes = ", ".join(dict.fromkeys(concern.code for concern in check.warnings))
         raise WarnedError(
-            f"not submitted; nothing was sent. The check of the data warns ({codes}): mend the data, or, if "
-            "all is as it should be, add --despite-warnings"
+            f"not submitted; nothing was sent. The data check has warnings ({codes}): fix the data or, if "
+            "it is correct, add --despite-warnings"
         )

@@ -74,7 +74,7 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
 @column_options
 @id_option
 @yes_option
-@click.option("--despite-warnings", is_flag=True, help="With --yes: also if the check of the data warns.")
+@click.option("--despite-warnings", is_flag=True, help="With --yes: even if the data check has warnings.")
 @click.option("--dry-run", is_flag=True, help="Show what would be asked; keep and send nothing.")
 @click.option(
     "--replace", is_flag=True, help="Instead of what was submitted before, until it is computed with."

@@ -44,8 +44,8 @@ ROWS = [
         "warnings, and nobody to ask",
         (NORTH, file("data.csv", INVERTED)),
         SUBMIT,
-        "ppaurora: not submitted; nothing was sent. The check of the data warns "
-        "(auroc-below-half): mend the data, or, if all is as it should be, add --despite-warnings",
+        "ppaurora: not submitted; nothing was sent. The data check has warnings "
+        "(auroc-below-half): fix the data or, if it is correct, add --despite-warnings",
         6,
     ),
     Row(

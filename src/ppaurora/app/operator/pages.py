@@ -20,13 +20,13 @@ from ppaurora.study.organisations import shared_nodes
 
 # What a page says after something was done, by a word in its address.
 _DONE = {
-    "accepted": "You have accepted it. The node works on it from now on, as soon as it runs.",
-    "accepted-before": "It was accepted before; nothing was changed.",
-    "retried": "It goes on at this node. Every operator decides for its own node.",
-    "stopped": "It has stopped at this node, until you let it go on.",
-    "aborted": "The attempt was ended, and the study has stopped at this node until you let it go on.",
-    "deleted": "It is deleted at this node, with its shares and its parts of the result. A new study takes "
-    "a new name.",
+    "accepted": "Accepted. The node takes part from now on, or as soon as it runs.",
+    "accepted-before": "It had already been accepted; nothing was changed.",
+    "retried": "Resumed at this node. Each operator decides for their own node.",
+    "stopped": "Stopped at this node until you resume it.",
+    "aborted": "The attempt was aborted, and the study is stopped at this node until you resume it.",
+    "deleted": "Deleted at this node, with its shares and its parts of the result. A new study needs a new "
+    "name.",
 }
 _ACTIONS: dict[str, tuple[Callable[[NodeKit, str], object], str]] = {
     "retry": (operating.retry, "retried"),
@@ -109,7 +109,7 @@ class OperatorPages:
                 "problem.html",
                 status=HTTPStatus.CONFLICT,
                 sentence=str(error),
-                notes=("Nothing was changed now; perhaps it was done in another tab, or by a command.",),
+                notes=("Nothing was changed; it may have been done in another tab or on the command line.",),
                 back=f"/studies/{name}",
             )
         return _go(f"/studies/{name}?done={done}")
@@ -135,7 +135,7 @@ class OperatorPages:
         form = await request.post()
         if "agree" not in form:
             raise InputError(
-                "not accepted: read what you agree to, and tick that you have; nothing was changed"
+                "not accepted: read the agreement and confirm that you have; nothing was changed"
             )
         shared = shared_nodes(manifest)
         if shared and "force" not in form:

@@ -12,9 +12,7 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 
 MOST_BYTES = 1 << 20
-TOO_LARGE = (
-    f"No manifest is larger than {MOST_BYTES >> 20} MB. Choose the file that the coordinator has sent."
-)
+TOO_LARGE = f"No manifest is larger than {MOST_BYTES >> 20} MB. Choose the file that the coordinator sent."
 _MOST_KEPT = 16
 
 
@@ -46,7 +44,7 @@ class Proposals:
 
 async def receive_manifest(request: web.Request) -> Manifest:
     """From a form with a file; what is no manifest is refused by its name."""
-    part, name = await file_of(request, "choose the manifest that the coordinator has sent you")
+    part, name = await file_of(request, "choose the manifest that the coordinator sent you")
     content = bytearray()
     while piece := await part.read_chunk():
         content += piece
@@ -56,10 +54,10 @@ async def receive_manifest(request: web.Request) -> Manifest:
         text = content.decode()
     except UnicodeDecodeError:
         raise InputError(
-            f"{name}: is not a manifest (no text); choose the file that the coordinator has sent"
+            f"{name}: is not a manifest (not a text file); choose the file that the coordinator sent"
         ) from None
     try:
         return Manifest.parse(text, name)
     except InputError as error:
-        error.add_note("This is no manifest of a study. Choose the file that the coordinator has sent you.")
+        error.add_note("This is not the manifest of a study. Choose the file that the coordinator sent you.")
         raise

@@ -26,12 +26,12 @@ ENTRIES_AT_ONCE = 200
 
 # How a state is shown, and what it means in words.
 _STATES = {
-    StudyState.COLLECTING: ("accent", "waits until all owners have submitted"),
-    StudyState.RUNNING: ("accent", "all owners have submitted; the servers compute"),
-    StudyState.STOPPED: ("warn", "nothing happens here until you let it go on"),
+    StudyState.COLLECTING: ("accent", "waiting until all owners have submitted"),
+    StudyState.RUNNING: ("accent", "all owners have submitted; the servers are computing"),
+    StudyState.STOPPED: ("warn", "nothing happens here until you resume it"),
     StudyState.RELEASED: ("good", "the owners can fetch the result"),
-    StudyState.EXPIRED: ("plain", "its time is over; nothing of it is kept"),
-    StudyState.DELETED: ("plain", "you have deleted it; nothing of it is kept"),
+    StudyState.EXPIRED: ("plain", "its retention period is over; nothing of it is kept"),
+    StudyState.DELETED: ("plain", "you deleted it; nothing of it is kept"),
 }
 _ATTEMPTS = {
     AttemptState.RUNNING: "accent",
@@ -105,11 +105,11 @@ class NodeView:
 
 def _is_running(kit: NodeKit, running: RunningNode | None) -> Finding:
     if running is not None:
-        return Finding.good("Node", f"runs ppaurora {running.version}, asked at its local port")
+        return Finding.good("Node", f"running ppaurora {running.version}")
     return Finding.bad(
         "Node",
-        f"does not run: nobody answers at {kit.settings.listen_admin} as {kit.title}. Owners and the other "
-        "nodes cannot reach it. What is below is from its disk",
+        f"not running: nothing answers at {kit.settings.listen_admin} as {kit.title}. Owners and the other "
+        "nodes cannot reach it. What is shown below is from its disk",
         f"start it: ppaurora serve {kit.folder}",
     )
 
@@ -120,19 +120,19 @@ def _problems(running: RunningNode | None) -> list[Finding]:
         return []
     severity = Severity.WARN if running.status == "attention" else Severity.BAD
     told = printable(f"{running.status}: {'; '.join(running.problems)}")
-    return [Finding(name="Node's own report", severity=severity, detail=told)]
+    return [Finding(name="Reported by the node", severity=severity, detail=told)]
 
 
 def _database(trouble: str) -> Finding:
     if trouble:
         return Finding.bad("Database and disk", f"{trouble}; studies wait until it is fixed")
-    return Finding.good("Database and disk", "can be read and written; integrity verified")
+    return Finding.good("Database and disk", "readable and writable; integrity verified")
 
 
 def _clock(problem: str) -> Finding:
     if problem:
         return Finding.warn("Clock", problem)
-    return Finding.good("Clock", "nothing speaks against this machine's clock")
+    return Finding.good("Clock", "OK")
 
 
 def _machine(kit: NodeKit) -> list[Finding]:
@@ -144,7 +144,7 @@ def _machine(kit: NodeKit) -> list[Finding]:
         found.append(Finding.good(*space) if free >= _LITTLE_ROOM else Finding.warn(*space))
         left = days_left(read_pem(kit.certificate))
         valid = "Certificate", f"valid for {max(left, 0):.0f} more days"
-        renew = "ask the coordinator for a renewed one: ppaurora renew"
+        renew = "ask the coordinator to renew it: ppaurora renew"
         if left <= 0:
             found.append(Finding.bad(*valid, renew))
         elif left < _DAYS_OF_WARNING:

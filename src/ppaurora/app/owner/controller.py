@@ -73,14 +73,14 @@ class OwnerController:
         draft = self._current(number)
         check, dataset = draft.looked.check, draft.dataset
         if check is None or dataset is None:
-            raise InputError(f"{draft.name}: has to be looked at before it is submitted; nothing was sent")
+            raise InputError(f"{draft.name}: must be checked before it is submitted; nothing was sent")
         _check_agreed(check, agreement)
 
         def review(found: DataCheck) -> None:
             if found.concerns != check.concerns or found.refusal != check.refusal:
                 raise InputError(
                     f"not submitted; nothing was sent. What the check of {draft.name} says has changed since "
-                    "it was shown: look at it again"
+                    "it was shown: check it again"
                 )
 
         def work(job: AppJob) -> None:
@@ -127,9 +127,8 @@ class OwnerController:
         draft = self.draft
         if draft is None or draft.number != number:
             raise InputError(
-                "this file is not at hand any longer as it was shown: it was submitted, put away, read with "
-                "other columns, or another one took its place, perhaps in another tab; nothing was done now. "
-                "Look at the page again"
+                "this file is no longer as it was shown: it was submitted, removed, read with other columns "
+                "or replaced by another one, perhaps in another tab; nothing was done now. Reload the page"
             )
         return draft
 
@@ -144,10 +143,12 @@ def _check_agreed(check: DataCheck, agreement: Agreement) -> None:
     if check.refusal:
         raise InputError(check.refusal)
     if not agreement.to_the_study:
-        raise InputError("not submitted; nothing was sent. Tick that you agree to what the study discloses")
+        raise InputError(
+            "not submitted; nothing was sent. Confirm that you agree to what the study discloses"
+        )
     if check.warnings and not agreement.despite_warnings:
         codes = ", ".join(dict.fromkeys(concern.code for concern in check.warnings))
         raise InputError(
-            f"not submitted; nothing was sent. The check of the data warns ({codes}): mend the data, or, if "
-            "all is as it should be, tick that you submit it despite the warnings"
+            f"not submitted; nothing was sent. The data check has warnings ({codes}): fix the data or, if "
+            "it is correct, confirm that you submit it despite the warnings"
         )

@@ -86,7 +86,7 @@ class Draft:
             except InputError as error:
                 found = Looked(problem=str(error))
                 return replace(self, columns=columns, dataset=None, looked=found, number=number)
-        job.tell(f"looking at {dataset.description.rows:,} rows", _SHARE_OF_READING)
+        job.tell(f"checking {dataset.description.rows:,} rows", _SHARE_OF_READING)
         if columns.pos_label is None:
             columns = structs.replace(columns, pos_label=_needed_positive(dataset, study))
         found = _look(dataset, columns, study)

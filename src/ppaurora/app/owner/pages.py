@@ -103,7 +103,7 @@ class OwnerPages:
             pos_label=str(form.get("positive", "")) or None,
         )
         if not columns.is_complete:
-            raise InputError("name a column for the scores, and one for the labels; nothing was read")
+            raise InputError("choose a column for the scores and one for the labels; nothing was read")
         controller.check(str(form.get("draft", "")), columns)
         return _go(f"/studies/{controller.manifest.study}/data")
 

@@ -55,16 +55,14 @@ def _report(path: Path, *, format: str) -> str:
 # By what stands in the address.
 KINDS = {
     "report.html": Kind(
-        "Report, a page to keep and print", "html", "text/html", partial(_report, format="html")
+        "Report as a page, to keep or print", "html", "text/html", partial(_report, format="html")
     ),
     "report.md": Kind("Report as Markdown", "md", "text/markdown", partial(_report, format="markdown")),
     "table.tex": Kind("Table for LaTeX", "tex", "text/plain", partial(_report, format="latex")),
-    "report.json": Kind(
-        "Report for programs", "report.json", "application/json", partial(_report, format="json")
-    ),
+    "report.json": Kind("Report as JSON", "report.json", "application/json", partial(_report, format="json")),
     "result.json": Kind("Result with its receipt", "json", "application/json", Path.read_text),
     "receipt.json": Kind(
-        "Receipt alone, which holds no values, to hand on",
+        "Receipt only, without values, to share",
         "receipt.json",
         "application/json",
         lambda path: receipt_path(path).read_text(),

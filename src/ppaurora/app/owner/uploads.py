@@ -24,7 +24,7 @@ def too_large(kit: Path, study: str) -> str:
     """What to do with a file that is."""
     command = shlex.join(["ppaurora", "submit", str(kit), "FILE", "--study", study])
     return (
-        f"The page takes files up to {MOST_BYTES >> 30} GB. Keep only the columns of scores and labels, or "
+        f"The page takes files up to {MOST_BYTES >> 30} GB. Keep only the score and label columns, or "
         f"submit it in a terminal: {command}"
     )
 

@@ -97,26 +97,28 @@ def standing(controller: OwnerController, seen: Seen) -> Standing:
     """As the kit and the nodes know it."""
     study = controller.study
     if study.is_collected:
-        return Standing("The result is here", "It is filed in your kit, with its receipt.", "good")
+        return Standing("The result is here", "It is saved in your kit, with its receipt.", "good")
     if controller.jobs.running is not None:
-        return Standing("Work is under way", "Stay, or close this page: it goes on as long as the app runs.")
+        return Standing(
+            "Work in progress", "You may close this page: the work continues as long as the app runs."
+        )
     if seen.problem is not None:
-        return Standing("The nodes cannot be asked", sentence_of(seen.problem), "bad")
+        return Standing("The nodes cannot be reached", sentence_of(seen.problem), "bad")
     if not seen.answers:
-        return Standing("Asking the nodes", "A moment.")
+        return Standing("Contacting the nodes", "One moment.")
     leader = seen.answers.get(controller.manifest.protocol.leader.title)
     states = {answer.state for answer in seen.answers.values()}
     if states == {"released"}:
-        text = "All nodes have released it. Each holds a part, which alone tells nothing."
-        return Standing("There is a result", text, "good", can_collect=True)
+        text = "All nodes have released it. Each holds one part, which reveals nothing on its own."
+        return Standing("The result is ready", text, "good", can_collect=True)
     for title, answer in seen.answers.items():
         if answer.state in ("expired", "deleted") or (answer.state == "stopped" and answer is leader):
             text = f"{title} says: {printable(answer.note) or 'no more'}. Ask its operator."
             return Standing(f"The study is {answer.state}", text, "bad", can_withdraw=True)
     if leader is not None and leader.state in ("running", "released"):
         said = leader.progress if isinstance(leader, StudyStatus) else ""
-        text = printable(said or leader.note) or "The servers compute on shares."
-        return Standing("The computation is under way", text, "plain", can_withdraw=True)
+        text = printable(said or leader.note) or "The servers are computing on shares."
+        return Standing("The computation is in progress", text, "plain", can_withdraw=True)
     return _before_it_runs(controller, seen)
 
 
@@ -129,22 +131,24 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
             "Too late to submit", controller.manifest.evaluation.too_late, "warn", can_withdraw=True
         )
     if submission is None or not (submission.sent or submission.withdrawal):
-        return Standing("Your data is awaited", "Choose a file, and look at it first.", can_choose=True)
+        return Standing("Waiting for your data", "Choose a file and check it first.", can_choose=True)
     if submission.withdrawal and not study.is_withdrawn:
-        text = "Not all nodes have acknowledged it. Withdraw once more to go on."
+        text = "Not all nodes have acknowledged it. Withdraw again to complete it."
         return Standing("Your withdrawal is not complete", text, "warn", can_withdraw=True)
     if submission.withdrawal:
         text = "You can submit this or other data again."
         return Standing("You have withdrawn your data", text, can_choose=True)
     if not study.is_submitted or (heard and study.kit.name in missing):
-        text = "Choose the same file again: the same shares go to whoever lacks them, and nothing is doubled."
+        text = (
+            "Choose the same file again: the same shares go to servers that lack them; nothing is sent twice."
+        )
         return Standing("Your submission is not complete", text, "warn", can_choose=True, can_withdraw=True)
     others = [name for name in missing if name != study.kit.name]
     text = (
-        f"Waiting for {', '.join(others)}." if others else "All have submitted; the computation begins soon."
+        f"Waiting for {', '.join(others)}." if others else "All have submitted; the computation starts soon."
     )
     if not heard:
-        text = "No node answers just now, and they are asked again. What you sent is with them."
+        text = "No node is answering at the moment; they will be asked again. They have what you sent."
     return Standing("Your data is submitted", text, "good", can_choose=True, can_withdraw=True)
 
 
@@ -170,7 +174,7 @@ def _node_rows(manifest: Manifest, answers: Mapping[str, NodeStatus]) -> Sequenc
     return rows
 
 
-_HELPER = {True: "", False: "holds no data; owners do not talk to it"}
+_HELPER = {True: "", False: "holds no data; owners do not connect to it"}
 
 
 def _owner_rows(manifest: Manifest, own: str, answers: Mapping[str, NodeStatus]) -> Sequence[ParticipantRow]:
@@ -181,7 +185,7 @@ def _owner_rows(manifest: Manifest, own: str, answers: Mapping[str, NodeStatus])
     for owner in manifest.owners:
         state, kind = ("submitted", "good") if heard else ("not known", "plain")
         if owner.name in missing:
-            state, kind = ("withdrawn", "warn") if owner.name in withdrawn else ("awaited", "plain")
+            state, kind = ("withdrawn", "warn") if owner.name in withdrawn else ("waiting", "plain")
         rows.append(
             ParticipantRow(
                 owner.name, owner.organisation, state, kind, "this is you" if owner.name == own else ""

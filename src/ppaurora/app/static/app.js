@@ -62,14 +62,14 @@ function send(form, file) {
   request.upload.addEventListener("progress", (event) => {
     bar.max = event.total;
     bar.value = event.loaded;
-    said.textContent = `Taking ${file.name}: ${Math.floor((100 * event.loaded) / event.total)} %`;
+    said.textContent = `Uploading ${file.name}: ${Math.floor((100 * event.loaded) / event.total)} %`;
   });
   request.addEventListener("load", () => {
     if (request.status < 400) location.assign(request.responseURL);
     else replaceMain(request.responseText);
   });
   request.addEventListener("error", () => {
-    said.textContent = "The app does not answer. Is it still running in its terminal? Nothing was kept of this file.";
+    said.textContent = "The app is not responding. Is it still running in its terminal? Nothing of this file was kept.";
     bar.hidden = true;
   });
   bar.hidden = false;

@@ -8,14 +8,14 @@ from ppaurora.suites.role import Role
 
 # Those that take shares, as the protocol says; known before it is loaded.
 PROXIES = (Role.PROXY_0, Role.PROXY_1)
-DONE = "is done"
+DONE = "done"
 STATES = {
-    "collecting": "waits for shares",
-    "running": "computes",
+    "collecting": "waiting for shares",
+    "running": "computing",
     "released": DONE,
-    "stopped": "has stopped",
-    "deleted": "has deleted the study",
-    "expired": "has deleted the study",
+    "stopped": "stopped",
+    "deleted": "study deleted",
+    "expired": "study deleted",
 }
 
 

@@ -30,7 +30,7 @@ def _look(consortium: ProofOfConcept, name: str) -> ServerSeen:
     state = STATES[records.status.state]
     return ServerSeen(
         name,
-        "does not answer" if running is None else state,
+        "not answering" if running is None else state,
         "" if running is None else running.progress.get(records.study.hash, ""),
         records.status.submitted,
         _cost(consortium.log(name)),
