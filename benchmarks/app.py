@@ -91,7 +91,7 @@ def check_in_page(browser: Browser, kit: Path, table: Path) -> tuple[float, int]
             page.goto(f"{app.origin}/studies/trial/data")
             begun = time.perf_counter()
             page.get_by_label("A table with a score and a label").set_input_files(table)
-            page.get_by_role("heading", name="What is in it").wait_for(timeout=_LONG)
+            page.get_by_role("heading", name="What the file contains").wait_for(timeout=_LONG)
             return time.perf_counter() - begun, len(seen)
     finally:
         context.close()

@@ -52,7 +52,7 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert "What the result will disclose" in overview.text
     assert "numbers at full precision" in overview.text  # the words of disclosure.py
     assert "Why this page runs on your machine" in overview.text
-    assert "the fewest that the policy lets out" in overview.text
+    assert "the minimum that the policy allows" in overview.text
     before, _ = overview.text.split("<details", 1)
     assert re.search(r"Fingerprint .*<code>[0-9a-f]{64}</code>", before)  # without opening anything
     assert "harbour" in overview.text
@@ -88,7 +88,7 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
         assert f"{report.auroc:.4f}"[:6] in person.browser.get(f"{person.path}/result/{kind}").text
     person.choose(table())
     person.submitted("agree")
-    assert "has its result" in person.page("did not work").text
+    assert "has its result" in person.page("failed").text
 
 
 def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
@@ -96,14 +96,14 @@ def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
     person.submitted("agree")
     person.page("Your data is submitted")
     looked = person.choose(table(80))
-    assert "60 samples that were sent before" in looked.text
+    assert "60 samples sent before" in looked.text
     person.submitted("agree")
-    refused = person.page("did not work")
+    refused = person.page("failed")
     assert "other data was submitted to the study" in refused.text
     assert revision(nodes, person.study) == 1
     person.submitted("agree", "replace")
     replaced = person.page("80 samples: proxy 0 and proxy 1 acknowledged it")
-    assert "did not work" not in replaced.text
+    assert "failed" not in replaced.text
     person.page("Your data is submitted")  # and nothing is under way any longer
     assert revision(nodes, person.study) == 2
     query = person.browser.get(f"{person.path}/withdraw")
@@ -120,7 +120,7 @@ def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
 
 def test_withdrawing_nothing_is_told(person: Person) -> None:
     person.browser.post(f"{person.path}/withdraw", csrf_token=person.csrf_token())
-    assert "there is nothing to withdraw" in person.page("did not work").text
+    assert "there is nothing to withdraw" in person.page("failed").text
 
 
 def test_two_tabs_submit_at_once_and_one_does(nodes: Trials, person: Person, app: App) -> None:
@@ -151,7 +151,7 @@ def test_another_process_that_submits_is_waited_for(nodes: Trials, person: Perso
     own = Study(nodes.kit("north"), person.study)
     with own._outbox.alone():
         person.submitted("agree")
-        assert "another process is submitting" in person.page("did not work").text
+        assert "another process is submitting" in person.page("failed").text
     person.submitted("agree")
     person.page("Your data is submitted")
 
@@ -164,7 +164,7 @@ def test_a_file_of_another_tab_is_not_submitted_unseen(person: Person, app: App)
         f"{person.path}/submit", {"draft": old, "agree": "on"}, csrf_token=person.csrf_token()
     )
     assert answer.status == 422
-    assert "another one took its place" in answer.text
+    assert "or replaced by another one" in answer.text
     assert len(files_in(app[1])) == 1
     assert "other.csv" in person.browser.get(person.data).text
     fields = {"draft": person.browser.draft(person.data)}
@@ -196,7 +196,7 @@ def test_nothing_is_sent_without_agreement(nodes: Trials, person: Person) -> Non
     person.choose(table())
     answer = person.submit("replace")
     assert answer.status == 422
-    assert "Tick that you agree" in answer.text
+    assert "Confirm that you agree" in answer.text
     assert revision(nodes, person.study) == 0
 
 
@@ -253,7 +253,7 @@ def test_columns_and_the_positive_label_are_chosen(nodes: Trials, person: Person
     assert ">sick</option>" in looked.text
     looked = person.columns(score="b", label="d", positive="sick", id="a")
     assert "Submit 60 samples" in looked.text
-    assert "of which <strong>sick</strong> is positive" in looked.text
+    assert "where <strong>sick</strong> is positive" in looked.text
     same = person.columns(score="b", label="b")
     assert "score and label cannot both be column 'b'" in same.text
     assert len(files_in(app[1])) == 1
@@ -331,7 +331,7 @@ def test_a_lost_node_is_told_and_a_submission_goes_on(nodes: Trials, person: Per
     try:
         person.page("not reached")
         person.submitted("agree")
-        failed = person.page("did not work")
+        failed = person.page("failed")
         assert "60 samples are acknowledged by proxy 0" in failed.text
         assert "Your submission is not complete" in failed.text
     finally:

@@ -81,7 +81,7 @@ def test_two_apps_on_one_kit_work_side_by_side(kit: Path) -> None:
         assert other.get("/").status == 200
         assert first.end()[0] == 0
         assert len(rooms(kit)) == 1
-        assert "What is in it" in Person(other, "trial").choose(table()).text
+        assert "What the file contains" in Person(other, "trial").choose(table()).text
 
 
 def test_a_killed_app_leaves_nothing_for_long(kit: Path) -> None:
@@ -240,7 +240,7 @@ def test_what_cannot_start_says_why(kit: Path, tmp_path: Path, capsys: pytest.Ca
         assert "leave the option out, and a free one is taken" in said
     assert ended(capsys, "app", kit, "--port", 65536)[0] == 2
     code, said = ended(capsys, "app", tmp_path / "nothing")
-    assert (code, "is no start-up kit" in said) == (2, True)
+    assert (code, "is not a kit folder" in said) == (2, True)
     (kit / "key.pem").chmod(0o644)
     code, said = ended(capsys, "app", kit)
     assert (code, "chmod 600" in said) == (2, True)

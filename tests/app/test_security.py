@@ -263,7 +263,7 @@ def test_a_link_is_good_once(sessions: Sessions) -> None:
     replayed = second.get(link, Sec_Fetch_Site="none")
     assert replayed.status == 403
     assert "Set-Cookie" not in replayed.headers
-    assert "This link was used before" in replayed.text
+    assert "This link has already been used" in replayed.text
     assert "press Enter in the terminal" in replayed.text
     assert SECRET not in replayed.text
     assert first.get(link).status == 403  # also in the browser that is in

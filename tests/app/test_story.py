@@ -77,7 +77,7 @@ def test_the_whole_story_ends_with_the_pooled_result(app: AppProcess, temporary:
     assert "Step 1 of 5" in first.text
     assert "The result will appear here when the servers are done." in first.text
     assert browser.post("/story/run", csrf_token=browser.csrf_token()).location == "/#servers"
-    page = browser.until("/", "Is it right?", "That did not work").text
+    page = browser.until("/", "Is it correct?", "That did not work").text
     labels, scores = pooled(consortium_in(temporary))
     precision, recall, _ = precision_recall_curve(labels, scores)
     auroc, aupr = roc_auc_score(labels, scores), auc(recall, precision)
@@ -138,7 +138,7 @@ def test_what_a_killed_app_has_left_is_gone_at_the_next_start(temporary: Path) -
     with AppProcess(TMPDIR=str(temporary)) as killed:
         browser = killed.enter()
         browser.post("/story/run", csrf_token=browser.csrf_token())
-        browser.until("/", "Is it right?")
+        browser.until("/", "Is it correct?")
         killed.process.kill()
     assert len(nodes_in(temporary)) == 3
     (left,) = temporary.glob("ppaurora-example-*")

@@ -71,17 +71,17 @@ def test_a_study_is_accepted_stopped_and_goes_on(
     upload_form(page).get_by_label("Manifest of a study").set_input_files(manifest)
     expect(page.get_by_role("heading", level=1)).to_have_text("Agree to operated?")
     visitor.look("a study to agree to")
-    page.get_by_label("The hash that was agreed on").fill("0" * 64)
+    page.get_by_label("The agreed hash").fill("0" * 64)
     page.get_by_label("I have read what this study does").check()
     page.get_by_role("button", name="Accept operated").click()
     expect(page.get_by_role("alert")).to_be_visible()
     assert visitor.take_refusals() == [422]
     page.go_back()
-    page.get_by_label("The hash that was agreed on").fill("")
+    page.get_by_label("The agreed hash").fill("")
     page.get_by_label("I have read what this study does").check()
     page.get_by_role("button", name="Accept operated").click()
     stands(page, "Collecting")
-    expect(page.get_by_text("You have accepted it")).to_be_visible()
+    expect(page.get_by_text("Accepted.")).to_be_visible()
 
     page.get_by_role("button", name="Stop the study here").click()
     stands(page, "Stopped")
@@ -120,5 +120,5 @@ def test_two_tabs_stop_a_study_once(nodes: Trials, operator: RunningApp, visitor
     page.get_by_role("button", name="Stop the study here").click()
     stands(page, "Stopped")
     other.get_by_role("button", name="Stop the study here").click()
-    expect(other.get_by_text("Nothing was changed now")).to_be_visible()
+    expect(other.get_by_text("Nothing was changed;")).to_be_visible()
     assert visitor.take_refusals() == [409]

@@ -61,9 +61,7 @@ def test_from_a_wrong_file_to_the_report(
 
     page.get_by_label("Positive label").select_option("healthy")
     page.get_by_role("button", name="Check with these columns").click()
-    expect(page.get_by_text("the local AUROC is below 0.5")).to_contain_text(
-        "the positive label is the wrong one"
-    )
+    expect(page.get_by_text("the local AUROC is below 0.5")).to_contain_text("the positive label is wrong")
     visitor.look("data, warned of inverted scores")
     page.get_by_role("button", name="Submit 60 samples").click()  # the browser wants the boxes ticked
     expect(page.get_by_label("I have read what the result will disclose")).to_be_focused()
@@ -121,7 +119,7 @@ def test_data_is_replaced_and_withdrawn(
     visitor.look("study, other data refused")
     assert Study(nodes.kit("north"), "replacing").submitted.samples == 60  # type: ignore[union-attr]
     owner.go_to_data()
-    owner.submit("If this is other data")
+    owner.submit("If this data differs")
     assert Study(nodes.kit("north"), "replacing").submitted.samples == 70  # type: ignore[union-attr]
 
     page.get_by_role("link", name="Withdraw").click()

@@ -40,7 +40,7 @@ def test_a_newcomer_sees_the_whole_story(story: RunningApp, visitor: Visitor) ->
     visitor.look("story, a record split")
 
     page.get_by_role("button", name="Send the shares").click()
-    expect(page.get_by_role("heading", name="Is it right?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Is it correct?")).to_be_visible()
     visitor.look("story, result")
     found = on_shares, plain = compared(page)
     assert len(on_shares) == len(plain) == 4
@@ -60,5 +60,5 @@ def test_the_whole_story_is_one_button(story: RunningApp, visitor: Visitor) -> N
     for tab in (page, other):
         tab.get_by_role("button", name="Run the whole story").click()
     for tab in (page, other):
-        expect(tab.get_by_role("heading", name="Is it right?")).to_be_visible()
+        expect(tab.get_by_role("heading", name="Is it correct?")).to_be_visible()
     assert compared(page) == compared(other)

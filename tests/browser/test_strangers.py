@@ -128,7 +128,7 @@ def test_a_link_is_good_once(north: RunningApp, new_visitor: NewVisitor) -> None
     answer = second.page.goto(link)
     assert answer is not None
     assert answer.status == 403
-    expect(second.page.get_by_text("This link was used before")).to_be_visible()
+    expect(second.page.get_by_text("This link has already been used")).to_be_visible()
     assert second.take_refusals() == [403]
     second.look("a link used before")
     answer = second.page.goto(f"{north.origin}/")

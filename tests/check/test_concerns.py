@@ -45,25 +45,23 @@ def codes(check: DataCheck) -> list[str]:
 
 DIRECTION = "The plan says that higher scores mean 'died'"
 BELOW = "the local AUROC is below 0.5, by more than chance explains: "
-MEND = "If they are, give scores of the positive class: 1 - p for a probability p of the other one"
+MEND = "If so, give scores for the positive class: 1 - p for a probability p of the other class"
 INVERTED_HERE = f"are the scores inverted? {DIRECTION}. {MEND}"
 NOT_THE_LABEL = {
-    "auroc-below-half": f"{BELOW}{INVERTED_HERE}. The positive label is the plan's, so it is hardly that"
+    "auroc-below-half": f"{BELOW}{INVERTED_HERE}. The positive label matches the plan, so it is unlikely to "
+    "be the cause"
 }
 EITHER = {
-    "auroc-below-half": f"{BELOW}{INVERTED_HERE}. Or the positive label is the wrong one: '1' counts as "
-    "positive"
+    "auroc-below-half": f"{BELOW}{INVERTED_HERE}. Or the positive label is wrong: '1' counts as positive"
 }
-THE_LABEL = {
-    "auroc-below-half": f"{BELOW}most likely because the positive label is the wrong one, as said above"
-}
+THE_LABEL = {"auroc-below-half": f"{BELOW}most likely because the positive label is wrong, as said above"}
 THE_OTHER = {
     "positive-label": "'survived' is taken as the positive label, but the plan's positive class is 'died', "
     "which is the other label here: --pos-label died"
 }
 LIKE_A_NEGATIVE = {
-    "positive-label": "'0' is taken as the positive label, and reads like a negative one; is it the other: "
-    "--pos-label 1?"
+    "positive-label": "'0' is taken as the positive label, and reads like a negative one; should it be the "
+    "other: --pos-label 1?"
 }
 SPELT = {
     "label-spelling": "'Dead' is taken as the positive label, and the plan calls the positive class 'died': "
@@ -125,7 +123,7 @@ def test_without_a_plan(tmp_path: Path) -> None:
     (concern,) = checked(tmp_path, named(DIED), INVERTED, "died").concerns
     assert concern.text == (
         f"{BELOW}are the scores inverted? Higher scores must mean more positive. {MEND}. "
-        "Or the positive label is the wrong one: 'died' counts as positive"
+        "Or the positive label is wrong: 'died' counts as positive"
     )
 
 

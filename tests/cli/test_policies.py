@@ -70,7 +70,7 @@ def test_a_suppressed_result_has_an_exit_code_of_its_own(command: CommandLine, r
         assert (found["value"], found["interval"], found["standard_error"]) == (None, None, None)
     shown = command("evaluate", *rare, *STUDY)
     assert shown.code == SUPPRESSED_EXIT_CODE == 5
-    assert "suppressed: a rule of the policy on secret counts failed" in shown.out
+    assert "suppressed: a policy rule on secret counts was not met" in shown.out
     assert "nan" not in shown.out.lower()
 
 
@@ -146,7 +146,7 @@ def test_without_a_policy_everything_is_let_out(command: CommandLine, files: lis
         (["--confidence-level", "95"], "write 0.95 for 95 %"),
         (["--confidence-level", "0"], "confidence_level is 0.0"),
         (["--thresholds", "0.5"], "--thresholds: is a parameter of sensitivity, "),
-        (["--metrics", "ppv", "--thresholds", "a half"], "--thresholds: write numbers with commas between"),
+        (["--metrics", "ppv", "--thresholds", "a half"], "--thresholds: write numbers separated by commas"),
         (["--metrics", "ppv", "--thresholds", "0.5,0.2"], "ppv: thresholds: must grow, each once"),
         (["--metrics", "partial_auroc", "--max-fpr", "0.1,0.2"], "partial_auroc: max_fpr: "),
         (["--metrics", "partial_auroc", "--max-fpr", "1"], "max_fpr: is above 0, below 1"),

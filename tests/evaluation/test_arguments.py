@@ -143,7 +143,7 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"policy": Policy(minimum_owners=1)}, "policy: minimum_owners: expected int >= 2"),
         ({"policy": Policy(minimum_positives=2**64 + 1)}, "policy: minimum_positives: expected int <="),
         ({"policy": Policy(minimum_per_cell=2**63 + 100)}, "policy: minimum_per_cell: expected int <="),
-        ({"keybits": 64}, "keybits is no parameter of any protocol; those of 'fast': key_bits"),
+        ({"keybits": 64}, "keybits is not a parameter of any protocol; those of 'fast': key_bits"),
     ],
 )
 def test_bad_arguments_are_input_errors(arguments: dict[str, Any], says: str) -> None:

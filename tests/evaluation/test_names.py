@@ -131,7 +131,7 @@ def test_a_type_checker_finds_nothing_else(complaints: dict[str, str]) -> None:
         ({"metrics": ["aurock"]}, "unknown metric 'aurock'"),
         ({"protocol": "papyr"}, "unknown protocol 'papyr'"),
         ({"transport": "tsl"}, "unknown transport 'tsl'"),
-        ({"dleta": 3}, "dleta is no parameter of any protocol"),
+        ({"dleta": 3}, "dleta is not a parameter of any protocol"),
     ],
 )
 def test_without_a_type_checker_it_is_refused(wrong: dict[str, Any], says: str) -> None:

@@ -32,7 +32,7 @@ def test_a_study_takes_other_data_from_nobody(
     assert run("submit", north, bad, *arguments)[0] == 2
     monkeypatch.setattr("sys.stdin", io.StringIO())
     code, said = run("submit", north, other, "--study", "commands")
-    assert (code, "Nobody has answered the question: without a terminal, add --yes" in said) == (2, True)
+    assert (code, "The question was not answered: without a terminal, add --yes" in said) == (2, True)
     assert "warning: nobody can tell who runs proxy 0, proxy 1 and helper" in said
     code, said = run("submit", north, good, *arguments)
     assert code == 0, said

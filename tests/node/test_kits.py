@@ -68,7 +68,7 @@ def test_kits_with_missing_files(kit: Path, node_kit: Path, run: RunCommand) -> 
     code, said = run("status", kit)
     assert (code, "it holds no owner.toml" in said) == (2, True)
     code, said = run("preflight", kit)
-    assert (code, "is no start-up kit" in said) == (2, True)
+    assert (code, "is not a kit folder" in said) == (2, True)
     (node_kit / "node.toml").unlink()
     code, said = run("serve", node_kit)
     assert (code, "it holds no node.toml" in said) == (2, True)
@@ -148,8 +148,8 @@ def test_manifests_that_are_not_accepted(
             "same key",
         ),
         ("{}", "is missing"),
-        ("no JSON", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("no JSON", "not JSON"),
+        ("[" * 100_000, "not JSON"),
     ):
         edited.write_text(changed)
         code, said = run("accept", node_kit, edited, "--yes")

@@ -251,7 +251,7 @@ def test_another_key_is_refused(running: Trials, filed: dict[str, Any], tmp_path
         ("", "is no receipt"),
         ("[]", "it is no receipt"),
         ('{"format": "ppaurora receipt"}', "another version of the protocol"),
-        ('{"a": 1, "a": 2}', "it is no receipt (not JSON, or a name is in it twice)"),
+        ('{"a": 1, "a": 2}', "it is not a receipt (not JSON, or a name is in it twice)"),
         ("[" * 100_000, "is no receipt"),
     ],
 )

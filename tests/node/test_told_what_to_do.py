@@ -40,7 +40,10 @@ def test_a_wrong_web_proxy_is_named(nodes: Trials, run: RunCommand, web_proxy: p
     for wrong in ("http://proxy:port", "http://:3128", "//"):
         web_proxy.setenv("HTTPS_PROXY", wrong)
         code, said = run("status", nodes.kit("valley"), "--study", "trial")
-        assert (code, "HTTPS_PROXY is no address of a web proxy; write http://HOST:PORT" in said) == (2, True)
+        assert (code, "HTTPS_PROXY is not the address of a web proxy; write http://HOST:PORT" in said) == (
+            2,
+            True,
+        )
 
 
 def test_a_full_disk_of_an_owner(

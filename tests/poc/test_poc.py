@@ -46,7 +46,9 @@ def result_of(place: Place, owner: str) -> tuple[float, float]:
 def test_what_is_printed_leads_to_the_pooled_result(place: Place, hospitals: Data) -> None:
     started = place("poc", "start", *hospitals, *COLUMNS)
     assert started.returncode == 0, started.stderr
-    assert re.search(r"^ready in \d+\.\d s; they run on until: .* poc stop$", started.stdout, re.MULTILINE)
+    assert re.search(
+        r"^ready in \d+\.\d s; they keep running until: .* poc stop$", started.stdout, re.MULTILINE
+    )
     for node in NODES:
         said = f"{node.replace('-', ' ')}: runs, process {place.process(node)}; log {FOLDER}/logs/{node}.log"
         assert said in started.stdout
@@ -111,7 +113,7 @@ def test_one_command_does_all_of_it(place: Place) -> None:
     assert f"{pooled(hospitals)[0]:.10f}" in done.stdout
     again = place("poc", "start", "--submit")
     assert again.returncode == 0
-    assert "all of them ran already" in again.stdout
+    assert "all of them were running already" in again.stdout
     assert f"{pooled(hospitals)[0]:.10f}" in again.stdout
 
 

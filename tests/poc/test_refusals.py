@@ -41,7 +41,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         (
             ["start", "--folder", "full"],
-            "full: exists, and is no proof of concept; name another one with --folder",
+            "full: exists, and is not a proof of concept; name another one with --folder",
         ),
         (["start", "--folder", "a.csv/poc"], "a.csv/poc: cannot be made: File exists"),
         (

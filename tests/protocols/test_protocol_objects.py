@@ -72,7 +72,7 @@ def test_a_parameter_of_another_protocol_is_refused_whatever_its_value(
 @pytest.mark.parametrize("kind", protocols().values())
 def test_a_parameter_that_no_protocol_has_is_refused(kind: type[Protocol]) -> None:
     with pytest.raises(
-        InputError, match=rf"^nonsense is no parameter of any protocol; those of '{kind.name}': "
+        InputError, match=rf"^nonsense is not a parameter of any protocol; those of '{kind.name}': "
     ):
         kind(nonsense=1)
     with pytest.raises(ValueError, match=r"^nonsense: there is no such setting; "):

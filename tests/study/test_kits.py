@@ -125,5 +125,5 @@ def test_a_key_that_others_can_read_is_refused(kits: Path) -> None:
 
 
 def test_a_folder_that_is_no_kit_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no start-up kit"):
+    with pytest.raises(InputError, match="not a kit folder"):
         read_kit(tmp_path)

@@ -27,7 +27,7 @@ from ppaurora.study.provision import provision
 from ppaurora.study.units import UNITS
 from tests.support.packs import NAMES, OWNERS, said, unpack
 
-NO_KIT = "is no kit that 'ppaurora provision --pack' wrote, or not all of it; ask for it again"
+NO_KIT = "is not a kit written by 'ppaurora provision --pack', or is incomplete; ask for it again"
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def half_a_letter(packed: dict[str, Any]) -> None:
     packed["files"]["owner.toml"]["content"] += "\ud800"
 
 
-NO_FILE = "which is no file of a kit; nothing was unpacked"
+NO_FILE = "which is not part of a kit; nothing was unpacked"
 HOSTILE: dict[str, tuple[Change, str]] = {
     "half a letter": (
         half_a_letter,

@@ -91,7 +91,7 @@ def test_the_guides_commands_install_what_is_needed(release: Path, lock: str) ->
     assert ("there is no such folder" in serve, "needs more packages" in serve) == (is_node, not is_node)
     app = run(release, "venv/bin/ppaurora", "app", "no-kit", "--no-browser").stderr
     has_app = "app" in lock
-    assert ("is no start-up kit" in app, "needs more packages" in app) == (has_app, not has_app)
+    assert ("is not a kit folder" in app, "needs more packages" in app) == (has_app, not has_app)
 
 
 @pytest.mark.long

@@ -51,7 +51,7 @@ class Person:
 
     def looked(self) -> Answer:
         return self.browser.until(
-            self.data, "What is in it", "cannot be used", "Which label", "choose a column", "did not work"
+            self.data, "What the file contains", "cannot be used", "Which label", "choose a column", "failed"
         )
 
     def columns(self, **chosen: str) -> Answer:

@@ -63,7 +63,7 @@ class OwnerAtWork:
 
     def wait_for_look(self) -> None:
         """Until what was sent has been read: the file is at hand, or there is a sentence; all of the page."""
-        done = self.page.get_by_text("At hand:").or_(self.page.get_by_role("alert"))
+        done = self.page.get_by_text("Selected file:").or_(self.page.get_by_role("alert"))
         expect(done.first).to_be_visible()
         self.page.wait_for_load_state()
 

@@ -112,7 +112,7 @@ def _report_scenes(page: Page, consortium: ShownConsortium, *, brief: bool) -> I
 
 def _choose(page: Page, path: Path) -> None:
     upload_form(page).get_by_label("A table with a score and a label").set_input_files(path)
-    expect(page.get_by_text("At hand:")).to_be_visible()
+    expect(page.get_by_text("Selected file:")).to_be_visible()
     page.wait_for_load_state()
 
 

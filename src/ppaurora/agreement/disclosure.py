@@ -39,17 +39,18 @@ def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
     warnings = []
     if query.decimals is None:
         warnings.append(
-            "numbers at full precision: whoever knows much of the data can read single labels from them"
+            "numbers at full precision: someone who knows much of the data can read individual labels from "
+            "them"
         )
     elif query.decimals > auto_digits(sizes):
         warnings.append(
-            f"more decimals than 'auto' gives for so few samples, {auto_digits(sizes)}: whoever knows much "
-            "of the data can read single labels from them"
+            f"more decimals than 'auto' gives for so few samples, {auto_digits(sizes)}: someone who knows "
+            "much of the data can read individual labels from them"
         )
     if len(query.levels) > 1:
         told.append(
             f"fewer decimals where the smaller class has fewer than {SAMPLES_PER_STEP}·10^decimals samples "
-            "without any one owner; how many there are tells that"
+            "without any one owner; the number of decimals discloses that"
         )
     warnings += _between_thresholds(query)
     if terms.policy.counts == HIDDEN:
@@ -62,12 +63,14 @@ def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
     if cells:
         least = terms.policy.minimum_per_cell
         told.append(
-            f"{cells} numbers of tables, each only if at least {least} samples are behind it, in all and "
-            "without any one owner; that one is withheld tells that fewer are, and it may follow from others"
+            f"{cells} numbers in tables, each only if at least {least} samples are behind it, in total and "
+            "without any one owner; a withheld number discloses that there are fewer, and it may follow from "
+            "other numbers"
         )
     if terms.policy.has_floors:
         told.append(
-            "if a rule on positives and negatives fails: only that one did, not which, nor for which class"
+            "if a rule on positives and negatives fails: only that a rule failed, not which one, or for "
+            "which class"
         )
     return Disclosure(tuple(told), tuple(warnings))
 
@@ -106,7 +109,7 @@ def _has_standard_error(query: Query) -> bool:
 
 def _counts(query: Query) -> str:
     said = {
-        HIDDEN: "no number of positives or negatives is told as such",
+        HIDDEN: "the numbers of positives and negatives are not released as such",
         ROUNDED: f"the numbers of positives and negatives, to the nearest {COUNT_STEP}",
         EXACT: "the numbers of positives and negatives",
     }
@@ -151,7 +154,7 @@ def _between_thresholds(query: Query) -> list[str]:
         return []
     return [
         f"numbers at {len(thresholds)} thresholds: two that are close together tell about the few samples "
-        "between them; whoever knows one person's score and chose thresholds around it reads the label"
+        "between them; someone who knows one person's score and chose thresholds around it reads the label"
     ]
 
 
@@ -199,7 +202,9 @@ def _roughly(query: Query) -> list[str]:
     names += ["the standard error"] if _has_standard_error(query) else []
     if not names:
         return []
-    return [f"roughly the prevalence, for whoever knows how scores are distributed, from {', '.join(names)}"]
+    return [
+        f"roughly the prevalence, to someone who knows how scores are distributed, from {', '.join(names)}"
+    ]
 
 
 def numbers_left_by_auroc(samples: int, step: float) -> float:

@@ -104,10 +104,10 @@ class EvaluationSpec(StrictModel):
         scale = "any number" if self.score_scale == "any" else "a probability, from 0 to 1"
         until = self.submissions_until
         return [
-            ("evaluated", self.description or "not said"),
-            ("model", model or "not said"),
-            ("outcome", self.outcome or "not said"),
-            ("positive class", self.positive_class or "not said"),
+            ("evaluated", self.description or "not stated"),
+            ("model", model or "not stated"),
+            ("outcome", self.outcome or "not stated"),
+            ("positive class", self.positive_class or "not stated"),
             ("score", f"{scale}; {self.score_direction} means more positive"),
-            ("submissions", "until all are there" if until is None else f"until {until.described}"),
+            ("submissions", "until all have submitted" if until is None else f"until {until.described}"),
         ]

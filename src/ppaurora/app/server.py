@@ -96,7 +96,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
         try:
             listener.bind((ADDRESS, port))
         except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or "is no port"
+            reason = getattr(error, "strerror", None) or "is not a port"
             raise InputError(
                 f"--port {port}: {reason}; leave the option out, and a free one is taken"
             ) from None

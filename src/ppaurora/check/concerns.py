@@ -29,17 +29,17 @@ Code = Literal[
 
 _TITLES: dict[Code, str] = {
     "auroc-below-half": "the local AUROC is below one half",
-    "positive-label": "are the two classes the right way round?",
-    "label-spelling": "labels are spelt in several ways",
+    "positive-label": "are the two classes swapped?",
+    "label-spelling": "labels do not match the plan",
     "scale": "the scores are on another scale",
-    "overlap": "data of another study is among it",
-    "duplicates": "rows are there more than once",
-    "one-class": "there is one class only",
-    "few-samples": "there are few samples of a class",
-    "few-scores": "there are few different scores",
+    "overlap": "it contains data of another study",
+    "duplicates": "duplicate rows",
+    "one-class": "only one class",
+    "few-samples": "few samples in one class",
+    "few-scores": "few distinct scores",
 }
 FEW = 10  # of a class: with fewer, an interval misleads
-_MEND = "If they are, give scores of the positive class: 1 - p for a probability p of the other one"
+_MEND = "If so, give scores for the positive class: 1 - p for a probability p of the other class"
 
 
 class DataWarning(UserWarning):
@@ -94,7 +94,9 @@ def label_concerns(labels: Sequence[Spelling], plan: EvaluationSpec | None) -> I
     taken = f"{_quoted(found.label)} is taken as the positive label"
     instead = "" if other is None else f": --pos-label {printable(other.label)}"
     if found.says_no:
-        yield Concern("positive-label", f"{taken}, and reads like a negative one; is it the other{instead}?")
+        yield Concern(
+            "positive-label", f"{taken}, and reads like a negative one; should it be the other{instead}?"
+        )
     elif not wanted or found.names(wanted):
         return
     elif other is not None and other.names(wanted):
@@ -122,14 +124,14 @@ def auroc_concerns(
     found = most_frequent(labels, positive=True)
     inverted = f"are the scores inverted? {_direction(plan)}. {_MEND}"
     if "positive-label" in codes:
-        causes = "most likely because the positive label is the wrong one, as said above"
+        causes = "most likely because the positive label is wrong, as said above"
     elif "label-spelling" in codes and found is not None:
         causes = f"is {_quoted(found.label)} the right positive label? If it is, {inverted}"
     elif plan is not None and found is not None and plan.positive_class and found.names(plan.positive_class):
-        causes = f"{inverted}. The positive label is the plan's, so it is hardly that"
+        causes = f"{inverted}. The positive label matches the plan, so it is unlikely to be the cause"
     else:
         counts = "" if found is None else f": {_quoted(found.label)} counts as positive"
-        causes = f"{inverted}. Or the positive label is the wrong one{counts}"
+        causes = f"{inverted}. Or the positive label is wrong{counts}"
     yield Concern("auroc-below-half", f"{said}: {causes}")
 
 
@@ -160,7 +162,7 @@ def scale_concerns(samples: Samples, plan: EvaluationSpec, thresholds: Sequence[
     elif thresholds and (thresholds[-1] < low or thresholds[0] > high):
         yield Concern(
             "scale",
-            "the plan's thresholds all lie outside these scores: are they on the scale that the plan means?",
+            "the plan's thresholds all lie outside these scores: are they on the scale that the plan uses?",
         )
 
 
@@ -171,15 +173,15 @@ def size_concerns(samples: Samples, distinct: int) -> Iterator[Concern]:
         none = "negatives" if samples.labels[0] else "positives"
         yield Concern(
             "one-class",
-            f"there are no {none}, so nothing tells whether these scores fit these labels. Are the label's "
-            "column and the positive label the right ones?",
+            f"there are no {none}, so nothing tells whether these scores fit these labels. Are the label "
+            "column and the positive label correct?",
         )
     elif fewest < FEW:
         yield Concern("few-samples", f"there are fewer than {FEW} samples of one class", is_warning=False)
     if distinct <= 2 < len(samples):
         yield Concern(
             "few-scores",
-            "there are at most two different scores: are they decisions? Give the model's scores",
+            "there are at most two distinct scores: are they decisions? Give the model's scores instead",
             is_warning=False,
         )
 
@@ -189,7 +191,7 @@ def duplicate_concerns(description: Description | None) -> Iterator[Concern]:
         yield Concern(
             "duplicates",
             f"rows have the same value in column '{printable(description.id_column)}', the first at row "
-            f"{description.first_duplicate}: are samples there twice?",
+            f"{description.first_duplicate}: are there duplicate samples?",
         )
 
 

@@ -14,10 +14,10 @@ from ppaurora.errors import InputError
 
 @click.command("app", epilog=example("ppaurora app kit", "ppaurora app"))
 @click.argument("kit", type=FOLDER, required=False)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default a free one.")
-@click.option("--no-browser", is_flag=True, help="Print the link, and open nothing.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any free port.")
+@click.option("--no-browser", is_flag=True, help="Print the link without opening a browser.")
 def app_command(kit: Path | None, port: int, no_browser: bool) -> None:
-    """Work with KIT in a browser on this machine; without KIT, see an example. Ctrl-C ends it."""
+    """Work with KIT in a browser on this machine; without KIT, see an example. Ctrl-C to quit."""
     # Looked for only: they are loaded once the link is printed, which is late to find out.
     if any(importlib.util.find_spec(package) is None for package in ("aiohttp", "jinja2", "markupsafe")):
         raise InputError('the app needs more packages: sh install.sh app, or pip install "ppaurora[app]"')

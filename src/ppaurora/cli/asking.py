@@ -23,7 +23,7 @@ def ask(question: str, *, yes: bool, declined: str, options: str = "--yes") -> N
         return
     agreed = _answer(question)
     if agreed is None:
-        raise InputError(f"{declined}. Nobody has answered the question: without a terminal, add {options}")
+        raise InputError(f"{declined}. The question was not answered: without a terminal, add {options}")
     if not agreed:
         raise InputError(declined)
 

@@ -22,7 +22,9 @@ from ppaurora.owner.study import Study
     "check", epilog=example("ppaurora check scores.csv --kit kit --score risk --label died --id patient")
 )
 @click.argument("data", type=FILE)
-@click.option("--kit", type=FOLDER, help="Of the owner: also compare with the study's plan.")
+@click.option(
+    "--kit", type=FOLDER, help="The owner's kit, to compare the data with the study's plan as well."
+)
 @study_option
 @column_options
 @id_option
@@ -34,12 +36,12 @@ def check_command(
     columns: Columns,
     output: str,
 ) -> None:
-    """Look at DATA before it is submitted: counts, scores by class, local AUROC, and what is strange.
+    """Check DATA before it is submitted: counts, scores by class, local AUROC, and anything unusual.
 
-    Nothing leaves this machine. Exit codes: 0 nothing strange, 6 warnings, 2 it cannot be submitted.
+    Nothing leaves this machine. Exit codes: 0 no warnings, 6 warnings, 2 it cannot be submitted.
     """
     if study is not None and kit is None:
-        raise InputError("--study names one of a kit's studies: give the kit, too, with --kit")
+        raise InputError("--study names one of a kit's studies: also give the kit, with --kit")
     own = None if kit is None else Study(kit, study)
     dataset = read_dataset(data, columns)
     try:

@@ -59,7 +59,11 @@ WORKERS = (*(str(1 << power) for power in range(MOST_WORKERS.bit_length())), AUT
     help="Servers as threads in memory, or as processes over TLS.",
 )
 @click.option(
-    "--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for a silent server."
+    "--timeout",
+    type=float,
+    default=120.0,
+    show_default=True,
+    help="Seconds to wait for a server that does not respond.",
 )
 @click.option(
     "--workers",

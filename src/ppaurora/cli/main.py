@@ -26,11 +26,11 @@ ROLES = {
         "poc": "ppaurora.cli.poc:poc_command",
         "app": "ppaurora.cli.app:app_command",
     },
-    "Coordinator of a study": {
+    "Study coordinator": {
         "provision": "ppaurora.cli.study:provision_command",
         "renew": "ppaurora.cli.study:renew_command",
     },
-    "Owner of data": {
+    "Data owner": {
         "check": "ppaurora.cli.check:check_command",
         "submit": "ppaurora.cli.owner:submit_command",
         "withdraw": "ppaurora.cli.owner:withdraw_command",
@@ -38,7 +38,7 @@ ROLES = {
         "result": "ppaurora.cli.owner:result_command",
         "report": "ppaurora.cli.report:report_command",
     },
-    "Operator of a node": {
+    "Node operator": {
         "serve": "ppaurora.cli.node:serve_command",
         "studies": "ppaurora.cli.node:studies_command",
         "abort": "ppaurora.cli.node:abort_command",
@@ -48,7 +48,7 @@ ROLES = {
         "confirm-clock": "ppaurora.cli.node:confirm_clock_command",
         "audit": "ppaurora.cli.records:audit_command",
     },
-    "Anybody": {
+    "Everyone": {
         "disclosure": "ppaurora.cli.study:disclosure_command",
         "unpack": "ppaurora.cli.unpack:unpack_command",
         "accept": "ppaurora.cli.study:accept_command",
@@ -103,11 +103,11 @@ class _LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="ppaurora")
 def cli() -> None:
-    """Exact pooled AUROC and AUPR over several owners' samples, on shares of their data.
+    """Exact pooled AUROC, AUPR and more over several owners' samples, computed on secret shares.
 
     Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed or a server
-    cannot be reached, 4 there is no result yet, 5 the policy suppresses the result, 6 the check
-    of the data warns, 7 a receipt, a result or an audit log does not verify, 70 a bug in ppaurora,
+    cannot be reached, 4 there is no result yet, 5 the policy suppresses the result, 6 the data
+    check has warnings, 7 a receipt, a result or an audit log does not verify, 70 a bug in ppaurora,
     130 interrupted.
     """
 

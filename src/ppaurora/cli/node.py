@@ -42,7 +42,7 @@ def serve_command(kit: Path) -> None:
 @click.argument("kit", type=FOLDER)
 @format_option
 def studies_command(kit: Path, output: str) -> None:
-    """The studies that the node of KIT has accepted, and how far each is. The node may be running."""
+    """List the studies that the node of KIT has accepted, with their state. The node may be running."""
     own = NodeKit.read(kit)
     records = operating.look_at_records(own)
     trouble, clock, found = records.trouble, records.clock, records.studies
@@ -70,7 +70,7 @@ def studies_command(kit: Path, output: str) -> None:
 @click.argument("kit", type=FOLDER)
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
-    """Let a STUDY that has stopped at this node go on here. Every operator decides for its own node."""
+    """Resume a STUDY that has stopped at this node. Each operator decides for their own node."""
     before = operating.retry(NodeKit.read(kit), study)
     click.echo(f"{study} goes on at this node; it had stopped because: {printable(before.note)}")
 
@@ -79,7 +79,7 @@ def retry_command(kit: Path, study: str) -> None:
 @click.argument("kit", type=FOLDER)
 @click.argument("study")
 def abort_command(kit: Path, study: str) -> None:
-    """End the attempt at STUDY that is under way at this node. It stops here until 'ppaurora retry'."""
+    """Abort the current attempt at STUDY at this node. The study stops here until 'ppaurora retry'."""
     number = operating.abort(NodeKit.read(kit), study)
     click.echo(f"attempt {number} at {study} was aborted; 'ppaurora retry' lets the study go on at this node")
 
@@ -88,7 +88,7 @@ def abort_command(kit: Path, study: str) -> None:
 @click.argument("kit", type=FOLDER)
 @click.argument("study")
 def stop_command(kit: Path, study: str) -> None:
-    """Stop STUDY at this node, with the attempt that is under way, until 'ppaurora retry'."""
+    """Stop STUDY at this node, including the current attempt, until 'ppaurora retry'."""
     operating.stop(NodeKit.read(kit), study)
     click.echo(f"{study} has stopped at this node; 'ppaurora retry' lets it go on here")
 
@@ -98,7 +98,7 @@ def stop_command(kit: Path, study: str) -> None:
 @click.argument("study")
 @yes_option
 def delete_command(kit: Path, study: str, yes: bool) -> None:
-    """End STUDY at this node for good: shares and parts of the result are deleted at once."""
+    """End STUDY at this node permanently: shares and parts of the result are deleted immediately."""
     own = NodeKit.read(kit)
     state = operating.state_to_delete(own, study)
     click.echo(f"{study} is {state} here; its shares and results at this node will be deleted")
@@ -112,7 +112,7 @@ def delete_command(kit: Path, study: str, yes: bool) -> None:
 @click.argument("kit", type=FOLDER)
 @yes_option
 def confirm_clock_command(kit: Path, yes: bool) -> None:
-    """Tell the node of KIT that this machine's clock is right. What is over by it is deleted."""
+    """Confirm that this machine's clock is right. What has expired by it is deleted at the node of KIT."""
     own = NodeKit.read(kit)
     with operating.opened(own) as store:
         now = time.time()

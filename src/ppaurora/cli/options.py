@@ -23,21 +23,21 @@ format_option = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="For people, or JSON alone on standard output.",
+    help="Text for people, or JSON on standard output.",
 )
 study_option = click.option("--study", help="Which of the kit's studies, if it has several.")
 force_option = click.option(
     "--force",
     is_flag=True,
-    help="Also if two servers belong to one organisation, which then sees everything.",
+    help="Proceed even if two servers belong to one organisation, which then sees everything.",
 )
 expect_hash_option = click.option(
-    "--expect-hash", help="Refuse any manifest but that of this hash; at least its first 12 digits."
+    "--expect-hash", help="Refuse any manifest without this hash; give at least its first 12 digits."
 )
 id_option = click.option(
-    "--id", "id_column", help="Column that tells samples apart, to look for duplicates; it is not sent."
+    "--id", "id_column", help="Column that identifies samples, to find duplicates; it is not sent."
 )
-yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 def column_options(command: F) -> F:
@@ -99,7 +99,9 @@ def metric_options(command: F) -> F:
         of = ", ".join(owners) if len(owners) < 4 else f"{owners[0]} and others"
         command = click.option(_flag(parameter), parameter, help=f"For {of}: {description}")(command)
     return click.option(
-        "--confidence-level", type=float, help="Of intervals, for instance 0.95; none by default."
+        "--confidence-level",
+        type=float,
+        help="Confidence level of intervals, for instance 0.95; none by default.",
     )(command)
 
 
@@ -131,20 +133,20 @@ def _numbers(name: str, text: str) -> list[float] | float:
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"{_flag(name)}: write numbers with commas between") from None
+        raise InputError(f"{_flag(name)}: write numbers separated by commas") from None
     hints = [get_type_hints(metric.Parameters) for metric in METRICS.values()]
     is_list = any(get_origin(hint[name]) is tuple for hint in hints if name in hint)
     return numbers if is_list or len(numbers) != 1 else numbers[0]
 
 
 _RULES = {
-    "minimum_owners": "At least so many owners.",
-    "minimum_samples": "At least so many samples in all.",
-    "minimum_samples_per_owner": "At least so many samples of every owner.",
-    "minimum_positives": "At least so many positives, in all and without any one owner.",
-    "minimum_negatives": "At least so many negatives, likewise.",
-    "minimum_per_cell": "At least so many samples behind every number of a table, likewise.",
-    "most_digits": "Decimals that 'auto' gives at most.",
+    "minimum_owners": "Minimum number of owners.",
+    "minimum_samples": "Minimum number of samples in total.",
+    "minimum_samples_per_owner": "Minimum number of samples of each owner.",
+    "minimum_positives": "Minimum number of positives, in total and without any one owner.",
+    "minimum_negatives": "Minimum number of negatives, likewise.",
+    "minimum_per_cell": "Minimum number of samples behind each number of a table, likewise.",
+    "most_digits": "Most decimals that 'auto' gives.",
 }
 _POLICIES = {"none": Policy.none, "study": Policy}
 
@@ -157,10 +159,14 @@ def policy_options(command: F) -> F:
         click.option(
             "--counts",
             type=click.Choice(["hidden", "rounded", "exact"]),
-            help="Numbers of positives and negatives.",
+            help="How numbers of positives and negatives are released.",
         ),
-        click.option("--largest-owner-fraction", type=float, help="Of all samples that one owner may have."),
-        click.option("--digits", help="Decimals of every released number: auto, exact, or a number."),
+        click.option(
+            "--largest-owner-fraction",
+            type=float,
+            help="Largest fraction of all samples that one owner may have.",
+        ),
+        click.option("--digits", help="Decimals of each released number: auto, exact, or a number."),
         click.option(
             "--policy",
             type=click.Choice(list(_POLICIES)),

@@ -64,7 +64,7 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
     "submit",
     epilog=example(
         "ppaurora submit kit scores.csv --score risk --label died",
-        "ppaurora submit kit mended.csv --score risk --label died --replace",
+        "ppaurora submit kit corrected.csv --score risk --label died --replace",
     ),
 )
 @click.argument("kit", type=FOLDER)
@@ -75,11 +75,13 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
 @id_option
 @yes_option
 @click.option("--despite-warnings", is_flag=True, help="With --yes: even if the data check has warnings.")
-@click.option("--dry-run", is_flag=True, help="Show what would be asked; keep and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be submitted; keep and send nothing.")
 @click.option(
-    "--replace", is_flag=True, help="Instead of what was submitted before, until it is computed with."
+    "--replace",
+    is_flag=True,
+    help="Replace what was submitted before; possible until the computation starts.",
 )
-@click.option("--wait", is_flag=True, help="Wait for the result, and write it as 'ppaurora result' does.")
+@click.option("--wait", is_flag=True, help="Wait for the result, and save it as 'ppaurora result' does.")
 def submit_command(
     kit: Path,
     data: Path,
@@ -92,9 +94,9 @@ def submit_command(
     replace: bool,
     wait: bool,
 ) -> None:
-    """Split DATA into shares, and send each server its own. Run it again after a cut.
+    """Split DATA into shares and send each server its own. If interrupted, run it again.
 
-    Before it asks, it shows the study and what 'ppaurora check' says of the data.
+    Before it asks, it shows the study and what 'ppaurora check' reports about the data.
     """
     own = Study(kit, study, expect_hash=expect_hash)
     dataset = read_dataset(data, columns)
@@ -132,7 +134,7 @@ def _takers(own: Study) -> str:
 @expect_hash_option
 @yes_option
 def withdraw_command(kit: Path, study: str | None, expect_hash: str | None, yes: bool) -> None:
-    """Take back what was submitted, until the computation begins. Run it again after a cut."""
+    """Withdraw what was submitted, until the computation starts. If interrupted, run it again."""
     own = Study(kit, study, expect_hash=expect_hash)
     name = own.manifest.study
     question = f"Withdraw what {own.kit.name} has submitted to {name}?"
@@ -150,7 +152,7 @@ def withdraw_command(kit: Path, study: str | None, expect_hash: str | None, yes:
 @study_option
 @format_option
 def status_command(kit: Path, study: str | None, output: str) -> None:
-    """How far a study is, as its servers see it."""
+    """Show the progress of a study, as its servers see it."""
     own = Study(kit, study)
     answers = own.status()
     if output == "json":
@@ -159,9 +161,9 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
         _print_status(own, answers)
     if not any(isinstance(answer, StudyStatus) for answer in answers.values()):
         silent = [title for title, answer in answers.items() if not getattr(answer, "refused", False)]
-        error: PpauroraError = InputError("no server tells how far the study is; the notes say why")
+        error: PpauroraError = InputError("no server reports the state of the study; the notes say why")
         if silent:
-            problem = "cannot be reached; 'ppaurora preflight' says what to do, or ask whether they run"
+            problem = "cannot be reached; 'ppaurora preflight' says what to do, or ask their operators"
             error = PeerLostError(" and ".join(silent), problem)
         raise error
 
@@ -208,12 +210,12 @@ def _print_status(own: Study, answers: Mapping[str, NodeStatus]) -> None:
 @click.argument("kit", type=FOLDER)
 @study_option
 @expect_hash_option
-@click.option("--out", type=FILE, help="For result and receipt; by default KIT/results/STUDY.json.")
+@click.option("--out", type=FILE, help="File for result and receipt; by default KIT/results/STUDY.json.")
 @format_option
 def result_command(
     kit: Path, study: str | None, expect_hash: str | None, out: Path | None, output: str
 ) -> None:
-    """Fetch the parts of the result, put them together, and file it with a receipt."""
+    """Fetch the parts of the result, combine them, and save the result with its receipt."""
     own = Study(kit, study, expect_hash=expect_hash)
     _deliver(own, own.result(), out, output)
 

@@ -33,7 +33,11 @@ _DEFAULT = "ppaurora-poc"
 _POLICIES = {"none": Policy.none, "study": Policy}
 
 folder_option = click.option(
-    "--folder", type=FOLDER, default=_DEFAULT, show_default=True, help="Where everything of it is."
+    "--folder",
+    type=FOLDER,
+    default=_DEFAULT,
+    show_default=True,
+    help="Folder for everything; by default ppaurora-poc.",
 )
 
 
@@ -61,7 +65,7 @@ class _InOrder(click.Group):
 def poc_command() -> None:
     """Proof of concept: a whole consortium on this machine, three nodes and an owner per file.
 
-    Kits, TLS and commands are those of production; no root and no containers are needed. Whoever has
+    Kits, TLS and commands are those of production; no root and no containers are needed. Whoever controls
     this machine sees all data: it is a rehearsal, and protects nobody.
     """
 
@@ -72,7 +76,7 @@ def poc_command() -> None:
 @click.argument("files", nargs=-1, type=FILE)
 @folder_option
 @column_options
-@click.option("--metrics", help=f"Names with commas; by default {','.join(DEFAULT_METRICS)}.")
+@click.option("--metrics", help=f"Names separated by commas; by default {','.join(DEFAULT_METRICS)}.")
 @click.option(
     "--policy",
     type=click.Choice(list(_POLICIES)),
@@ -110,9 +114,11 @@ def start_command(
             raise
     _say_what_runs(poc)
     if started:
-        click.echo(f"ready in {time.monotonic() - began:.1f} s; they run on until: {_poc('stop', folder)}")
+        click.echo(
+            f"ready in {time.monotonic() - began:.1f} s; they keep running until: {_poc('stop', folder)}"
+        )
     else:
-        click.echo("all of them ran already")
+        click.echo("all of them were running already")
     if submit:
         _take_all_steps(poc)
     _say_what_is_next(poc)
@@ -132,7 +138,7 @@ def _check_the_same(poc: ProofOfConcept, files: Sequence[Path], columns: Columns
 @folder_option
 @format_option
 def status_command(folder: Path, output: str) -> None:
-    """What runs, how far the study is, and what is next."""
+    """Show what is running, how far the study is, and what comes next."""
     poc = find_poc(folder)
     nodes, study = poc.nodes(), poc.study()
     if output == "json":
@@ -163,7 +169,7 @@ def status_command(folder: Path, output: str) -> None:
 @poc_command.command("stop", epilog=example("ppaurora poc stop"))
 @folder_option
 def stop_command(folder: Path) -> None:
-    """End the nodes; a study that is under way goes on when they are started again."""
+    """Stop the nodes; a study in progress continues when they are started again."""
     stopped = find_poc(folder).stop()
     names = ", ".join(name.replace("-", " ") for name in stopped)
     click.echo(f"stopped: {names}" if stopped else "nothing was running")
@@ -174,7 +180,7 @@ def stop_command(folder: Path) -> None:
 @folder_option
 @yes_option
 def clean_command(folder: Path, yes: bool) -> None:
-    """End the nodes and remove everything: kits, keys, submissions, results and logs."""
+    """Stop the nodes and remove everything: kits, keys, submissions, results and logs."""
     poc = find_poc(folder)
     question = f"Remove {folder}, with all keys, submissions and results in it?"
     ask(question, yes=yes, declined="not removed; nothing was changed")
@@ -205,7 +211,9 @@ def _say_what_is_next(poc: ProofOfConcept) -> None:
         click.echo(f"  {_program()} {shlex.join(command)}")
     click.echo(f"or in a browser: {_program()} app {shlex.quote(_short(poc.kit(owners[0])))}")
     click.echo(f"results go to {_short(poc.kit('OWNER'))}/results; the plan: {_short(poc.folder)}/study.toml")
-    click.echo("all is on this machine, so whoever has it sees all data: a rehearsal, no protection")
+    click.echo(
+        "everything is on this machine, so whoever controls it sees all data: a rehearsal, without protection"
+    )
 
 
 def _take_all_steps(poc: ProofOfConcept) -> None:
@@ -222,7 +230,7 @@ def _take_all_steps(poc: ProofOfConcept) -> None:
         ours = program(*command)
         code = subprocess.run(ours, env=environment, check=False).returncode  # noqa: S603 (our own words)
         if code:
-            click.echo(f"the nodes run on; '{_poc('status', poc.folder)}' says what is next", err=True)
+            click.echo(f"the nodes keep running; '{_poc('status', poc.folder)}' says what is next", err=True)
             click.get_current_context().exit(code)
 
 

@@ -77,7 +77,7 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
         of_all = f"{count:,} ({count / check.samples:.1%})"
         yield name, f"{of_all}, spelt {' and '.join(spelt)}" if spelt else of_all
     yield "scores", f"between {check.lowest:g} and {check.highest:g}"
-    yield "ties", f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} different scores"
+    yield "ties", f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores"
     yield "local AUROC", _auroc(check)
 
 

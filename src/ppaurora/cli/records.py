@@ -22,10 +22,12 @@ from ppaurora.study.receipt import Receipt
 
 @click.command("verify", epilog=example("ppaurora verify kit/results/sepsis-2026.receipt.json"))
 @click.argument("receipt", type=FILE)
-@click.option("--manifest-hash", help="Refuse any manifest but that of this hash; at least 12 digits.")
+@click.option(
+    "--manifest-hash", help="Refuse any manifest without this hash; give at least its first 12 digits."
+)
 @format_option
 def verify_command(receipt: Path, manifest_hash: str | None, output: str) -> None:
-    """Verify RECEIPT, or a result with its receipt, from the file alone; exit code 7 if it does not."""
+    """Verify RECEIPT, or a result with its receipt, from the file alone; exit code 7 if this fails."""
     try:
         found = verify_receipt(receipt, manifest_hash=manifest_hash)
     except NotVerifiedError as error:
@@ -47,7 +49,7 @@ def verify_command(receipt: Path, manifest_hash: str | None, output: str) -> Non
 @click.option("--receipt", type=FILE, help="Also compare with what this node has signed in a receipt.")
 @format_option
 def audit_command(kit: Path, receipt: Path | None, output: str) -> None:
-    """Print the audit log of the node of KIT, and verify it; exit code 7 if it was cut or edited.
+    """Print the audit log of the node of KIT, and verify it; exit code 7 if it was truncated or edited.
 
     The node may be running.
     """

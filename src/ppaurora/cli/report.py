@@ -31,11 +31,13 @@ from ppaurora.pages.report.writing import FORMATS, format_of, make_report, own_s
     "--format",
     "output",
     type=click.Choice(list(FORMATS)),
-    help="By default what the ending of --out says, or html.",
+    help="By default the extension of --out, or html.",
 )
-@click.option("--manifest-hash", help="Refuse any manifest but that of this hash; at least 12 digits.")
 @click.option(
-    "--data", type=FILE, help="Your own data: its values beside the pooled ones. Nothing of it is sent."
+    "--manifest-hash", help="Refuse any manifest without this hash; give at least its first 12 digits."
+)
+@click.option(
+    "--data", type=FILE, help="Your own data, to compare with the pooled values. Nothing of it is sent."
 )
 @column_options
 @id_option
@@ -48,9 +50,9 @@ def report_command(
     data: Path | None,
     columns: Columns,
 ) -> None:
-    """Write a report of RESULT, a filed result or a kit that holds one, once it verifies.
+    """Write a report of RESULT, a saved result or a kit that holds one, after verifying it.
 
-    One file, which loads nothing: numbers with intervals, charts, sentences for a paper, policy and receipt.
+    One self-contained file: numbers with intervals, charts, sentences for a paper, policy and receipt.
     Exit code 7 if the result does not verify; then nothing is written.
     """
     chosen = output or format_of(out)

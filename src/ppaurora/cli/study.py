@@ -53,9 +53,9 @@ def _show_disclosure(found: Disclosure, sizes: Sequence[int], *, err: bool) -> N
 
 @click.command("disclosure", epilog=example("ppaurora disclosure study.toml --samples 1000,800,600"))
 @click.argument("plan", type=FILE)
-@click.option("--samples", help="How many each owner has, with commas; by default the fewest allowed.")
+@click.option("--samples", help="Samples of each owner, separated by commas; by default the fewest allowed.")
 def disclosure_command(plan: Path, samples: str | None) -> None:
-    """What a study's release will tell the owners: PLAN is a study.toml, or a manifest."""
+    """Show what a study's release will disclose to the owners: PLAN is a study.toml, or a manifest."""
     study = Manifest.read(plan) if plan.suffix == ".json" else read_plan(plan)
     terms, owners = study.terms, len(study.owners)
     sizes = smallest_sizes(terms, owners)
@@ -63,7 +63,7 @@ def disclosure_command(plan: Path, samples: str | None) -> None:
         try:
             sizes = [int(part) for part in samples.replace("_", "").split(",")]
         except ValueError:
-            raise InputError("--samples: write whole numbers with commas between") from None
+            raise InputError("--samples: write whole numbers separated by commas") from None
         if len(sizes) != owners or min(sizes) < 1:
             raise InputError(f"--samples: give a number for each of the {owners} owners")
     found = disclosure(terms, sizes)
@@ -83,12 +83,16 @@ def disclosure_command(plan: Path, samples: str | None) -> None:
 )
 @click.argument("plan", type=FILE, required=False)
 @click.option("--out", type=FOLDER, help="New folder for the kits.")
-@click.option("--reuse", type=FOLDER, help="Earlier kits, whose participants keep their certificates.")
+@click.option(
+    "--reuse", type=FOLDER, help="Folder of earlier kits, whose participants keep their certificates."
+)
 @click.option("--sample", is_flag=True, help="Print a commented study.toml to start from.")
-@click.option("--pack", is_flag=True, help="Also one file per participant, to hand over: NAME.kit.")
-@click.option("--encrypt", is_flag=True, help="With --pack: each file has a pass phrase of its own.")
-@click.option("--systemd", is_flag=True, help=f"Put a unit for systemd into the nodes' kits: {SYSTEMD}.")
-@click.option("--compose", is_flag=True, help=f"Put a file for containers into the nodes' kits: {COMPOSE}.")
+@click.option("--pack", is_flag=True, help="Also pack one file per participant, to hand over: NAME.kit.")
+@click.option("--encrypt", is_flag=True, help="With --pack: protect each file with its own pass phrase.")
+@click.option("--systemd", is_flag=True, help=f"Add a systemd unit to the nodes' kits: {SYSTEMD}.")
+@click.option(
+    "--compose", is_flag=True, help=f"Add a compose file for containers to the nodes' kits: {COMPOSE}."
+)
 @force_option
 def provision_command(
     plan: Path | None,
@@ -101,7 +105,7 @@ def provision_command(
     compose: bool,
     force: bool,
 ) -> None:
-    """Make the manifest and a start-up kit per participant from PLAN, a study.toml."""
+    """Make the manifest and a kit per participant from PLAN, a study.toml."""
     if sample:
         click.echo(SAMPLE, nl=False)
         return
@@ -153,6 +157,6 @@ def accept_command(kit: Path, manifest: Path, expect_hash: str | None, yes: bool
 @click.argument("kits", type=FOLDER)
 @click.argument("name")
 def renew_command(kits: Path, name: str) -> None:
-    """Make a new certificate for the key that the participant NAME has; its studies stay valid."""
+    """Make a new certificate for the existing key of participant NAME; its studies stay valid."""
     path = renew(kits, name)
     click.echo(f"{path}: put it in place of certificate.pem in {name}'s kit, and restart a node")

@@ -23,8 +23,8 @@ def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
     Console().print(table)
     if report.suppressed:
         click.echo(
-            "suppressed: a rule of the policy on secret counts failed, so there is no result. Which rule, "
-            "and for which class, is not told."
+            "suppressed: a policy rule on secret counts was not met, so there is no result. Which rule, and "
+            "for which class, is not disclosed."
         )
     elif report.positives is not None:
         click.echo(f"positives: {report.positives:,.0f}")

@@ -19,9 +19,9 @@ from ppaurora.study.pack import PACKED, Unpacked, others_can_read, unpack
 
 @click.command("unpack", epilog=example("ppaurora unpack hospital-a.kit --into kit --delete"))
 @click.argument("file", type=FILE)
-@click.option("--into", type=FOLDER, help="New folder for the kit; by default called like FILE.")
+@click.option("--into", type=FOLDER, help="New folder for the kit; by default named after FILE.")
 @click.option("--key", type=FILE, help="The key of your own certificate; it is moved into the kit.")
-@click.option("--passphrase-file", type=FILE, help="With FILE's pass phrase, instead of asking for it.")
+@click.option("--passphrase-file", type=FILE, help="File with the pass phrase, instead of asking for it.")
 @click.option("--delete", is_flag=True, help="Delete FILE afterwards: it holds the same key.")
 @expect_hash_option
 def unpack_command(
@@ -32,7 +32,7 @@ def unpack_command(
     delete: bool,
     expect_hash: str | None,
 ) -> None:
-    """Set up the kit in FILE, which 'provision --pack' wrote, in a folder that only you can read."""
+    """Unpack the kit in FILE, which 'provision --pack' wrote, into a folder that only you can read."""
     if into is None:
         if not file.name.endswith(PACKED):
             raise InputError(

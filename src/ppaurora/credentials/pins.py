@@ -34,7 +34,7 @@ def _element(der: bytes, at: int, tag: int) -> tuple[int, int]:
     Strictly DER, where every length has one encoding: nobody can read another key here than TLS did.
     """
     if der[at : at + 1] != bytes([tag]):
-        raise ValueError("this is no certificate")
+        raise ValueError("this is not a certificate")
     start = at + 2
     length = int.from_bytes(der[at + 1 : start])
     if length >= 0x80:
@@ -42,7 +42,7 @@ def _element(der: bytes, at: int, tag: int) -> tuple[int, int]:
         start += len(digits)
         length = int.from_bytes(digits)
         if digits[:1] in (b"", b"\0") or length < 0x80:
-            raise ValueError("this is no certificate")
+            raise ValueError("this is not a certificate")
     if start + length > len(der):
-        raise ValueError("this is no certificate")
+        raise ValueError("this is not a certificate")
     return start, start + length

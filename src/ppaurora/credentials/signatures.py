@@ -61,7 +61,7 @@ def problem_with(signature: Signature, content: bytes) -> str:
     try:
         key = serialization.load_der_public_key(signature.key)
     except (ValueError, UnsupportedAlgorithm):
-        return "the key is no public key"
+        return "the key is not a public key"
     if signature.algorithm != _algorithm(key):
         return "the key is not of the kind that the algorithm asks for"
     try:

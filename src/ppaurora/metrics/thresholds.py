@@ -221,7 +221,7 @@ class F1(AtThresholds):
 @register
 class Accuracy(AtThresholds):
     name = "accuracy"
-    description = "samples called right, at thresholds"
+    description = "correctly classified samples, at thresholds"
     definition = "`accuracy_score(y_true, y_score >= threshold)`"
     of_all_samples = True
 

@@ -114,7 +114,9 @@ class NodeClient:
                 return _printable(from_json(kind, content))
             problem = _printable(from_json(Refusal, content).error)
         except ValueError:
-            raise PeerMisbehavedError(title, f"at {self.where} gave an answer that is none of ours") from None
+            raise PeerMisbehavedError(
+                title, f"at {self.where} gave an answer that ppaurora does not know"
+            ) from None
         raise RefusedError(title, problem.code, problem.message)
 
     def _content(self, response: http.client.HTTPResponse) -> bytes:
@@ -164,7 +166,8 @@ def _https_proxy(host: str) -> _WebProxy | None:
         address = "", 0
     if not all(address):
         raise InputError(
-            "HTTPS_PROXY is no address of a web proxy; write http://HOST:PORT, or unset it if there is none"
+            "HTTPS_PROXY is not the address of a web proxy; write http://HOST:PORT, or unset it if there is "
+            "none"
         )
     headers = {}
     if parts.username is not None:

@@ -29,9 +29,11 @@ def read_record(kind: type[R], path: Path) -> R | None:
     try:
         content = msgspec.json.decode(read_text(path))
     except (msgspec.DecodeError, RecursionError):
-        raise InputError(f"{path}: is damaged (no JSON); restore it from a backup") from None
+        raise InputError(f"{path}: is damaged (not JSON); restore it from a backup") from None
     if not isinstance(content, dict) or content.pop(_DIGEST, None) != _digest(content):
-        raise InputError(f"{path}: is damaged (it is not as it was written); restore it from a backup")
+        raise InputError(
+            f"{path}: is damaged (it has changed since it was written); restore it from a backup"
+        )
     return checked(kind, content, str(path))
 
 

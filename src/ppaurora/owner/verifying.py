@@ -77,7 +77,8 @@ def read_json(path: Path) -> Any:
         if isinstance(error, InputError):
             raise
         raise NotVerifiedError(
-            f"{path}: does not verify: it is no receipt (not JSON, or a name is in it twice); {TAKE_ANOTHER}"
+            f"{path}: does not verify: it is not a receipt (not JSON, or a name is in it twice); "
+            f"{TAKE_ANOTHER}"
         ) from None
 
 

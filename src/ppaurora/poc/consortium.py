@@ -108,7 +108,7 @@ def make_poc(
 ) -> ProofOfConcept:
     """Set everything up in a new folder, whole or not at all; without owners, with the example hospitals."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: exists, and is no proof of concept; name another one with --folder")
+        raise InputError(f"{folder}: exists, and is not a proof of concept; name another one with --folder")
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))

@@ -51,4 +51,4 @@ def _whose(parameter: str, kind: type[Protocol]) -> str:
         if parameter in protocol.Parameters.__struct_fields__:
             return f"applies to the protocol '{protocol.name}' only; leave it out"
     known = ", ".join(kind.Parameters.__struct_fields__) or "none"
-    return f"is no parameter of any protocol; those of '{kind.name}': {known}"
+    return f"is not a parameter of any protocol; those of '{kind.name}': {known}"

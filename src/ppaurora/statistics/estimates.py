@@ -21,7 +21,7 @@ _SIGNIFICANT = 4  # in a line as pROC prints it
 
 _TOO_FEW = "no interval: there are fewer than two positives or fewer than two negatives"
 _ROUNDED_AWAY = "no interval: the standard error is 0 in the digits that are released"
-_NO_WIDTH = "the interval has no width because the standard error is 0; that can mislead, it is no certainty"
+_NO_WIDTH = "the interval has no width because the standard error is 0; that can mislead: it is not certainty"
 
 
 @dataclass(frozen=True)

@@ -245,4 +245,4 @@ def read_kit(folder: Path) -> NodeKit | OwnerKit:
         return NodeKit.read(folder)
     if (folder / "owner.toml").exists():
         return OwnerKit.read(folder)
-    raise InputError(f"{folder}: is no start-up kit; it holds neither node.toml nor owner.toml")
+    raise InputError(f"{folder}: is not a kit folder; it holds neither node.toml nor owner.toml")

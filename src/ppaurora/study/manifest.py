@@ -107,7 +107,7 @@ class Manifest(StrictModel):
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
-            raise InputError(f"{source}: is not a manifest (no JSON); {_TAKE_ANOTHER}") from None
+            raise InputError(f"{source}: is not a manifest (not JSON); {_TAKE_ANOTHER}") from None
         if isinstance(content, dict) and content.get("version", VERSION) != VERSION:
             raise InputError(f"{source}: {_ANOTHER_VERSION}")  # whatever its fields were
         manifest = checked(cls, content, source)

@@ -42,7 +42,7 @@ def check_nodes_apart(study: Manifest | Plan, *, force: bool = False) -> None:
     """Refuse more nodes of one organisation than the protocol withstands, unless forced."""
     problems = shared_nodes(study)
     if problems and not force:
-        raise InputError(f"{'; '.join(problems)}. If that is what you want all the same, add --force")
+        raise InputError(f"{'; '.join(problems)}. If you want this anyway, add --force")
 
 
 def shared_nodes(study: Manifest | Plan) -> list[str]:
@@ -77,7 +77,7 @@ def _owners_with_nodes(who: Affiliations) -> list[str]:
     return [
         f"owner {owner} and {_listed(nodes[key][1])} belong to one organisation, "
         f"'{organisation}', which so sees one server's side of everything, and the result. "
-        "While that server does what the program does, it learns no more than any owner does"
+        "As long as that server follows the protocol, it learns no more than any owner does"
         f"{deviating}"
         for owner, organisation in who.owners.items()
         if (key := _compared(organisation)) in nodes

@@ -38,7 +38,7 @@ KEY = "key.pem"
 _PLAIN, _ENCRYPTED = "ppaurora kit", "ppaurora kit, encrypted"
 _NEEDED = ("certificate.pem", "authority.pem")
 _SETTINGS = ("node.toml", "owner.toml")
-_NO_KIT = "is no kit that 'ppaurora provision --pack' wrote, or not all of it; ask for it again"
+_NO_KIT = "is not a kit written by 'ppaurora provision --pack', or is incomplete; ask for it again"
 _MOST_BYTES = 16 << 20
 # No letters that look alike; 20 of them are some 99 bits.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -255,7 +255,7 @@ def _checked_files(path: Path, packed: PackedKit) -> dict[str, bytes]:
     for name in packed.files:
         if name not in allowed:
             raise InputError(
-                f"{path}: holds '{printable(name)}', which is no file of a kit; nothing was unpacked"
+                f"{path}: holds '{printable(name)}', which is not part of a kit; nothing was unpacked"
             )
     missing = sorted(needed - set(packed.files))
     if missing or len(settings) != 1:

@@ -109,7 +109,7 @@ class Receipt(StrictModel):
     def parse(cls, content: Any) -> Receipt:
         """Only as it is written: no value may have two forms, so that whoever reads it reads the same."""
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise NotVerifiedError(f"it is no receipt; {TAKE_ANOTHER}")
+            raise NotVerifiedError(f"it is not a receipt; {TAKE_ANOTHER}")
         manifest = content.get("manifest")
         version = manifest.get("version") if isinstance(manifest, dict) else None
         if version != VERSION:
@@ -122,7 +122,7 @@ class Receipt(StrictModel):
         except InputError as error:
             raise NotVerifiedError(f"{error}; it was changed") from None
         if canonical_json(to_builtins(receipt)) != canonical_json(content):
-            raise NotVerifiedError("it is not as it was written; it was changed")
+            raise NotVerifiedError("it was changed after it was written")
         return receipt
 
 

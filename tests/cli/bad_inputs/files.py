@@ -307,7 +307,7 @@ WRONG_VALUES = [
         "a study without a kit",
         (data,),
         "check data.csv --study trial",
-        "ppaurora: --study names one of a kit's studies: give the kit, too, with --kit",
+        "ppaurora: --study names one of a kit's studies: also give the kit, with --kit",
     ),
 ]
 

@@ -83,7 +83,7 @@ ROWS = [
         "a folder that is no kit, for preflight",
         (folder("kit"),),
         "preflight kit",
-        "ppaurora: kit: is no start-up kit; it holds neither node.toml nor owner.toml",
+        "ppaurora: kit: is not a kit folder; it holds neither node.toml nor owner.toml",
     ),
     Row(
         "an owner's key that others can read",
@@ -176,7 +176,7 @@ ROWS = [
         "a manifest in the kit that is no JSON",
         (NORTH, data, file("kit/studies/trial.json", "x")),
         SUBMIT,
-        "ppaurora: kit/studies/trial.json: is not a manifest (no JSON); take the file STUDY.json "
+        "ppaurora: kit/studies/trial.json: is not a manifest (not JSON); take the file STUDY.json "
         "that 'ppaurora provision' wrote",
     ),
     Row(
@@ -197,8 +197,8 @@ ROWS = [
         "a record that the disk has changed",
         (NORTH, data, file("kit/outbox/trial/submission.json", "{}")),
         SUBMIT,
-        "ppaurora: kit/outbox/trial/submission.json: is damaged (it is not as it was written); "
-        "restore it from a backup",
+        "ppaurora: kit/outbox/trial/submission.json: is damaged (it has changed since it was "
+        "written); restore it from a backup",
     ),
     Row(
         "a study that the node has not accepted",

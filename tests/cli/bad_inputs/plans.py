@@ -169,7 +169,7 @@ PLANS = [
         PLAN,
         "ppaurora: study.toml: proxy 0 and proxy 1 are run by one organisation, 'First "
         "University': two servers together see everything, every score and every label of every "
-        "owner. If that is what you want all the same, add --force",
+        "owner. If you want this anyway, add --force",
     ),
     Row(
         "a certificate that is not there",
@@ -203,7 +203,7 @@ MANIFESTS = [
         "a manifest that is no JSON",
         (kit("proxy-0"), file("study.json", "study\n")),
         "accept kit study.json",
-        "ppaurora: study.json: is not a manifest (no JSON); take the file STUDY.json that "
+        "ppaurora: study.json: is not a manifest (not JSON); take the file STUDY.json that "
         "'ppaurora provision' wrote",
     ),
     Row(
@@ -243,7 +243,7 @@ MANIFESTS = [
         "a manifest without a person",
         (kit("proxy-0"), manifest()),
         "accept kit study.json",
-        "ppaurora: not accepted; nothing was changed. Nobody has answered the question: without a "
+        "ppaurora: not accepted; nothing was changed. The question was not answered: without a "
         "terminal, add --yes",
     ),
     Row(

@@ -88,8 +88,8 @@ ROWS = [
         "another file, to unpack",
         (file("hospital-a.kit", GOOD),),
         UNPACK,
-        "ppaurora: hospital-a.kit: is no kit that 'ppaurora provision --pack' wrote, or not all of "
-        "it; ask for it again",
+        "ppaurora: hospital-a.kit: is not a kit written by 'ppaurora provision --pack', or is "
+        "incomplete; ask for it again",
     ),
     Row(
         "another name of a packed kit",
@@ -101,7 +101,7 @@ ROWS = [
         "a packed kit that was changed",
         (packed(), changed("hospital-a.kit", "sepsis-2026", "sepsis-2027")),
         UNPACK,
-        "ppaurora: hospital-a.kit: holds 'studies/sepsis-2026.json', which is no file of a kit; "
+        "ppaurora: hospital-a.kit: holds 'studies/sepsis-2026.json', which is not part of a kit; "
         "nothing was unpacked",
     ),
     Row(
@@ -120,8 +120,8 @@ ROWS = [
             ),
         ),
         UNPACK,
-        "ppaurora: hospital-a.kit: is no kit that 'ppaurora provision --pack' wrote, or not all of "
-        "it; ask for it again",
+        "ppaurora: hospital-a.kit: is not a kit written by 'ppaurora provision --pack', or is "
+        "incomplete; ask for it again",
     ),
     Row(
         "a packed kit of somebody else",
@@ -159,7 +159,7 @@ ROWS = [
         "something else, to verify",
         (data,),
         "verify data.csv",
-        "ppaurora: data.csv: does not verify: it is no receipt (not JSON, or a name is in it twice); "
+        "ppaurora: data.csv: does not verify: it is not a receipt (not JSON, or a name is in it twice); "
         "take the file STUDY.receipt.json that 'ppaurora result' wrote",
         7,
     ),
@@ -167,7 +167,7 @@ ROWS = [
         "a manifest, to verify",
         (kit("north", "trial"),),
         "verify kit/studies/trial.json",
-        "ppaurora: kit/studies/trial.json: does not verify: it is no receipt; take the file "
+        "ppaurora: kit/studies/trial.json: does not verify: it is not a receipt; take the file "
         "STUDY.receipt.json that 'ppaurora result' wrote",
         7,
     ),
@@ -242,7 +242,7 @@ ROWS = [
         "a proof of concept in a full folder",
         (file("ppaurora-poc/letter.txt", "mine"),),
         "poc start",
-        "ppaurora: ppaurora-poc: exists, and is no proof of concept; name another one with --folder",
+        "ppaurora: ppaurora-poc: exists, and is not a proof of concept; name another one with --folder",
     ),
     Row(
         "no proof of concept to stop",
@@ -269,7 +269,7 @@ ROWS = [
         (set_up,),
         "poc clean",
         "Remove ppaurora-poc, with all keys, submissions and results in it? [y/N]: \n"
-        "ppaurora: not removed; nothing was changed. Nobody has answered the question: without a "
+        "ppaurora: not removed; nothing was changed. The question was not answered: without a "
         "terminal, add --yes",
     ),
     Row(

@@ -47,7 +47,7 @@ ROWS = [
         "something else, to report",
         (data,),
         "report data.csv --out report.html",
-        "ppaurora: data.csv: does not verify: it is no receipt (not JSON, or a name is in it twice); "
+        "ppaurora: data.csv: does not verify: it is not a receipt (not JSON, or a name is in it twice); "
         "take the file STUDY.receipt.json that 'ppaurora result' wrote",
         7,
     ),
@@ -60,7 +60,7 @@ ROWS = [
             ),
         ),
         "report result.json --out report.html",
-        "ppaurora: result.json: does not verify: it is no receipt (not JSON, or a name is in it twice); "
+        "ppaurora: result.json: does not verify: it is not a receipt (not JSON, or a name is in it twice); "
         "take the file STUDY.receipt.json that 'ppaurora result' wrote",
         7,
     ),

@@ -29,7 +29,7 @@ ROWS = [
         "nobody to ask",
         (NORTH, data),
         "submit kit data.csv",
-        "ppaurora: not submitted; nothing was sent. Nobody has answered the question: without a "
+        "ppaurora: not submitted; nothing was sent. The question was not answered: without a "
         "terminal, add --yes",
     ),
     Row(
@@ -37,7 +37,7 @@ ROWS = [
         (NORTH, data),
         "withdraw kit",
         "Withdraw what north has submitted to trial? [y/N]: \n"
-        "ppaurora: not withdrawn; nothing was changed. Nobody has answered the question: without a "
+        "ppaurora: not withdrawn; nothing was changed. The question was not answered: without a "
         "terminal, add --yes",
     ),
     Row(
@@ -254,7 +254,7 @@ ROWS = [
         (elsewhere("none-2", "proxy-0", "proxy-1"), kit("north", "none-2")),
         "status kit",
         "ppaurora: proxy 0 and proxy 1 cannot be reached; 'ppaurora preflight' says what to do, or "
-        "ask whether they run",
+        "ask their operators",
         3,
     ),
     Row(
@@ -288,7 +288,7 @@ ROWS = [
         "a web proxy that is none",
         (NORTH, data, web_proxy("http://proxy:port")),
         SUBMIT,
-        "ppaurora: HTTPS_PROXY is no address of a web proxy; write http://HOST:PORT, or unset it "
+        "ppaurora: HTTPS_PROXY is not the address of a web proxy; write http://HOST:PORT, or unset it "
         "if there is none",
     ),
     Row(
@@ -320,7 +320,7 @@ ROWS = [
         (study("kept"),),
         "delete NODE kept",
         "Delete them? This cannot be undone, and the study ends. [y/N]: \n"
-        "ppaurora: not deleted; nothing was changed. Nobody has answered the question: without a "
+        "ppaurora: not deleted; nothing was changed. The question was not answered: without a "
         "terminal, add --yes",
     ),
     Row(

@@ -177,7 +177,7 @@ def _bad_texts(text: str) -> list[Bad]:
         Bad(f"not canonical: {how}", InputError, "canonical", {"text": spoilt})
         for how, spoilt in texts.items()
     ]
-    return [*refused, Bad("no JSON", InputError, "no JSON", {"text": text[:-2]})]
+    return [*refused, Bad("no JSON", InputError, "not JSON", {"text": text[:-2]})]
 
 
 def _bad_contents(good: Entry) -> list[Fault]:

@@ -39,8 +39,8 @@ def check_length(request: web.Request, folder: Path, hint: str) -> None:
     free = shutil.disk_usage(folder).free
     if length + _SPARE > free:
         raise TooLargeError(
-            f"{folder}: there is no room for a copy of this file, {length >> 20:,} MB; {free >> 20:,} MB are "
-            f"free; nothing was read. {hint}"
+            f"{folder}: there is not enough disk space for a copy of this file, {length >> 20:,} MB; "
+            f"{free >> 20:,} MB are free; nothing was read. {hint}"
         )
 
 
