@@ -1,4 +1,4 @@
-"""How servers start: with what they need and nothing else, and before the command has loaded its own."""
+"""How servers start: with what they need and nothing else, and before the command has read its files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ppaurora.cli.early import DEFAULT, MODULE, SERVERS, start_early
-from ppaurora.cli.evaluate import evaluate_command
 from ppaurora.cli.main import cli
-from ppaurora.party.starting import WarmPool, discard, start_process
-from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
+from ppaurora.party.starting import discard, start_process
+from ppaurora.protocols import Fast
 from tests.support.command_line import OWNERS, RUN, CommandLine, check_refused, check_result, table, written
 from tests.support.server_processes import (
     A_FEW_SECONDS,
-    TITLES,
     children_of,
     record_started,
     servers_of,
@@ -50,7 +47,7 @@ NOT_FOR_SERVERS = {
     "ppaurora.evaluation.report",
     "ppaurora.study",
 }
-NOT_BEFORE_SERVERS = {"cryptography", "msgspec", "numpy", "rich", "ssl"}
+HEAVY = {"cryptography", "msgspec", "numpy", "rich", "ssl"}
 
 
 def loaded_by(module: str) -> set[str]:
@@ -67,55 +64,15 @@ def test_a_server_loads_nothing_that_only_others_need() -> None:
     assert loaded_by("ppaurora.party.process") & NOT_FOR_SERVERS == set()
 
 
-def test_nothing_heavy_is_loaded_before_the_servers_start() -> None:
-    assert loaded_by("ppaurora.cli.main") & NOT_BEFORE_SERVERS == set()
+def test_a_command_that_only_helps_loads_nothing_heavy() -> None:
+    assert loaded_by("ppaurora.cli.main") & HEAVY == set()
 
 
 def test_what_is_loaded_is_found() -> None:
     """The control of the two tests above."""
     found = loaded_by("ppaurora.cli.evaluate")
-    assert found >= NOT_BEFORE_SERVERS
+    assert found >= HEAVY
     assert found >= {"click", "rich", "subprocess", "ppaurora.evaluation", "ppaurora.local"}
-
-
-def test_what_is_known_before_the_protocols_are_loaded_is_what_they_say() -> None:
-    assert DEFAULT == DEFAULT_PROTOCOL
-    for name, protocol in protocols().items():
-        assert SERVERS[name] is protocol.servers
-        assert protocol.process == MODULE
-    defaults = {parameter.name: parameter.default for parameter in evaluate_command.params}
-    assert defaults["transport"] == "tls"
-
-
-class Record(WarmPool):
-    """Starts nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: list[tuple[str, str]] = []
-
-    def keep(self, module: str, title: str) -> None:
-        self.kept.append((module, title))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "starts"),
-    [
-        (["a.csv", "b.csv"], True),
-        (["--protocol", "paper", "--delta", "3", "a.csv"], True),
-        (["a.csv", "--transport=tls", "--format", "json"], True),
-        (["--transport", "memory", "a.csv"], False),
-        (["a.csv", "--transport=memory"], False),
-        (["--protocol", "unheard-of", "a.csv"], False),
-        (["--help"], False),
-        (["a.csv", "-h"], False),
-        ([], False),
-    ],
-)
-def test_servers_start_early_if_the_arguments_ask_for_processes(arguments: list[str], starts: bool) -> None:
-    record = Record()
-    start_early(arguments, record)
-    assert record.kept == ([(MODULE, title) for title in TITLES] if starts else [])
 
 
 @pytest.fixture
@@ -128,7 +85,7 @@ def paths(tmp_path: Path) -> list[Path]:
     return [written(tmp_path, name, table(samples)) for name, samples in OWNERS.items()]
 
 
-def test_a_command_uses_the_servers_that_were_started_early(
+def test_a_command_uses_the_servers_that_were_started_before_it_read_the_files(
     paths: list[Path], started: list[subprocess.Popen[bytes]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     finished = CommandLine(capsys)("evaluate", "--format", "json", *paths)
@@ -146,16 +103,25 @@ def test_a_shell_that_completes_a_line_starts_nothing(started: list[subprocess.P
 
 
 @pytest.mark.parametrize(
-    "spoilt", [["--metrics", "nonsense"], ["--key-bits", "7"], ["--no-such-option"], ["--timeout", "0"]]
+    ("spoilt", "servers"),
+    [
+        (["--metrics", "nonsense"], 3),
+        (["--key-bits", "7"], 3),
+        (["--timeout", "0"], 3),
+        (["--no-such-option"], 0),
+        (["--protocol", "unheard-of"], 0),
+        (["--transport", "memory", "--metrics", "nonsense"], 0),
+    ],
 )
 def test_bad_arguments_leave_no_process(
     spoilt: list[str],
+    servers: int,
     paths: list[Path],
     started: list[subprocess.Popen[bytes]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     check_refused(CommandLine(capsys)("evaluate", *spoilt, *paths))
-    assert len(started) == 3
+    assert len(started) == servers
     assert children_of(os.getpid()).isdisjoint(process.pid for process in started)
 
 
@@ -215,7 +181,7 @@ def test_servers_of_a_command_that_is_killed_leave(loading: subprocess.Popen[str
 
 def test_a_server_that_waits_has_one_thread() -> None:
     """NumPy's libraries for linear algebra would start one for every core."""
-    process = start_process(MODULE, "proxy 0")
+    process = start_process(Fast.process, "proxy 0")
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b'{"event":"alive"}\n'
@@ -226,7 +192,7 @@ def test_a_server_that_waits_has_one_thread() -> None:
 
 def test_who_sets_the_number_of_threads_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    process = start_process(MODULE, "proxy 0")
+    process = start_process(Fast.process, "proxy 0")
     try:
         given = [""]
         while given == [""]:  # until it has become the program that is started

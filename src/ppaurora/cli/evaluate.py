@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ppaurora.errors import SUPPRESSED_EXIT_CODE
 from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.evaluation.report import Report
 from ppaurora.metrics import DEFAULT_METRICS, described_metrics
+from ppaurora.party.starting import WarmPool
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import find_protocol
 from ppaurora.session.worker import MOST_WORKERS
@@ -95,6 +97,11 @@ def evaluate_command(
     """
     of_metrics = {name: parameters.pop(name) for name in metric_parameters()}
     of_policy = {name: parameters.pop(name) for name in Policy.__struct_fields__}
+    warm_pool = context.with_resource(closing(WarmPool()))
+    if transport == "tls":
+        chosen = find_protocol(protocol)
+        for server in chosen.servers:  # they load their modules while the files are read
+            warm_pool.keep(chosen.process, server.title)
     owners = [read_dataset(path, columns).samples(columns.pos_label) for path in files]
     with progress_bar() as progress:
         report = evaluate_samples(
@@ -107,7 +114,7 @@ def evaluate_command(
             transport=transport,
             progress=progress,
             timeout=timeout,
-            warm_pool=context.obj,
+            warm_pool=warm_pool,
             workers=workers if workers == AUTO else int(workers),
         )
     if output == "json":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import sys
@@ -11,10 +10,9 @@ from typing import NoReturn
 
 import click
 
-from ppaurora.cli.early import start_early
 from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.errors import MisuseError, PpauroraError
-from ppaurora.party.starting import ONE_THREAD, WarmPool
+from ppaurora.party.starting import ONE_THREAD
 from ppaurora.version import __version__
 
 EXIT_INTERRUPTED = 130
@@ -78,15 +76,6 @@ class _LazyGroup(click.Group):
                         if command is not None
                     ]
                 )
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Servers that the command will need load their modules while it loads its own."""
-        ctx.obj = ctx.with_resource(contextlib.closing(WarmPool()))
-        if args[0] == "evaluate" and not ctx.resilient_parsing:  # not for a shell that completes a line
-            start_early(args[1:], ctx.obj)
-        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:

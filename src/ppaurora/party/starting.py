@@ -1,7 +1,7 @@
 """Starting server processes, if need be before it is known what their task will be.
 
-This loads next to nothing: a process that is started before its starter has loaded its own modules
-loads its modules meanwhile.
+This loads next to nothing: a process that is started before its starter is ready to give it a task
+loads its own modules meanwhile.
 """
 
 from __future__ import annotations
