@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,7 +22,6 @@ from benchmarks.primitives.limits import Limits, Rates, work_of
 from benchmarks.primitives.made_up import MadeUpData
 from benchmarks.primitives.parties import Parties
 from benchmarks.saving import load_rows
-from ppaurora.channel.base import Transport
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.randomness import Stream
 from ppaurora.suites.base import Suite
@@ -31,6 +29,7 @@ from ppaurora.suites.bitsliced import costs as bitsliced_costs
 from ppaurora.suites.cecilia import costs as cecilia_costs
 from ppaurora.suites.role import Role
 from tests.support.cases import fast, on_planes
+from tests.support.failing_parties import die_at_proxy_1, refuse_at_the_helper
 
 MADE_UP = Limits(
     samples=2000,
@@ -105,18 +104,6 @@ def test_a_wrong_declaration_ends_the_command(
     assert ended.value.code == 3
     assert "cecilia mul of 10 elements" in capsys.readouterr().err
     assert not saved.exists()
-
-
-def refuse_at_the_helper(transport: Transport) -> None:
-    if transport.role is Role.HELPER:
-        raise InputError("no")
-    transport.get(Role.HELPER)
-
-
-def die_at_proxy_1(transport: Transport) -> None:
-    if transport.role is Role.PROXY_1:
-        os._exit(1)
-    transport.get(Role.PROXY_1)
 
 
 def test_a_party_that_fails_is_heard() -> None:

@@ -127,7 +127,7 @@ def tried(row: Row, place: Place, capsys: pytest.CaptureFixture[str]) -> tuple[i
     if "NODE" in line:
         line = line.replace("NODE", str(place.nodes.kit("proxy-0")))
     words = shlex.split(line)
-    if words[0] == "serve":
+    if row.name.startswith("a port in use"):  # so far a node holds what it lets go when its process ends
         ended = command(*words, cwd=place.folder)
         return ended.returncode, ended.stderr
     capsys.readouterr()

@@ -57,6 +57,7 @@ def copy_of_the_documents(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_other_measurements_make_documents_and_figures_stale(tmp_path: Path) -> None:
     root = copy_of_the_documents(tmp_path)
     for file in (root / "benchmarks/results").glob("*.json"):

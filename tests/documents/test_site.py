@@ -22,11 +22,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(tmp_path_factory.mktemp("site"))
 
 
+@pytest.mark.long
 def test_every_document_is_a_page(site: Path) -> None:
     documents = [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
     assert {path.stem.lower() for path in documents} == {path.stem for path in site.glob("*.html")} - {"404"}
 
 
+@pytest.mark.long
 def test_every_audience_has_a_page_of_its_own_to_begin_with(site: Path) -> None:
     home = (site / "index.html").read_text()
     for audience in AUDIENCES:
@@ -34,16 +36,19 @@ def test_every_audience_has_a_page_of_its_own_to_begin_with(site: Path) -> None:
         assert f'href="{audience}.html"' in home
 
 
+@pytest.mark.long
 def test_every_link_and_anchor_leads_somewhere(site: Path) -> None:
     assert sum(len(page.links) for page in read_pages(site).values()) > 1_000
     assert dead_ends(site) == []
 
 
+@pytest.mark.long
 def test_nothing_is_loaded_from_outside(site: Path) -> None:
     assert sum(len(page.loads) for page in read_pages(site).values()) > 100
     assert loaded_from_outside(site) == []
 
 
+@pytest.mark.long
 def test_links_to_elsewhere_are_well_formed(site: Path) -> None:
     links = {link for page in read_pages(site).values() for link in page.links if urlsplit(link).scheme}
     assert len(links) > 3
@@ -69,6 +74,7 @@ def test_dead_ends_and_what_comes_from_outside_are_noticed(tmp_path: Path) -> No
     assert [name for name in "abcdef" if f"//{name}.example" in outside] == list("abcde")
 
 
+@pytest.mark.long
 def test_every_public_name_is_in_the_api_reference_and_no_private_one(site: Path) -> None:
     ids = read_pages(site)[site / "api.html"].ids
     assert [name for name in ppaurora.__all__ if f"ppaurora.{name}" not in ids] == []
@@ -77,6 +83,7 @@ def test_every_public_name_is_in_the_api_reference_and_no_private_one(site: Path
     assert [name for name in shown if "._" in name] == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs a browser: {CHROMIUM}")
 def test_the_search_works_in_files_without_a_network(site: Path) -> None:
     from playwright.sync_api import sync_playwright

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,21 +17,28 @@ RECORDED = {file: file.recorded() for file in FILES}
 each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 
 
-def entries(kind: str, name: str) -> pytest.MarkDecorator:
-    found = [(file, entry) for file in FILES for entry in RECORDED[file][kind]]
-    ids = [f"{file.name}: {entry[name]}" for file, entry in found]
-    return pytest.mark.parametrize(("file", "entry"), found, ids=ids)
+@contextlib.contextmanager
+def named(name: str) -> Iterator[None]:
+    """Say with whatever fails which vector it is."""
+    try:
+        yield
+    except BaseException as failure:
+        failure.add_note(f"the vector: {name}")
+        raise
 
 
-@entries("vectors", "name")
-def test_a_vector_decodes_encodes_and_follows_from_its_seeds(file: VectorFile, entry: dict[str, Any]) -> None:
-    file.check(entry)
+@each_file
+def test_vectors_decode_encode_and_follow_from_their_seeds(file: VectorFile) -> None:
+    for entry in RECORDED[file]["vectors"]:
+        with named(entry["name"]):
+            file.check(entry)
 
 
-@entries("refused", "why")
-def test_a_bad_one_is_refused(file: VectorFile, entry: dict[str, Any]) -> None:
-    with pytest.raises(error_named(entry["error"])):
-        file.take(entry)
+@each_file
+def test_bad_ones_are_refused(file: VectorFile) -> None:
+    for entry in RECORDED[file]["refused"]:
+        with named(entry["why"]), pytest.raises(error_named(entry["error"])):
+            file.take(entry)
 
 
 @each_file

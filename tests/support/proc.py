@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import itertools
 import os
 import shutil
 import subprocess
@@ -14,29 +16,43 @@ import pytest
 HOW_TO_INSTALL = "on Debian: apt-get install --no-install-recommends r-cran-proc"
 
 
-def run_proc(script: str) -> list[str]:
-    """The lines that a script prints in R with pROC loaded. Skips the test where there is no pROC."""
+END = "--- end of the script ---"
+
+
+@functools.cache
+def _r_with_proc() -> subprocess.Popen[str]:
+    """Return one R for all tests of this process, with pROC loaded; it ends with its input."""
     rscript = shutil.which("Rscript")
     if rscript is None:
         pytest.skip(f"compares with pROC, and R is not installed; {HOW_TO_INSTALL}")
-    lines = [
-        'if (!requireNamespace("pROC", quietly = TRUE)) quit(status = 42)',
-        "suppressMessages(library(pROC))",
-        script,
-    ]
-    done = subprocess.run(
+    process = subprocess.Popen(
         [rscript, "--vanilla", "-"],
-        input="\n".join(lines),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=600,
         env=os.environ | {"LC_ALL": "C"},
-        check=False,
     )
-    if done.returncode == 42:
+    atexit.register(process.communicate)
+    found = _said_by(process, 'cat(requireNamespace("pROC", quietly = TRUE), "\\n")')
+    if found != ["TRUE "]:
         pytest.skip(f"compares with pROC, which R does not have; {HOW_TO_INSTALL}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    _said_by(process, "suppressMessages(library(pROC))")
+    return process
+
+
+def _said_by(process: subprocess.Popen[str], script: str) -> list[str]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f'{script}\ncat("{END}\\n")\n')
+    process.stdin.flush()
+    said = list(itertools.takewhile(lambda line: line != f"{END}\n", process.stdout))
+    assert process.poll() is None, "R has ended; what it complained of is on standard error"
+    return [line.rstrip("\n") for line in said]
+
+
+def run_proc(script: str) -> list[str]:
+    """Return the lines that a script prints in R with pROC loaded. Skip the test where there is no pROC."""
+    return _said_by(_r_with_proc(), script)
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,7 @@ def figures_of_proc(y_true: Sequence[int], y_score: Sequence[float], level: floa
         print(auc(curve))
         print(interval)
         invisible(ci.auc(curve))
+        sink(type = "message")
     """)
     return ProcFigures(
         float(auroc),
