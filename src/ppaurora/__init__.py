@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ppaurora.metrics import METRICS
     from ppaurora.metrics.names import MetricName
     from ppaurora.owner.ledger import OverlapWarning
+    from ppaurora.owner.prepared import PreparedSubmission
     from ppaurora.owner.report import StudyReport
     from ppaurora.owner.study import Study
     from ppaurora.owner.verifying import verify_receipt
@@ -63,6 +64,7 @@ __all__ = [
     "PeerError",
     "Policy",
     "PpauroraError",
+    "PreparedSubmission",
     "ProtocolError",
     "ProtocolName",
     "Receipt",
@@ -94,6 +96,7 @@ _HOMES = {
     "MetricName": "ppaurora.metrics.names",
     "OverlapWarning": "ppaurora.owner.ledger",
     "Policy": "ppaurora.policy.rules",
+    "PreparedSubmission": "ppaurora.owner.prepared",
     "ProtocolName": "ppaurora.protocols.names",
     "Receipt": "ppaurora.study.receipt",
     "Report": "ppaurora.evaluation.report",

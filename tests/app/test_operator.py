@@ -23,6 +23,7 @@ from ppaurora.study.names import split_address
 from ppaurora.study.provision import provision
 from tests.support.deployment import OWNERS, Deployment, command, samples
 from tests.support.local_app import AppProcess, Browser, entered, served
+from tests.support.sending import send
 
 NODE = "proxy-0"
 
@@ -122,7 +123,7 @@ def test_a_manifest_is_read_agreed_to_and_worked_on(running: Operator) -> None:
     assert "Waiting for north, harbour, valley." in running.browser.get("/live").text
 
     for number, owner in enumerate(OWNERS):
-        Study(running.nodes.kit(owner), "agreed").submit(samples(60, number), review=lambda _: None)
+        send(Study(running.nodes.kit(owner), "agreed"), samples(60, number))
     page = running.browser.until("/studies/agreed/live", "the owners can fetch the result").text
     assert 'badge--good">released</span>' in page
     assert page.count('badge--good">submitted</span>') == 3

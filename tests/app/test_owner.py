@@ -86,9 +86,8 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert f"{report.auroc:.4f}" in page.text
     for kind in ("report.md", "report.json", "table.tex"):
         assert f"{report.auroc:.4f}"[:6] in person.browser.get(f"{person.path}/result/{kind}").text
-    person.choose(table())
-    person.submitted("agree")
-    assert "has its result" in person.page("failed").text
+    assert "has its result" in person.choose(table()).text
+    assert person.submit("agree").status == 422
 
 
 def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:

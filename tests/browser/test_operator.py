@@ -16,6 +16,7 @@ from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
 from tests.support.browsing import Visitor
 from tests.support.owner_at_work import write_table
+from tests.support.sending import send
 from tests.support.trials import HEAD, PAIR, Trials
 from tools.browser.running import RunningApp
 from tools.browser.uploading import upload_form
@@ -90,9 +91,7 @@ def test_a_study_is_accepted_stopped_and_goes_on(
     stands(page, "Collecting")
     for number, owner in enumerate(PAIR):
         path = write_table(tmp_path / f"{owner}.csv", 500 + number)
-        Study(nodes.kit(owner), "operated").submit(
-            path, score="risk", label="outcome", pos_label="sepsis", review=lambda _: None
-        )
+        send(Study(nodes.kit(owner), "operated"), path, score="risk", label="outcome", pos_label="sepsis")
     stands(page, "Released")
     expect(page.get_by_role("table", name=re.compile("Attempts"))).to_contain_text("released")
     visitor.look("study, released")

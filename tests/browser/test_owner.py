@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from ppaurora.owner.study import Study
 from tests.support.browsing import Visitor
 from tests.support.owner_at_work import EVALUATION, OwnerAtWork, write_table
+from tests.support.sending import send
 from tests.support.trials import Trials
 from tools.browser.collecting import read_result
 from tools.browser.running import RunningApp
@@ -20,9 +21,7 @@ HEAD = 'metrics = ["auroc", "ap"]\nconfidence_level = 0.95\n'
 
 def submit_as(nodes: Trials, owner: str, study: str, path: Path) -> None:
     """As another owner does, from its own machine."""
-    Study(nodes.kit(owner), study).submit(
-        path, score="risk", label="outcome", pos_label="sepsis", review=lambda _: None
-    )
+    send(Study(nodes.kit(owner), study), path, score="risk", label="outcome", pos_label="sepsis")
 
 
 def test_from_a_wrong_file_to_the_report(

@@ -13,6 +13,7 @@ from ppaurora.owner.study import Study
 from tests.browser.conftest import NewVisitor
 from tests.support.browsing import Visitor
 from tests.support.owner_at_work import EVALUATION, OwnerAtWork, write_table
+from tests.support.sending import send
 from tests.support.trials import Trials
 from tools.browser.chromium import PATIENCE
 from tools.browser.running import RunningApp
@@ -108,12 +109,12 @@ def test_news_leave_the_keyboard_where_it_is(
     owner.expect_standing("Waiting for your data")
     link = owner.page.get_by_role("link", name="Choose your data")
     link.focus()
-    Study(nodes.kit("harbour"), "with-news").submit(
+    send(
+        Study(nodes.kit("harbour"), "with-news"),
         write_table(tmp_path / "news.csv", 340),
         score="risk",
         label="outcome",
         pos_label="sepsis",
-        review=lambda _: None,
     )
     expect(owner.row("harbour")).to_contain_text("submitted")
     expect(link).to_be_focused()

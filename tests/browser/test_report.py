@@ -14,6 +14,7 @@ from tests.browser.conftest import NewVisitor
 from tests.support.browsing import Visitor
 from tests.support.deployment import samples
 from tests.support.owner_at_work import EVALUATION
+from tests.support.sending import send
 from tests.support.trials import PAIR, Trials
 
 PROBABILITIES = EVALUATION + 'score_scale = "probability"\n'
@@ -37,7 +38,7 @@ def report(browser: Browser, running: Trials, tmp_path_factory: pytest.TempPathF
     for number, owner in enumerate(PAIR):
         labels, scores = samples(400, 900 + number)
         data[owner] = labels, 1 / (1 + np.exp(-scores))
-        Study(running.kit(owner), "reported").submit(*data[owner], review=lambda _: None)
+        send(Study(running.kit(owner), "reported"), *data[owner])
     result = Study(running.kit("north"), "reported").wait(timeout=300)
     assert not result.suppressed
     path = tmp_path_factory.mktemp("report") / "report.html"

@@ -12,6 +12,7 @@ from tests.browser.conftest import NewVisitor
 from tests.support.browsing import Visitor
 from tests.support.other_site import QUIET_PAGE, other_site, posting_page
 from tests.support.owner_at_work import EVALUATION, OwnerAtWork, write_table
+from tests.support.sending import send
 from tests.support.trials import Trials
 from tools.browser.chromium import REBOUND
 from tools.browser.running import RunningApp
@@ -33,9 +34,7 @@ def submitted(nodes: Trials, north: RunningApp, visitor: Visitor, tmp_path: Path
     name = f"wanted-{len(list(nodes.folder.glob('wanted-*.toml')))}"
     nodes.study(name, more=EVALUATION)
     path = write_table(tmp_path / "north.csv", 1)
-    Study(nodes.kit("north"), name).submit(
-        path, score="risk", label="outcome", pos_label="sepsis", review=lambda _: None
-    )
+    send(Study(nodes.kit("north"), name), path, score="risk", label="outcome", pos_label="sepsis")
     owner = OwnerAtWork(north, visitor, name)
     owner.enter()
     owner.expect_standing("Your data is submitted")

@@ -18,6 +18,7 @@ from ppaurora.owner.study import Study
 from tests.campaign.tally import RIGHT, BreachError, Tally
 from tests.campaign.world import SAMPLES, SECONDS_TO_END, Trial, World
 from tests.support.deployment import samples
+from tests.support.sending import send
 
 TOO_LATE = {"begun", "closed"}
 
@@ -80,7 +81,7 @@ class Undecided:
     def _replace(self) -> None:
         other = samples(SAMPLES + self.chance.randint(0, 5), self.chance.randint(10**6, 10**7))
         data = check_samples("north", *other)
-        taken = self._patiently(lambda study: study.submit(data, review=lambda check: None, replace=True))
+        taken = self._patiently(lambda study: send(study, data, replace=True))
         self.tally.details["replacements acknowledged" if taken else "replacements refused"] += 1
         if taken:
             self.trial.data["north"] = other

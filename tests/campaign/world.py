@@ -28,6 +28,7 @@ from tests.campaign.tally import BreachError, Tally
 from tests.support.deployment import NODES, samples
 from tests.support.oracles import exact_auroc
 from tests.support.repository import ROOT
+from tests.support.sending import send
 from tests.support.trials import PAIR, Trials
 
 SECONDS_TO_END = 600.0
@@ -151,7 +152,7 @@ class Trial:
     def submit(self, owner: str) -> None:
         """Once. A refusal because something else was sent before accuses an owner who did nothing wrong."""
         try:
-            self.owner(owner).submit(check_samples(owner, *self.data[owner]), review=lambda check: None)
+            send(self.owner(owner), check_samples(owner, *self.data[owner]))
         except RefusedError as error:
             if error.code == "conflict":
                 raise BreachError(f"{self.name}: {owner} was accused: {error}") from None

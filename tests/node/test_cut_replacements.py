@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from ppaurora.data.samples import Samples, check_samples
 from ppaurora.errors import InputError, PeerLostError, PeerMisbehavedError, RefusedError
-from ppaurora.messages.owners import Acknowledgement, Offer, StudyStatus
+from ppaurora.messages.owners import Acknowledgement, StudyStatus
 from ppaurora.owner import outbox as outboxes
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.outbox import Outbox
@@ -26,9 +25,8 @@ def some(owner: str, count: int = 30) -> Samples:
     return check_samples(owner, *samples(count, next(_SEEDS)))
 
 
-def cut_off(client: NodeClient, offer: Offer, body: bytes, leaves: Callable[[], None]) -> Acknowledgement:
+def cut_off(client: NodeClient, *sent: object) -> Acknowledgement:
     """What has left does not arrive."""
-    leaves()
     raise PeerLostError(client.server.title, "the connection broke")
 
 

@@ -18,6 +18,7 @@ from ppaurora.study.manifest import Manifest
 from tests.support.deployment import samples
 from tests.support.disks import change_on_disk
 from tests.support.oracles import exact_auroc
+from tests.support.sending import send
 from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, becomes, part
 
 DATA = {owner: samples(40, 800 + seed) for seed, owner in enumerate(PAIR)}
@@ -40,7 +41,7 @@ def lengthen(path: Path) -> None:
 
 
 def submit(nodes: Trials, owner: str, study: str) -> None:
-    Study(nodes.kit(owner), study).submit(check_samples(owner, *DATA[owner]), review=lambda check: None)
+    send(Study(nodes.kit(owner), study), check_samples(owner, *DATA[owner]))
 
 
 def stored_share(nodes: Trials, node: str, manifest: Manifest, owner: str) -> Path:

@@ -128,7 +128,8 @@ def test_a_frame_is_replaced_and_withdrawn(nodes: Trials) -> None:
     assert not study.is_submitted
 
 
-def test_a_review_sees_the_table_and_may_decline(nodes: Trials) -> None:
+def test_a_review_still_sees_the_table_and_may_decline(nodes: Trials) -> None:
+    """Until it goes: `prepare` and `send` have taken its place."""
     nodes.study("python-review")
     study = ppaurora.Study(nodes.kit("north"), "python-review")
     died, risks = of_north(4)
@@ -140,13 +141,14 @@ def test_a_review_sees_the_table_and_may_decline(nodes: Trials) -> None:
         seen.append(check)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.warns(DeprecationWarning, match="prepare"), pytest.raises(KeyboardInterrupt):
         study.submit(frame, **COLUMNS, id="patient", review=decline)
     assert study.submitted is None
     assert [concern.code for concern in seen[0].warnings] == ["duplicates"]
     assert (seen[0].source, seen[0].samples) == ("north", len(frame))
     assert study.check(frame, **COLUMNS, id="patient").to_dict() == seen[0].to_dict()
-    study.submit(frame, **COLUMNS, id="patient", review=lambda check: None)
+    with pytest.warns(DeprecationWarning, match="prepare"):
+        study.submit(frame, **COLUMNS, id="patient", review=lambda check: None)
     assert study.is_submitted
 
 

@@ -20,6 +20,7 @@ from ppaurora.pages.report.sources import source_of
 from ppaurora.pages.report.writing import facts_of, own_samples
 from tests.support.deployment import write_csv
 from tests.support.oracles import defined, exact_auroc, exact_average_precision, exact_delong_variance
+from tests.support.sending import send
 from tests.support.trials import OWNERS, RunCommand, Trials
 
 HOSTILE = '<script>x</script> \\input{y} | 100 % & "Söhne"'
@@ -55,7 +56,7 @@ def done(nodes: Trials, name: str, *, counts: str = "hidden", floor: int = 10) -
     nodes.study(name, owners=OWNERS, head=HEAD, policy=policy, more=evaluation())
     studies = {owner: Study(nodes.kit(owner), name) for owner in OWNERS}
     for owner, (labels, scores) in DATA.items():
-        studies[owner].submit(check_samples(owner, labels, scores), review=lambda check: None)
+        send(studies[owner], check_samples(owner, labels, scores))
     studies["harbour"].wait(timeout=300)
     return studies["harbour"]
 

@@ -73,15 +73,15 @@ def test_ctrl_c_says_how_far_it_came(
     nodes.study("interrupted")
     data = write_csv(tmp_path / "data.csv", *samples(30, 7102))
     arguments = ("submit", nodes.kit("north"), data, "--study", "interrupted", "--yes")
-    send = NodeClient.submit
+    reached = NodeClient.reached
 
-    def interrupted(self: NodeClient, *sent: object) -> object:
+    def interrupted(self: NodeClient) -> object:
         if self.server.title == "proxy 1":
             raise KeyboardInterrupt
-        return send(self, *sent)  # type: ignore[arg-type]
+        return reached(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(NodeClient, "submit", interrupted)
+        patch.setattr(NodeClient, "reached", interrupted)
         code, said = run(*arguments)
     assert code == 130
     assert "30 samples are acknowledged by proxy 0; to go on, run 'ppaurora submit" in said

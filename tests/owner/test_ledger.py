@@ -195,5 +195,7 @@ def test_a_study_is_known_by_its_hash(kit: OwnerKit, manifests: list[Manifest]) 
     ledger = Ledger(kit)
     one = ledger.sketch(samples(made_up(50, 14)))
     ledger.record(one, manifests[0])
-    same_name = msgspec.structs.replace(manifests[0], metrics=metrics_named("ap"))
+    same_name = msgspec.structs.replace(
+        manifests[0], terms=msgspec.structs.replace(manifests[0].terms, metrics=metrics_named("ap"))
+    )
     assert len(ledger.concerns(one, same_name)) == 1

@@ -11,6 +11,7 @@ import ppaurora
 # What needs nodes, in the order in which it can be run: tests/node/test_documented_study.py.
 ON_NODES = (
     "Study",
+    "PreparedSubmission",
     "StudyReport",
     "Receipt",
     "verify_receipt",

@@ -101,20 +101,19 @@ def submit_command(
     own = Study(kit, study, expect_hash=expect_hash)
     dataset = read_dataset(data, columns)
 
-    def review(check: DataCheck) -> None:
-        show(own.manifest, [check.samples] * len(own.manifest.owners))
-        click.echo(err=True)
-        show_check(check, err=True, plan=False)
-        if not check.refusal and not dry_run:
-            ask_despite(check, f"Submit {check.samples} samples to this study?", yes, despite_warnings)
-
     if dry_run:
         check = own.check(dataset, pos_label=columns.pos_label)
-        review(check)
+        _show_all(own, check)
         click.echo("dry run: nothing was sent, and nothing was kept", err=True)
         leave_with(check)
         return
-    submission = own.submit(dataset, pos_label=columns.pos_label, replace=replace, review=review)
+    prepared = own.prepare(dataset, pos_label=columns.pos_label, replace=replace)
+    if not prepared.is_begun:
+        check = prepared.check
+        _show_all(own, check)
+        if not check.refusal:
+            ask_despite(check, f"Submit {check.samples} samples to this study?", yes, despite_warnings)
+    submission = own.send(prepared)
     click.echo(
         f"{own.kit.name} has submitted {submission.samples} samples to {own.manifest.study}; "
         f"{_takers(own)} have acknowledged",
@@ -122,6 +121,13 @@ def submit_command(
     )
     if wait:
         _deliver(own, own.wait(lambda said: click.echo(as_told(said).plain, err=True)), None, "text")
+
+
+def _show_all(own: Study, check: DataCheck) -> None:
+    """Show the study, and what the check says of the data."""
+    show(own.manifest, [check.samples] * len(own.manifest.owners))
+    click.echo(err=True)
+    show_check(check, err=True, plan=False)
 
 
 def _takers(own: Study) -> str:

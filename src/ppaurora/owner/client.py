@@ -12,7 +12,7 @@ import socket
 import ssl
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -60,10 +60,15 @@ class NodeClient:
     def status(self) -> StudyStatus:
         return self._request(StudyStatus, "GET", self._path)
 
-    def submit(self, offer: Offer, body: bytes, leaves: Callable[[], None] | None = None) -> Acknowledgement:
-        """`leaves` is called when the node is reached, before a byte of the submission leaves."""
+    def submit(
+        self, offer: Offer, body: bytes, connection: PinnedConnection | None = None
+    ) -> Acknowledgement:
+        """Send a submission: over this connection, if the node was reached before."""
         headers = {"Content-Type": "application/octet-stream", OFFER_HEADER: to_json(offer).decode()}
-        return self._request(Acknowledgement, "PUT", f"{self._path}/submission", body, headers, leaves)
+        path = f"{self._path}/submission"
+        if connection is None:
+            return self._request(Acknowledgement, "PUT", path, body, headers)
+        return self._ask(connection, Acknowledgement, "PUT", path, body, headers)
 
     def withdraw(self, revision: int) -> WithdrawalAcknowledgement:
         headers = {"Content-Type": "application/json"}
@@ -80,22 +85,24 @@ class NodeClient:
         path: str,
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
-        leaves: Callable[[], None] | None = None,
     ) -> M:
-        """The answer as a message of this kind; a refusal, or no answer, is raised."""
+        """Return the answer as a message of this kind; raise a refusal, or that there is no answer."""
+        with self.reached() as connection:
+            return self._ask(connection, kind, method, path, body, headers)
+
+    @contextlib.contextmanager
+    def reached(self) -> Iterator[PinnedConnection]:
+        """Connect to the node, and make sure that it is the one; nothing has left yet.
+
+        Whatever cuts the connection off until the block ends is raised as what happened to this node.
+        """
         title = self.server.title
         proxy = _https_proxy(self.host)
         where = self.where if proxy is None else f"{self.where} through the web proxy {proxy.shown}"
         connection = self._connection(proxy)
         try:
             connection.connect()
-            if leaves is not None:
-                leaves()
-            # If it refuses before it has read everything, its answer says why.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
-                connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            content = self._content(response)
+            yield connection
         except PeerMisbehavedError:
             raise
         except TimeoutError:
@@ -109,6 +116,22 @@ class NodeClient:
             raise PeerLostError(title, f"cannot be reached at {where}: {reason}") from None
         finally:
             connection.close()
+
+    def _ask(
+        self,
+        connection: PinnedConnection,
+        kind: type[M],
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> M:
+        title = self.server.title
+        # If it refuses before it has read everything, its answer says why.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
+            connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        content = self._content(response)
         try:
             if response.status == 200:
                 return _printable(from_json(kind, content))
@@ -125,10 +148,10 @@ class NodeClient:
             raise PeerMisbehavedError(self.server.title, f"at {self.where} announced an answer without end")
         return response.read()
 
-    def _connection(self, proxy: _WebProxy | None) -> _PinnedConnection:
+    def _connection(self, proxy: _WebProxy | None) -> PinnedConnection:
         if proxy is None:
-            return _PinnedConnection(self.host, self.port, self._context, self._timeout, self._check)
-        connection = _PinnedConnection(proxy.host, proxy.port, self._context, self._timeout, self._check)
+            return PinnedConnection(self.host, self.port, self._context, self._timeout, self._check)
+        connection = PinnedConnection(proxy.host, proxy.port, self._context, self._timeout, self._check)
         connection.set_tunnel(self.host, self.port, proxy.headers)
         return connection
 
@@ -200,7 +223,7 @@ def _shown(value: Any) -> Any:
     return printable(value) if type(value) is str else value
 
 
-class _PinnedConnection(http.client.HTTPSConnection):
+class PinnedConnection(http.client.HTTPSConnection):
     """Checks whom it has reached before it says anything."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext, timeout: float, check: Check) -> None:

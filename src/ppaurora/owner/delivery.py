@@ -9,13 +9,10 @@ from __future__ import annotations
 import contextlib
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from ppaurora.channel.servers import Server
-from ppaurora.check import Concern
-from ppaurora.data import Samples
 from ppaurora.errors import (
     InputError,
     PeerError,
@@ -28,14 +25,13 @@ from ppaurora.messages.refusals import FINAL, REPLACEABLE, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.ledger import Ledger, Sketch
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission
+from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
 _MOST_AHEAD = 1_000_000  # revisions that a node may know of and this kit not
 _SECONDS_FOR_OTHERS = 10.0  # in which a withdrawal is passed on, if all are well
 _SECONDS_BETWEEN_LOOKS = 0.3
-
-Review = Callable[[Sequence[Concern]], None]  # with earlier studies that have nearly the same data
 
 
 @dataclass(frozen=True)
@@ -54,22 +50,49 @@ class Delivery:
         leader = self.manifest.protocol.leader
         return sorted(self.manifest.protocol.input_servers, key=lambda server: server is not leader)
 
-    def submit(self, samples: Samples, review: Review, *, replace: bool = False) -> OutgoingSubmission:
-        """To every node that takes submissions. After a cut, the same call goes on with the same shares."""
+    def send(self, prepared: PreparedSubmission) -> OutgoingSubmission:
+        """Send it to every node that takes submissions. After a cut, it goes on with the same shares."""
+        self._check_unchanged(prepared)
+        samples = prepared.samples
         with self._told_how_far():
             found, above, sketch = self.outbox.find(), 0, None
-            other = self.outbox.has_other(samples, replace=replace)
-            if other or replace:
-                above = self._check_replacing(found, replace)
+            other = self.outbox.has_other(samples, replace=prepared.replace)
+            if other or prepared.replace:
+                above = self._check_replacing(found, prepared.replace)
             is_behind = found is not None and above > found.revision
             if other or is_behind or found is None or found.withdrawal or not found.sent:
-                sketch = self.ledger.sketch(samples)
-                review(self.ledger.concerns(sketch, self.manifest))
-                self.outbox.check(samples)
+                sketch = self._agreed_sketch(prepared)
             submission = self.outbox.prepare(samples, replace=other, above=above)
             for server in self.servers:
                 submission = self._deliver(submission, server, sketch)
         return submission
+
+    def _check_unchanged(self, prepared: PreparedSubmission) -> None:
+        """What a person agreed to was for this study, these floors, and what the kit had sent by then."""
+        check = prepared.check
+        is_ours = check.manifest is not None and check.manifest.hash == self.manifest.hash
+        if not is_ours or (check.owner, prepared.floors) != (self.kit.name, self.kit.settings.floors):
+            raise InputError(
+                f"not submitted; nothing was sent. {check.source} was prepared for another study or kit"
+            )
+        if self.outbox.state() != prepared.before and not self.outbox.has(prepared.samples):
+            raise InputError(
+                f"not submitted; nothing was sent. Since {check.source} was checked, something was "
+                f"submitted to the study '{self.manifest.study}' from this kit, or withdrawn: check it again"
+            )
+
+    def _agreed_sketch(self, prepared: PreparedSubmission) -> Sketch:
+        """Return the sketch of samples that are about to leave; raise if they may not, or not unseen."""
+        if prepared.refusal is not None:
+            raise prepared.refusal
+        self.outbox.check_time()
+        sketch = prepared.sketch or self.ledger.sketch(prepared.samples)
+        if tuple(self.ledger.concerns(sketch, self.manifest)) != prepared.overlaps:
+            raise InputError(
+                f"not submitted; nothing was sent. What the check of {prepared.check.source} says has "
+                "changed since it was shown: check it again"
+            )
+        return sketch
 
     def _check_replacing(self, found: OutgoingSubmission | None, replace: bool) -> int:
         """Something else has left. Goes on if that is to be replaced, or has arrived nowhere.
@@ -118,22 +141,19 @@ class Delivery:
         if server.file_name in submission.acknowledged and self._is_there(client, submission):
             return submission
 
-        restore: Callable[[], None] | None = None
-
-        def leaves() -> None:
-            nonlocal submission, restore
-            if not submission.sent and sketch is not None:
-                before = self.ledger.record(sketch, self.manifest)
-                restore = partial(self.ledger.restore, self.manifest, before)
-            submission = self.outbox.leaves_for(submission, server)
-
+        body, first = self.outbox.body(server, submission), None if submission.sent else sketch
+        before = None
         try:
-            answer = client.submit(submission.offer, self.outbox.body(server, submission), leaves)
+            with client.reached() as connection:
+                if first is not None:
+                    before = self.ledger.record(first, self.manifest)
+                submission = self.outbox.leaves_for(submission, server)
+                answer = client.submit(submission.offer, body, connection)
         except RefusedError as error:
             if error.code in FINAL:
                 self.outbox.not_taken(submission, server)
-                if restore is not None:
-                    restore()
+                if first is not None:
+                    self.ledger.restore(self.manifest, before)
             raise
         said = (answer.study, answer.owner, answer.commitments, answer.revision)
         offer = submission.offer

@@ -30,6 +30,9 @@ from ppaurora.study.manifest import Manifest
 
 _RECORD = "submission.json"
 
+OutboxState = tuple[Offer, int, bool] | None
+"""What was prepared last, the revision of its withdrawal, and whether it has left; None if nothing was."""
+
 
 class Fingerprint(StrictModel):
     """Of the samples, to recognise them; for this machine only, and only until there is a result."""
@@ -124,6 +127,17 @@ class Outbox:
             return submission.previous  # its replacement has never left
         return submission
 
+    def state(self) -> OutboxState:
+        """Return what matters of this to somebody who agrees to submit something else."""
+        found = self.find()
+        return None if found is None else (found.offer, found.withdrawal, bool(found.sent))
+
+    def has(self, samples: Samples) -> bool:
+        """Whether these samples have left, and were not withdrawn."""
+        found = self.find()
+        is_there = found is not None and bool(found.sent) and not found.withdrawal
+        return is_there and found is not None and self._is_same(found, samples)
+
     def is_complete(self, submission: OutgoingSubmission) -> bool:
         """Whether every node that takes submissions has acknowledged it, and it was not withdrawn."""
         everybody = all(server.file_name in submission.acknowledged for server in self._servers)
@@ -140,6 +154,12 @@ class Outbox:
         if found.fingerprint is None:
             raise has_result(self._manifest.study)
         return not self._is_same(found, samples) or (replace and found.offer.floors != self._floors)
+
+    def check_other(self, samples: Samples) -> None:
+        """Raise if a node has acknowledged something else, which stays if it is not replaced."""
+        found = self.find()
+        if found is not None and found.acknowledged and self.has_other(samples):
+            raise self.other_data(found)
 
     def prepare(self, samples: Samples, *, replace: bool = False, above: int = 0) -> OutgoingSubmission:
         """The one that was begun with the same samples; or a new one, of a revision that is above.
@@ -190,26 +210,31 @@ class Outbox:
         parts += [f"perhaps at {' and '.join(may)}, which has not acknowledged it"] if may else []
         return ", ".join(parts) or "delivered to nobody"
 
-    def check(self, samples: Samples) -> Samples:
-        """As the study reads them; or what is wrong with them, or with beginning a submission now."""
+    def check(self, samples: Samples) -> None:
+        """Raise if the study does not take these samples, or takes none now."""
+        manifest = self._manifest
+        self.check_time()
+        awaited = len(manifest.owners) - 1
+        problem = manifest.terms.problem_with([len(samples)], [self._floors], awaited=awaited)
+        if problem:
+            raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
+        manifest.evaluation.read(samples)
+
+    def check_time(self) -> None:
+        """Raise if the study takes submissions no longer."""
         manifest = self._manifest
         if not manifest.evaluation.takes_submissions(time.time()):
             raise InputError(
                 f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. If this "
                 "machine's clock is wrong, set it"
             )
-        awaited = len(manifest.owners) - 1
-        problem = manifest.terms.problem_with([len(samples)], [self._floors], awaited=awaited)
-        if problem:
-            raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
-        return manifest.evaluation.read(samples)
 
     def _begin(
         self, samples: Samples, revision: int, previous: OutgoingSubmission | None = None
     ) -> OutgoingSubmission:
         """The record is written last: what it does not name is nothing."""
         manifest = self._manifest
-        shares = manifest.terms.share(self.check(samples))
+        shares = manifest.terms.share(manifest.evaluation.read(samples))
         bodies = [(fresh_salt(), share.to_bytes()) for share in shares]
         submission = OutgoingSubmission(
             study=manifest.hash,

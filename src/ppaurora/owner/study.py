@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,9 +12,10 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from ppaurora.check import Concern, DataCheck
+from ppaurora.check import Concern, DataCheck, check_data
 from ppaurora.data import ColumnNames, Columns
 from ppaurora.errors import (
+    InputError,
     NotReleasedError,
     NotVerifiedError,
     PeerError,
@@ -30,8 +32,8 @@ from ppaurora.owner.client import NodeClient
 from ppaurora.owner.delivery import Delivery
 from ppaurora.owner.inbox import Inbox
 from ppaurora.owner.ledger import Ledger
-from ppaurora.owner.looking import look, read_own, warn
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission, has_result
+from ppaurora.owner.prepared import OwnData, PreparedSubmission
 from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_receipt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
@@ -155,8 +157,83 @@ class Study:
         >>> [concern.code for concern in found.warnings]
         ['auroc-below-half']
         """
-        own = read_own(self.kit, data, y_score, Columns(**columns))
-        return look(self.kit, self.manifest, own, self._ledger.look(own.samples, self.manifest))
+        own = OwnData.read(self.kit.name, data, y_score, Columns(**columns))
+        overlaps, _ = self._ledger.look(own.samples, self.manifest)
+        return self._check(own, overlaps, self._refusal(own))
+
+    def _refusal(self, own: OwnData) -> InputError | None:
+        """Return why the study does not take this data now, if it does not."""
+        try:
+            self._outbox.check(own.samples)
+        except InputError as error:
+            return error
+        return None
+
+    def _check(self, own: OwnData, overlaps: Sequence[Concern], refusal: InputError | None) -> DataCheck:
+        return check_data(
+            own.samples,
+            own.description,
+            pos_label=own.columns.pos_label,
+            owner=self.kit.name,
+            manifest=self.manifest,
+            overlaps=overlaps,
+            refusal="" if refusal is None else str(refusal),
+        )
+
+    def prepare(
+        self,
+        data: Any,
+        y_score: ArrayLike | None = None,
+        *,
+        replace: bool = False,
+        **columns: Unpack[ColumnNames],
+    ) -> PreparedSubmission:
+        """Read data and look at it, to decide whether to `send` it. Nothing is kept, and nothing leaves.
+
+        Arguments are those of `submit`. Data that the study does not take is prepared nevertheless, and
+        `send` refuses it: `check.refusal` says why. Other data than was submitted before is refused here, if
+        it is not to replace that.
+
+        Examples
+        --------
+        >>> import ppaurora
+        >>> study = ppaurora.Study("kits/north", "mended-2026")
+        >>> prepared = study.prepare(([1, 0, 0], [0.85, 0.15, 0.35]))
+        >>> prepared.check.positives, [concern.code for concern in prepared.check.warnings]
+        (1, [])
+        >>> study.send(prepared).samples
+        3
+        >>> sent = study.withdraw()
+        """
+        own = OwnData.read(self.kit.name, data, y_score, Columns(**columns))
+        if self._inbox.find() is not None:
+            raise has_result(self.manifest.study)
+        before = self._outbox.state()
+        if not replace:
+            self._outbox.check_other(own.samples)
+        overlaps, sketch = self._ledger.look(own.samples, self.manifest)
+        refusal = self._refusal(own)
+        return PreparedSubmission(
+            check=self._check(own, overlaps, refusal),
+            replace=replace,
+            is_begun=not replace and self._outbox.has(own.samples),
+            samples=own.samples,
+            floors=self.kit.settings.floors,
+            overlaps=tuple(overlaps),
+            refusal=refusal,
+            before=before,
+            sketch=sketch,
+        )
+
+    def send(self, prepared: PreparedSubmission) -> OutgoingSubmission:
+        """Send what was prepared to every node that takes submissions, or raise if that is not as it was.
+
+        Shares are drawn and kept in the kit before the first of them leaves. After a cut, the same call, or
+        `submit` with the same data, goes on with the same shares.
+        """
+        with self._outbox.alone():
+            self._check_no_result()
+            return self._delivery.send(prepared)
 
     def submit(
         self,
@@ -167,10 +244,11 @@ class Study:
         review: Review | None = None,
         **columns: Unpack[ColumnNames],
     ) -> OutgoingSubmission:
-        """To every node that takes submissions. After a cut, the same call goes on with the same shares.
+        """Prepare data, and send it to every node that takes submissions: `prepare`, and then `send`.
 
-        What a check of the data warns of is a `DataWarning`; that nearly the same data was submitted to
-        another study from this kit, an `OverlapWarning`. Shares leave this machine, scores and labels do not.
+        After a cut, the same call goes on with the same shares. What a check of the data warns of is a
+        `DataWarning`; that nearly the same data was submitted to another study from this kit, an
+        `OverlapWarning`. Shares leave this machine, scores and labels do not.
 
         Parameters
         ----------
@@ -183,8 +261,8 @@ class Study:
             It takes the place of something else that was submitted before, until the computation begins.
             The same samples in another order are the same. There is no other way to replace.
         review
-            Called with the check of the data before anything is kept or sent, in place of warnings. It raises
-            if a person declines. Data that is refused is refused behind it.
+            Deprecated: `prepare` returns the check of the data, and `send` is called if a person agrees. It
+            is called with that check in place of warnings, and raises if a person declines.
         **columns
             `score` and `label`, the names of a table's columns, by default these; `id`, the name of a column
             that tells samples apart, to look for duplicates (it is not sent); `pos_label`, the label of the
@@ -209,14 +287,14 @@ class Study:
         >>> study.is_submitted
         False
         """
-        own = read_own(self.kit, data, y_score, Columns(**columns))
-
-        def show(overlaps: Sequence[Concern]) -> None:
-            (review or warn)(look(self.kit, self.manifest, own, overlaps))
-
-        with self._outbox.alone():
-            self._check_no_result()
-            return self._delivery.submit(own.samples, show, replace=replace)
+        prepared = self.prepare(data, y_score, replace=replace, **columns)
+        if review is None:
+            prepared.warn()
+        else:
+            warnings.warn("review: call prepare, and then send", DeprecationWarning, stacklevel=2)
+            if not prepared.is_begun:
+                review(prepared.check)
+        return self.send(prepared)
 
     def withdraw(self) -> OutgoingSubmission | None:
         """Take back what was submitted, until the computation begins; all nodes acknowledge it.

@@ -12,6 +12,7 @@ from ppaurora.data import read_data
 from ppaurora.owner.study import Study
 from tests.cli.bad_inputs.row import OTHER, Place, Step, data, file, kit, study
 from tests.support.deployment import free_ports
+from tests.support.sending import send
 from tests.support.trials import becomes
 
 other = file("other.csv", OTHER)
@@ -19,9 +20,7 @@ other = file("other.csv", OTHER)
 
 def submitted(name: str, path: str = "data.csv") -> Step:
     """From the kit that is here."""
-    return lambda place: Study(place.folder / "kit", name).submit(
-        read_data(place.folder / path), review=lambda check: None
-    )
+    return lambda place: send(Study(place.folder / "kit", name), read_data(place.folder / path))
 
 
 def done(place: Place) -> None:
@@ -31,7 +30,7 @@ def done(place: Place) -> None:
         for step in (study("done"), kit("north", "done"), data, other, submitted("done")):
             step(place)
         harbour = Study(place.nodes.kit("harbour"), "done")
-        harbour.submit(read_data(place.folder / "other.csv"), review=lambda check: None)
+        send(harbour, read_data(place.folder / "other.csv"))
         harbour.wait(timeout=300)
         assert becomes(lambda: not any(map(shares_of_done, (place,) * 2, ("proxy-0", "proxy-1"))))
         shutil.copytree(place.folder, kept)

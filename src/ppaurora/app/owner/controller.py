@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ppaurora.app.jobs import AppJob, BusyError, Jobs
@@ -71,23 +71,15 @@ class OwnerController:
     def submit(self, number: str, agreement: Agreement) -> AppJob:
         """What was looked at and agreed to: split into shares here, each sent to its node."""
         draft = self._current(number)
-        check, dataset = draft.looked.check, draft.dataset
-        if check is None or dataset is None:
+        prepared = draft.looked.prepared
+        if prepared is None:
             raise InputError(f"{draft.name}: must be checked before it is submitted; nothing was sent")
-        _check_agreed(check, agreement)
-
-        def review(found: DataCheck) -> None:
-            if found.concerns != check.concerns or found.refusal != check.refusal:
-                raise InputError(
-                    f"not submitted; nothing was sent. What the check of {draft.name} says has changed since "
-                    "it was shown: check it again"
-                )
+        _check_agreed(prepared.check, agreement)
+        agreed = replace(prepared, replace=agreement.replace)
 
         def work(job: AppJob) -> None:
             job.tell("splitting the data into shares, and sending each node its own")
-            self.study.submit(
-                dataset, pos_label=draft.columns.pos_label, replace=agreement.replace, review=review
-            )
+            self.study.send(agreed)
             self._put(None)
 
         return self.jobs.start(f"submitting {draft.name}", work)

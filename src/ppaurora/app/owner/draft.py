@@ -14,6 +14,7 @@ from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
 from ppaurora.data import Columns, Dataset, Description, read_columns, read_dataset
 from ppaurora.errors import DataError, InputError
+from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.study import Study
 from ppaurora.pages.charts import Chart
 
@@ -29,10 +30,15 @@ def _new_number() -> str:
 class Looked:
     """What a look at the data has found, or why it cannot be used."""
 
-    check: DataCheck | None = None
+    prepared: PreparedSubmission | None = None
     charts: tuple[Chart, ...] = ()
     description: Description | None = None
     problem: str = ""
+
+    @property
+    def check(self) -> DataCheck | None:
+        """What there is to look at, if the data can be used."""
+        return None if self.prepared is None else self.prepared.check
 
 
 @dataclass(frozen=True)
@@ -110,9 +116,10 @@ def _needed_positive(dataset: Dataset, study: Study) -> str | None:
 def _look(dataset: Dataset, columns: Columns, study: Study) -> Looked:
     try:
         samples = dataset.samples(columns.pos_label)
-        check = study.check(dataset, pos_label=columns.pos_label)
     except InputError as error:
         return Looked(problem=str(error), description=dataset.description)
+    # Whether it is to replace something, a person says only when they agree.
+    prepared = study.prepare(dataset, pos_label=columns.pos_label, replace=True)
     is_lower = study.manifest.evaluation.score_direction == "lower"
-    charts = pictures_of(check, samples.negate() if is_lower else samples)
-    return Looked(check, charts, dataset.description)
+    charts = pictures_of(prepared.check, samples.negate() if is_lower else samples)
+    return Looked(prepared, charts, dataset.description)

@@ -123,7 +123,7 @@ class Example:
             self._check_not_ending()
             job.tell(f"{hospital.title} splits its records, and sends one share to each proxy")
             study = Study(consortium.kit(hospital.name))
-            study.submit(consortium.data[hospital.name], review=lambda _: None)
+            study.send(study.prepare(consortium.data[hospital.name]))
             self.submitted = tuple(dict.fromkeys((*self.submitted, hospital.name)))
             if not self.stored:
                 self.stored = stored_shares(consortium, hospital.name)

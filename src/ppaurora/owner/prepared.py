@@ -1,0 +1,95 @@
+"""An owner's data, read and looked at, with what the kit knows; nothing of it is kept or sent yet."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ppaurora.check import Concern, DataCheck, DataWarning
+from ppaurora.data import Columns, Dataset, Description, Samples, read_dataset
+from ppaurora.data.tables import has_columns
+from ppaurora.errors import InputError
+from ppaurora.owner.ledger import OverlapWarning, Sketch
+from ppaurora.owner.outbox import OutboxState
+from ppaurora.policy.rules import Floors
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """What an owner is about to submit, and how it was read; of `Samples`, nothing is known of that."""
+
+    samples: Samples
+    description: Description | None
+    columns: Columns = field(repr=False)
+
+    @classmethod
+    def read(cls, owner: str, data: Any, y_score: ArrayLike | None, columns: Columns) -> OwnData:
+        """Read what `Study.submit` takes. Errors name the file, or the owner whose data it is."""
+        is_file = isinstance(data, str | os.PathLike)
+        if y_score is not None:
+            if is_file or isinstance(data, Samples | Dataset) or has_columns(data):
+                raise InputError(
+                    "behind a table nothing is expected; name its columns with score='...' and label='...'"
+                )
+            data = (data, y_score)
+        if isinstance(data, Samples):
+            return cls(data, None, columns)
+        if not isinstance(data, Dataset):
+            data = read_dataset(data, columns, name=None if is_file else owner)
+        return cls(data.samples(columns.pos_label), data.description, columns)
+
+
+@dataclass(frozen=True)
+class PreparedSubmission:
+    """What `Study.prepare` returns and `Study.send` sends: exactly this, or nothing.
+
+    It is for one study, one owner and what the kit has sent so far. If something else was submitted from the
+    kit meanwhile, or withdrawn, it is refused, and has to be prepared again.
+
+    Attributes
+    ----------
+    check
+        What to look at before it is sent, with what was submitted to other studies.
+    replace
+        Whether it takes the place of something else that was submitted before.
+    is_begun
+        Whether the same data has left this kit before: sending it goes on where that was cut off.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> prepared = study.prepare(([1, 0, 0], [0.75, 0.25, 0.45]))
+    >>> prepared.is_begun, prepared.check.samples
+    (False, 3)
+    """
+
+    check: DataCheck
+    replace: bool
+    is_begun: bool
+    samples: Samples = field(repr=False)
+    floors: Floors = field(repr=False)
+    overlaps: tuple[Concern, ...] = field(repr=False)  # with earlier studies; among the check's concerns
+    refusal: InputError | None = field(repr=False)  # why the study does not take it, if it does not
+    before: OutboxState = field(repr=False)  # what the kit had sent when this was prepared
+    sketch: Sketch | None = field(repr=False)  # of the samples, if there was something to compare it with
+
+    def warn(self) -> None:
+        """Warn of what the check warns of, where the owner's own code called; an error tells a refusal."""
+        if not self.is_begun and not self.check.refusal:
+            for said in self.check.warnings:
+                kind = OverlapWarning if said.code == "overlap" else DataWarning
+                warnings.warn(said.text, kind, stacklevel=_levels_up() + 1)
+
+
+def _levels_up() -> int:
+    """Return how many calls lie between that of this function and the code outside of the package."""
+    frame, levels = sys._getframe(1), 0
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("ppaurora."):
+        frame, levels = frame.f_back, levels + 1
+    return levels
