@@ -57,7 +57,7 @@ def test_a_study_is_accepted_stopped_and_goes_on(
     proposed(nodes, "operated")
     page = visitor.enter(operator.link())
     expect(page.get_by_role("heading", level=1)).to_have_text("Proxy 0")
-    expect(page.get_by_role("row", name=re.compile("^Node"))).to_contain_text("runs")
+    expect(page.get_by_role("row", name=re.compile("^Node"))).to_contain_text("running")
     visitor.look("node")
 
     wrong = tmp_path / "wrong.json"
