@@ -39,7 +39,7 @@ def test_areas_by_three_parties_equal_the_exact_fractions(lists: list[Owner]) ->
     check(lists)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(lists=owners(min_owners=2, max_size=200), words=st.integers(1, 3), window=st.integers(1, 5))
 def test_areas_in_many_chunks_equal_the_exact_fractions(lists: list[Owner], words: int, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

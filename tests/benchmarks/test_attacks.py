@@ -24,9 +24,10 @@ from tests.support.oracles import Sample, defined, exact_auroc, exact_average_pr
 
 
 def naive_rounded(value: Fraction, digits: int) -> Fraction:
-    """The nearest step of the grid; of two, the larger one."""
-    steps = [Fraction(step, 10**digits) for step in range(10**digits + 1)]
-    return min(reversed(steps), key=lambda step: abs(step - value))
+    """The nearest step of the grid, which is one of those around the value; of two, the larger one."""
+    below = math.floor(value * 10**digits)
+    steps = [Fraction(step, 10**digits) for step in (below + 1, below)]
+    return min(steps, key=lambda step: abs(step - value))
 
 
 def delong_error(samples: Sequence[Sample]) -> float:

@@ -24,7 +24,7 @@ from ppaurora.protocols.fast import KEY_WIDTHS
 from ppaurora.protocols.names import ProtocolName, ProtocolParameters
 from tests.support.repository import ROOT
 
-SECONDS = 120
+SECONDS = 600
 
 
 def test_they_are_those_of_the_registries() -> None:
@@ -115,12 +115,14 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {text.splitlines()[int(number) - 1]: said for number, said in found}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("right", "typo"), LINES)
 def test_a_type_checker_finds_a_typo(right: str, typo: str, complaints: dict[str, str]) -> None:
     assert typo in complaints
     assert right not in complaints
 
 
+@pytest.mark.long
 def test_a_type_checker_finds_nothing_else(complaints: dict[str, str]) -> None:
     assert complaints.keys() == {typo for _, typo in LINES}
 
