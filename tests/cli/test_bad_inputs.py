@@ -97,11 +97,11 @@ def held(nodes: Nodes) -> dict[str, Any]:
         found[node] = nodes.trials.shares(node)
         with nodes.trials.store(node) as store:
             for study in store.studies():
-                words = store.words(study)
+                revisions = store.latest_revisions(study)
                 if study.manifest.study in nodes.going_on:
-                    found[node] -= {word.file for word in words}
+                    found[node] -= {one.file for one in revisions}
                 else:
-                    found[f"{node}: {study.manifest.study}"] = (words, store.history(study.hash))
+                    found[f"{node}: {study.manifest.study}"] = (revisions, store.history(study.hash))
     return found
 
 
@@ -188,7 +188,9 @@ def test_two_processes_that_submit_at_once(place: Place, nodes: Nodes) -> None:
     for node in ("proxy-0", "proxy-1"):
         with place.nodes.store(node) as store:
             (found,) = [one for one in store.studies() if one.manifest.study == "at-once"]
-            submissions += [(word.owner, word.revision, word.commitments) for word in store.words(found)]
+            submissions += [
+                (one.owner, one.revision, one.commitments) for one in store.latest_revisions(found)
+            ]
     assert submissions[0] == submissions[1]
     assert len(submissions) == 2
 

@@ -11,8 +11,7 @@ import pytest
 from ppaurora.errors import RefusedError
 from ppaurora.io.models import to_json
 from ppaurora.messages.owners import OFFER_HEADER, PATH
-from ppaurora.node.store import Store, SubmissionRecord
-from ppaurora.node.store.submissions import ClosedError
+from ppaurora.node.store import ClosedError, Store, SubmissionRecord
 from ppaurora.study.manifest import Manifest
 from tests.support.trials import Trials, becomes
 

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from ppaurora.errors import PpauroraError
 from ppaurora.messages.owners import HistoryEvent, StudyState, Submitted
 from ppaurora.node.states import ChangedError
-from ppaurora.node.store import BegunError, Store, SubmissionRecord, SupersededError, TooOftenError, history
+from ppaurora.node.store import (
+    BegunError,
+    Store,
+    SubmissionRecord,
+    SupersededError,
+    TooOftenError,
+)
+from ppaurora.node.store import (
+    store as kept,
+)
 from ppaurora.study.manifest import Manifest
 from tests.support.trials import OWNERS
 
@@ -107,7 +116,7 @@ def test_all_must_be_there_when_an_attempt_begins(store: Store, manifest: Manife
 
 def test_a_history_ends(store: Store, manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Receipts carry it, so one owner must not make it longer than others can read."""
-    monkeypatch.setattr(history, "_MOST_LINES", 4)
+    monkeypatch.setattr(kept, "_MOST_LINES", 4)
     study = manifest.hash
     for revision in (1, 2, 3):
         store.submit(study, submission(store, "north", revision))
@@ -230,7 +239,7 @@ def test_the_store_does_what_the_model_says(
                     model.begun = True
             else:
                 store.remove_strays()
-            held = {word.owner: (word.revision, word.file or "") for word in store.words(record)}
+            held = {word.owner: (word.revision, word.file or "") for word in store.latest_revisions(record)}
             assert held == model.words
             assert {file for _, file in model.words.values() if file} <= files(store)
             assert len(store.history(study)) == model.lines

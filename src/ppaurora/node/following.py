@@ -149,7 +149,7 @@ class Follower:
 
     def _compared(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
         """With what owners have said here. What is newer on one side has yet to arrive on the other."""
-        here = {word.owner: word for word in self._store.words(study)}
+        here = {one.owner: one for one in self._store.latest_revisions(study)}
         missing = [one.owner for one in agreed if one.owner not in here]
         if missing:
             return Verdict.NOT_YET, f"{', '.join(missing)} has not submitted there"

@@ -173,19 +173,19 @@ class OwnersService:
         )
 
     def _check_news(self, study: StudyRecord, offered: SubmissionRecord) -> None:
-        """Refuse before the body is read what `Store.submit`, which has the last word, would refuse."""
-        word = self._store.word(study.hash, offered.owner)
-        if word is not None and offered.revision <= word.revision:
+        """Refuse before the body is read what `Store.submit`, which decides, would refuse."""
+        latest = self._store.latest_revision(study.hash, offered.owner)
+        if latest is not None and offered.revision <= latest.revision:
             if (
-                not word.withdrawn
-                and offered.revision == word.revision
-                and self._store.is_another(offered, word)
+                not latest.withdrawn
+                and offered.revision == latest.revision
+                and self._store.is_another(offered, latest)
             ):
                 refuse(RefusalCode.CONFLICT)
             return
-        if word is not None and self._store.has_begun(study.hash):
+        if latest is not None and self._store.has_begun(study.hash):
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
-        may_be_mended = word is not None and study.state is StudyState.RUNNING
+        may_be_mended = latest is not None and study.state is StudyState.RUNNING
         if study.state is not StudyState.COLLECTING and not may_be_mended:
             refuse(RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted")
         if not study.manifest.evaluation.takes_submissions(offered.received_at):
@@ -196,17 +196,15 @@ class OwnersService:
     async def _withdraw(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
         self._place_among_inputs(study)
-        withdrawal = await read_withdrawal(request)
+        revision = (await read_withdrawal(request)).revision
         # Not to be cut off: the thread goes on if this request ends.
-        word = await asyncio.shield(
-            asyncio.to_thread(self._keep_withdrawal, study, owner, withdrawal.revision)
-        )
+        withdrawal = await asyncio.shield(asyncio.to_thread(self._keep_withdrawal, study, owner, revision))
         return _response(
             WithdrawalAcknowledgement(
                 study=study.hash,
                 owner=owner,
-                revision=word.revision,
-                withdrawn_at=word.received_at,
+                revision=withdrawal.revision,
+                withdrawn_at=withdrawal.received_at,
                 server=self._kit.server(study.manifest).title,
             )
         )
@@ -229,13 +227,13 @@ class OwnersService:
             self._activity.news.set()
 
     def _withdrawal_heard_of(self, study: StudyRecord, owner: str, revision: int) -> SubmissionRecord:
-        word = self._store.word(study.hash, owner)
-        if word is not None and word.withdrawn and word.revision == revision:
-            return word
-        if word is not None and word.revision > revision:
+        latest = self._store.latest_revision(study.hash, owner)
+        if latest is not None and latest.withdrawn and latest.revision == revision:
+            return latest
+        if latest is not None and latest.revision > revision:
             refuse(
                 RefusalCode.SUPERSEDED,
-                f"{RefusalCode.SUPERSEDED.meaning}, with revision {word.revision}",
+                f"{RefusalCode.SUPERSEDED.meaning}, with revision {latest.revision}",
             )
         _refuse_if_deleted(study, "nothing is kept here")
         leader = study.manifest.protocol.leader.title

@@ -22,7 +22,7 @@ def study_status(
 
     `asker` is the owner who wants to know, if one does.
     """
-    words = store.words(study)
+    revisions = store.latest_revisions(study)
     submitted = tuple(submission.owner for submission in store.submissions(study))
     missing = tuple(name for name in study.manifest.owner_names if name not in submitted)
     return StudyStatus(
@@ -32,8 +32,8 @@ def study_status(
         note=_note(kit, store, study, missing, trouble),
         submitted=submitted,
         missing=missing,
-        withdrawn=tuple(word.owner for word in words if word.withdrawn),
-        revision=max((word.revision for word in words if word.owner == asker), default=0),
+        withdrawn=tuple(one.owner for one in revisions if one.withdrawn),
+        revision=max((one.revision for one in revisions if one.owner == asker), default=0),
         progress=progress,
         attempt=store.last_attempt(study.hash),
         version=__version__,

@@ -2,7 +2,7 @@
 
 An attempt begins at the leader first. So the leader alone can tell whether a withdrawal is in time, and what
 it has on record as withdrawn is never computed with: it begins no attempt without that owner. The others
-delete their shares on its word.
+delete their shares when it tells them.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Withdrawals:
 
     def record(self, study: StudyRecord, owner: str, revision: int) -> SubmissionRecord:
         """Durable when this returns; the others hear of it now, or as soon as they can be reached."""
-        word = self._store.withdraw(study.hash, owner, revision)
+        withdrawal = self._store.withdraw(study.hash, owner, revision)
         log.info("submission withdrawn", extra={**about(study), "owner": owner})
         self._pauses.forget(study.hash)
-        return word
+        return withdrawal
 
     def consider(self, study: StudyRecord) -> None:
         """Pass on what is not known everywhere, in a thread of its own."""
@@ -60,9 +60,9 @@ class Withdrawals:
 
     def _tell(self, study: StudyRecord) -> None:
         try:
-            for word in self._store.withdrawals_to_tell(study):
-                self._tell_all(study, word)
-                self._store.told_of_withdrawal(study.hash, word.owner, word.revision)
+            for withdrawal in self._store.withdrawals_to_tell(study):
+                self._tell_all(study, withdrawal)
+                self._store.told_of_withdrawal(study.hash, withdrawal.owner, withdrawal.revision)
             self._pauses.forget(study.hash)
         except PeerError as error:
             facts = {**about(study), "reason": str(error)}
@@ -72,9 +72,9 @@ class Withdrawals:
         finally:
             self._telling.release()
 
-    def _tell_all(self, study: StudyRecord, word: SubmissionRecord) -> None:
+    def _tell_all(self, study: StudyRecord, withdrawal: SubmissionRecord) -> None:
         """Raises if one has not heard it."""
-        question = Withdrawn(study=study.hash, owner=word.owner, revision=word.revision)
+        question = Withdrawn(study=study.hash, owner=withdrawal.owner, revision=withdrawal.revision)
         takers = study.manifest.protocol.input_servers
         for peer in self._kit.server(study.manifest).peers:
             if peer not in takers:

@@ -41,7 +41,7 @@ def shares_of_done(place: Place, node: str) -> bool:
     """Whether a proxy has not deleted them yet."""
     with place.nodes.store(node) as store:
         (found,) = [one for one in store.studies() if one.manifest.study == "done"]
-        return any(word.file is not None for word in store.words(found))
+        return any(one.file is not None for one in store.latest_revisions(found))
 
 
 def without_record(place: Place) -> None:

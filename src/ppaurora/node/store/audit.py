@@ -29,8 +29,8 @@ COMPLETED = "writing this log had been interrupted, as by a crash or a full disk
 CHANGED = "the file of this log was found changed, not by this node: see 'ppaurora audit'"
 
 
-class AuditTable(Database):
-    """Whoever changes what a node keeps records it here, in the same transaction."""
+class AuditedDatabase(Database):
+    """A database whose changes are recorded in an audit log, each in the same transaction."""
 
     _has_locked_file = False  # read and written by who holds the database's own lock
 

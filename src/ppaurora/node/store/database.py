@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS submissions (
     file TEXT, -- salt and share, as they were sent
     damaged INTEGER NOT NULL DEFAULT 0, -- whether the file was found not to fit its commitment
     received_at REAL NOT NULL,
-    revision INTEGER NOT NULL DEFAULT 1, -- of the owner's last word, which this is
+    revision INTEGER NOT NULL DEFAULT 1, -- the owner's latest, which this is
     withdrawn INTEGER NOT NULL DEFAULT 0, -- whether that is a withdrawal; then the rest is what it was of
     told_peers INTEGER NOT NULL DEFAULT 0, -- whether all others who take submissions know of the withdrawal
     PRIMARY KEY (study, owner)

@@ -1,0 +1,701 @@
+"""All that a node keeps, in one class: every method is one transaction, or a part of one."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from ppaurora.errors import InputError
+from ppaurora.io.models import from_json, to_json
+from ppaurora.io.times import Time, as_time
+from ppaurora.messages.owners import HistoryEntry, HistoryEvent, SignedStatement, StudyState, Submitted
+from ppaurora.node.states import (
+    ATTEMPT_CHANGES,
+    STUDY_CHANGES,
+    AttemptState,
+    ChangedError,
+    StaleAttemptError,
+    StateError,
+)
+from ppaurora.node.store.audit import AuditedDatabase
+from ppaurora.node.store.records import (
+    AttemptRecord,
+    BegunError,
+    ClosedError,
+    ConflictError,
+    ReleasedAttempt,
+    ReusedError,
+    SeenTime,
+    StudyRecord,
+    SubmissionRecord,
+    SupersededError,
+    TooOftenError,
+)
+from ppaurora.node.store.trouble import DAMAGED, DamagedError
+from ppaurora.sharing.commitment import Salt, commit, fresh_salt
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.study.manifest import Manifest
+
+_GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
+_OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
+_MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
+
+
+class Store(AuditedDatabase):
+    """Studies, submissions, attempts and their results, as this node has them on record.
+
+    Methods are atomic, durable on return, and may be called from any thread.
+    """
+
+    # The last time seen, and what the operator has said of the clock.
+
+    def seen_time(self) -> SeenTime | None:
+        """Return what was last written down of the time; None if nothing was."""
+        rows = self._rows("SELECT seen_at, ahead, confirmations FROM clock")
+        return SeenTime(rows[0]["seen_at"], rows[0]["ahead"], rows[0]["confirmations"]) if rows else None
+
+    def see_time(self, at: float, ahead: float, confirmations: int) -> None:
+        """Write down the node's time, unless the operator has confirmed another one meanwhile."""
+        with self._transaction() as db:
+            db.execute("INSERT OR IGNORE INTO clock (id, seen_at) VALUES (1, ?)", (at,))
+            db.execute(
+                "UPDATE clock SET seen_at = ?, ahead = ? WHERE confirmations = ?", (at, ahead, confirmations)
+            )
+
+    def confirm_time(self, now: float) -> None:
+        """Record that the machine's clock is right: what was stamped later happened now at the latest."""
+        with self._transaction() as db:
+            db.execute("INSERT OR IGNORE INTO clock (id, seen_at) VALUES (1, ?)", (now,))
+            self.record(f"the operator confirmed that the machine's clock is right: {as_time(now)}")
+            db.execute("UPDATE clock SET seen_at = ?, ahead = 0, confirmations = confirmations + 1", (now,))
+            db.execute("UPDATE submissions SET received_at = MIN(received_at, ?)", (now,))
+            db.execute(
+                "UPDATE studies SET accepted_at = MIN(accepted_at, ?), ended_at = MIN(ended_at, ?)",
+                (now, now),
+            )
+
+    # Studies that the operator has accepted, and the one way to change their states.
+
+    def accept(self, manifest: Manifest) -> bool:
+        """Accept a manifest, and return whether it is new here."""
+        with self._transaction() as db:
+            rows = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchall()
+            if rows:
+                if rows[0]["hash"] != manifest.hash:
+                    raise InputError(
+                        f"another manifest was accepted under the name '{manifest.study}'; "
+                        "give the new study its own name"
+                    )
+                state = rows[0]["state"]
+                if state in (StudyState.EXPIRED, StudyState.DELETED):
+                    raise InputError(
+                        f"the study '{manifest.study}' is over here ({state}); it takes a new one, with a "
+                        "name of its own"
+                    )
+                return False
+            db.execute(
+                "INSERT INTO studies (hash, name, manifest, accepted_at, state) VALUES (?, ?, ?, ?, ?)",
+                (manifest.hash, manifest.study, manifest.text(), self.now(), StudyState.COLLECTING),
+            )
+            self.record_of(manifest.hash, f"the operator accepted the manifest {manifest.hash}")
+        return True
+
+    def studies(self) -> list[StudyRecord]:
+        """Return all studies that were accepted, the earliest first."""
+        return [StudyRecord.from_row(row) for row in self._rows("SELECT * FROM studies ORDER BY accepted_at")]
+
+    def study(self, hash_: str) -> StudyRecord | None:
+        """Return the study of this hash; None if it was not accepted here."""
+        rows = self._rows("SELECT * FROM studies WHERE hash = ?", hash_)
+        return StudyRecord.from_row(rows[0]) if rows else None
+
+    def set_state(
+        self,
+        study: str,
+        target: StudyState,
+        note: str | None = None,
+        *,
+        among: Collection[StudyState] | None = None,
+    ) -> None:
+        """Change a study's state; raises `StateError` for a change that the table of states does not have.
+
+        With `among`, only from these states, of which the target may be one: then the study stays in it.
+        Without a note, the one that is there stays.
+        """
+        with self._transaction() as db:
+            state = self._state(study)
+            stays = among is not None and state is target
+            if (among is not None and state not in among) or not (stays or (state, target) in STUDY_CHANGES):
+                raise StateError(f"the study is {state}")
+            db.execute(
+                "UPDATE studies SET state = ?, note = COALESCE(?, note), ended_at = COALESCE(ended_at, ?) "
+                "WHERE hash = ?",
+                (target, note, self.now() if target in _OVER else None, study),
+            )
+            if target is StudyState.STOPPED:
+                self.record_of(study, f"stopped: {note or 'no reason is known'}")
+
+    def record_of(self, study: str, text: str) -> None:
+        """Add an entry to the audit log that tells of a study, by its name."""
+        rows = self._rows("SELECT name FROM studies WHERE hash = ?", study)
+        self.record(f"{rows[0]['name']}: {text}")
+
+    def _state(self, study: str) -> StudyState:
+        (row,) = self._rows("SELECT state FROM studies WHERE hash = ?", study)
+        return StudyState(row["state"])
+
+    def has_begun(self, study: str) -> bool:
+        """Return whether an attempt was ever begun here."""
+        return bool(self._rows("SELECT 1 FROM attempts WHERE study = ? LIMIT 1", study))
+
+    def set_note(self, study: str, note: str) -> None:
+        """Replace the note that owners and operators see."""
+        with self._transaction() as db:
+            db.execute("UPDATE studies SET note = ? WHERE hash = ?", (note, study))
+
+    def told_peers(self, study: str) -> None:
+        """Record that all other nodes know of the release."""
+        with self._transaction() as db:
+            db.execute("UPDATE studies SET told_peers = 1 WHERE hash = ?", (study,))
+
+    # What owners have submitted, replaced and withdrawn, line by line; lines are only added.
+
+    def history(self, study: str) -> tuple[HistoryEntry, ...]:
+        """Return what owners did in this study, the earliest first."""
+        return tuple(
+            HistoryEntry(
+                event=HistoryEvent(row["event"]),
+                owner=row["owner"],
+                revision=row["revision"],
+                commitments=from_json(tuple[str, ...], row["commitments"]),
+                at=Time(row["at"]),
+            )
+            for row in self._rows("SELECT * FROM history WHERE study = ? ORDER BY number", study)
+        )
+
+    def check_not_too_often(self, study: str, owner: str) -> None:
+        """Raise `TooOftenError` before an owner sends too many revisions; it can withdraw all the same."""
+        query = "SELECT COUNT(*) AS lines FROM history WHERE study = ? AND owner = ?"
+        (row,) = self._rows(query, study, owner)
+        if row["lines"] >= _MOST_LINES:
+            raise TooOftenError(f"this owner has submitted and withdrawn {row['lines']} times")
+
+    def _remember(self, study: str, entry: HistoryEntry) -> None:
+        """Add a line to the history, as a part of the transaction that it tells of."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO history (study, event, owner, revision, commitments, at) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    study,
+                    entry.event,
+                    entry.owner,
+                    entry.revision,
+                    to_json(entry.commitments).decode(),
+                    entry.at,
+                ),
+            )
+
+    # What owners have submitted, and the files of their shares.
+
+    def submit(self, study: str, submission: SubmissionRecord) -> SubmissionRecord:
+        """Keep a submission, and return it; if the owner has sent it before, return what was kept.
+
+        The share's file must be durable before. A higher revision takes the place of a lower one. Raises if
+        something else or something later was submitted, or if the study takes nothing more, or if the
+        computation has begun, or if another study has it, or after too many changes. One that is over keeps
+        nothing.
+        """
+        with self._transaction():
+            state, before = self._state(study), self.latest_revision(study, submission.owner)
+            if state in (StudyState.EXPIRED, StudyState.DELETED):
+                raise ClosedError(f"the study is {state}")
+            if before is not None and submission.revision <= before.revision:
+                return self._sent_before(study, submission, before)
+            self._check_open(study, state, before)
+            self.check_not_too_often(study, submission.owner)
+            if self.is_reused(study, submission.commitments):
+                raise ReusedError("this was submitted to another study")
+            self._write_submission(study, submission)
+            replaces = before is not None and not before.withdrawn
+            event = HistoryEvent.REPLACED if replaces else HistoryEvent.SUBMITTED
+            self._remember(study, submission.entry(event))
+            instead = " in place of what it had submitted" if replaces else ""
+            self.record_of(study, f"{submission.owner} submitted {submission.samples:,} samples{instead}")
+            if state is StudyState.RUNNING:
+                self.set_state(study, StudyState.COLLECTING, "")
+        self._delete_file(before)
+        return submission
+
+    def withdraw(self, study: str, owner: str, revision: int) -> SubmissionRecord:
+        """Delete what the owner has submitted, and return the withdrawal; the same again changes nothing.
+
+        Raises if the computation has begun, if the study is over, or if the owner has sent something later;
+        and after too many changes, if there is nothing to delete.
+        """
+        with self._transaction():
+            state, before = self._state(study), self.latest_revision(study, owner)
+            if before is not None and revision <= before.revision:
+                if before.withdrawn and revision == before.revision:
+                    return before
+                self._check_rows()
+                raise SupersededError(
+                    f"this owner has submitted something later, with revision {before.revision}"
+                )
+            if state in _OVER:
+                raise ClosedError(f"the study is {state}")
+            self._check_not_begun(study)
+            if before is None or before.withdrawn:
+                self.check_not_too_often(study, owner)
+            what = before or SubmissionRecord(owner, 0, (), 0.0)
+            withdrawal = replace(
+                what, received_at=self.now(), file=None, damaged=False, revision=revision, withdrawn=True
+            )
+            self._write_submission(study, withdrawal)
+            self._remember(study, withdrawal.entry(HistoryEvent.WITHDRAWN))
+            self.record_of(study, f"{owner} withdrew what it had submitted")
+            if state is StudyState.RUNNING:
+                self.set_state(study, StudyState.COLLECTING, "")
+        self._delete_file(before)
+        return withdrawal
+
+    def _check_open(self, study: str, state: StudyState, before: SubmissionRecord | None) -> None:
+        """Raise unless the study takes something new of an owner."""
+        if before is not None:
+            self._check_not_begun(study)
+        may_be_mended = state is StudyState.RUNNING and before is not None
+        if state is not StudyState.COLLECTING and not may_be_mended:
+            raise ClosedError(f"the study is {state}")
+
+    def _check_not_begun(self, study: str) -> None:
+        if self.has_begun(study):
+            raise BegunError("the computation has begun")
+
+    def _sent_before(
+        self, study: str, submission: SubmissionRecord, before: SubmissionRecord
+    ) -> SubmissionRecord:
+        """Return what is kept of a revision that was sent before; raise if it is not the same, or older."""
+        if before.withdrawn or submission.revision < before.revision:
+            self._check_rows()
+            what = "has withdrawn this" if before.withdrawn else "has submitted something later"
+            raise SupersededError(f"this owner {what}, with revision {before.revision}")
+        if self.is_another(submission, before):
+            raise ConflictError("the owner has submitted something else before")
+        if not self._is_lost(before):
+            return before
+        # The row survived and its file did not: take the file that is here now.
+        self._delete_file(before)
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE submissions SET file = ?, damaged = 0 WHERE study = ? AND owner = ?",
+                (submission.file, study, submission.owner),
+            )
+            self.record_of(study, f"{submission.owner} sent again the share that was lost here")
+        return replace(before, file=submission.file, damaged=False)
+
+    def _write_submission(self, study: str, submission: SubmissionRecord) -> None:
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO submissions (study, owner, samples, floors, commitments, file, "
+                "received_at, revision, withdrawn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    study,
+                    submission.owner,
+                    submission.samples,
+                    to_json(submission.floors).decode(),
+                    to_json(submission.commitments).decode(),
+                    submission.file,
+                    submission.received_at,
+                    submission.revision,
+                    submission.withdrawn,
+                ),
+            )
+
+    def _delete_file(self, submission: SubmissionRecord | None) -> None:
+        """Delete a file that no row will name; a crash before leaves a stray, which goes at a start."""
+        if submission is not None and submission.file is not None:
+            (self.shares / submission.file).unlink(missing_ok=True)
+
+    def is_another(self, submission: SubmissionRecord, kept: SubmissionRecord) -> bool:
+        """Return whether an owner has sent something else before; raise if the disk has changed it."""
+        if submission.submitted == kept.submitted:
+            return False
+        self._check_rows()
+        return True
+
+    def submission(self, study: str, owner: str) -> SubmissionRecord | None:
+        """Return what an owner has submitted, unless it was withdrawn."""
+        latest = self.latest_revision(study, owner)
+        return None if latest is None or latest.withdrawn else latest
+
+    def latest_revision(self, study: str, owner: str) -> SubmissionRecord | None:
+        """Return what counts of an owner: its latest submission, or that it is withdrawn."""
+        rows = self._rows("SELECT * FROM submissions WHERE study = ? AND owner = ?", study, owner)
+        return SubmissionRecord.from_row(rows[0]) if rows else None
+
+    def latest_revisions(self, study: StudyRecord) -> list[SubmissionRecord]:
+        """Return the latest revision of every owner who has sent any, in the order of the manifest."""
+        rows = self._rows("SELECT * FROM submissions WHERE study = ?", study.hash)
+        found = {row["owner"]: SubmissionRecord.from_row(row) for row in rows}
+        return [found[name] for name in study.manifest.owner_names if name in found]
+
+    def withdrawals_to_tell(self, study: StudyRecord) -> list[SubmissionRecord]:
+        """Return withdrawals of which not all others who take submissions have heard."""
+        rows = self._rows(
+            "SELECT owner FROM submissions WHERE study = ? AND withdrawn AND NOT told_peers", study.hash
+        )
+        untold = {row["owner"] for row in rows}
+        return [one for one in self.latest_revisions(study) if one.withdrawn and one.owner in untold]
+
+    def told_of_withdrawal(self, study: str, owner: str, revision: int) -> None:
+        """Record that all others who take submissions have heard of a withdrawal."""
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE submissions SET told_peers = 1 WHERE study = ? AND owner = ? AND revision = ?",
+                (study, owner, revision),
+            )
+
+    def is_reused(self, study: str, commitments: Sequence[str]) -> bool:
+        """Return whether another study has a submission with one of these commitments."""
+        return any(
+            self._rows(
+                "SELECT 1 FROM submissions WHERE study != ? AND instr(commitments, ?) LIMIT 1", study, one
+            )
+            for one in commitments
+        )
+
+    def acknowledged(self, study: StudyRecord) -> list[SubmissionRecord]:
+        """Return all that was not withdrawn, in the manifest's order, whatever became of the shares."""
+        return [one for one in self.latest_revisions(study) if not one.withdrawn]
+
+    def submissions(self, study: StudyRecord) -> list[SubmissionRecord]:
+        """Return submissions in the order of the manifest; one whose share was lost is missing again."""
+        return [one for one in self.acknowledged(study) if not self._is_lost(one)]
+
+    def lost_shares(self, study: StudyRecord) -> list[str]:
+        """Return owners whose shares were stored and are not there any longer as they were."""
+        return [one.owner for one in self.acknowledged(study) if self._is_lost(one)]
+
+    def check_shares(self, study: StudyRecord, place: int, owner: str | None = None) -> None:
+        """Compare all shares of a study, or one owner's, with their commitments: those at this place.
+
+        What does not fit is on record as lost when this returns.
+        """
+        for one in self.acknowledged(study):
+            if one.file is None or one.damaged or owner not in (None, one.owner):
+                continue
+            if self._digest(one.file) != one.commitments[place] and self.shares.is_dir():
+                with self._transaction() as db:
+                    db.execute(
+                        "UPDATE submissions SET damaged = 1 WHERE study = ? AND owner = ? AND file = ?",
+                        (study.hash, one.owner, one.file),
+                    )
+                    self.record_of(study.hash, f"the share of {one.owner} was found lost or damaged")
+
+    def _digest(self, file: str) -> str | None:
+        """Return the SHA-256 of a share's file; None if the disk does not give it."""
+        try:
+            with (self.shares / file).open("rb") as opened:
+                return hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.EIO):
+                return None
+            raise
+
+    def _is_lost(self, submission: SubmissionRecord) -> bool:
+        """Return whether a share is gone or damaged.
+
+        A folder that is gone as a whole, with its disk, has lost nothing yet: it is waited for.
+        """
+        if submission.file is None:
+            return False
+        is_there = (self.shares / submission.file).exists() or not self.shares.is_dir()
+        return submission.damaged or not is_there
+
+    def holds_shares(self, study: str) -> bool:
+        """Return whether files of shares are kept for this study."""
+        return bool(
+            self._rows("SELECT 1 FROM submissions WHERE study = ? AND file IS NOT NULL LIMIT 1", study)
+        )
+
+    def forget_shares(self, study: str) -> int:
+        """Delete a study's shares, and return how many; what was submitted stays on record."""
+        rows = self._rows("SELECT file FROM submissions WHERE study = ? AND file IS NOT NULL", study)
+        for row in rows:
+            (self.shares / row["file"]).unlink(missing_ok=True)
+        with self._transaction() as db:
+            update = "UPDATE submissions SET file = NULL, damaged = 0 WHERE study = ? AND file = ?"
+            # Somebody else may have seen the same files at the same time; only one of both tells of them.
+            forgotten = sum(db.execute(update, (study, row["file"])).rowcount for row in rows)
+            if forgotten:
+                self.record_of(study, f"{forgotten} shares were deleted")
+        return forgotten
+
+    def remove_strays(self) -> int:
+        """Delete files that no row names, of uploads that were cut off or lost a race; return how many."""
+        known = {row["file"] for row in self._rows("SELECT file FROM submissions WHERE file IS NOT NULL")}
+        strays = [path for path in self.shares.iterdir() if path.name not in known]
+        for path in strays:
+            path.unlink(missing_ok=True)
+        return len(strays)
+
+    # Attempts, their results, and how studies end.
+
+    def last_attempt(self, study: str) -> int:
+        """Return the number of the last attempt that was begun here, or 0."""
+        (row,) = self._rows("SELECT COALESCE(MAX(number), 0) AS last FROM attempts WHERE study = ?", study)
+        return int(row["last"])
+
+    def attempts(self, study: str) -> list[AttemptRecord]:
+        """Return all attempts that were begun here, the first one first."""
+        rows = self._rows("SELECT * FROM attempts WHERE study = ? ORDER BY number", study)
+        return [AttemptRecord.from_row(row) for row in rows]
+
+    def spent_attempts(self, study: str) -> int:
+        """Return how many attempts are used up here since the operator last looked.
+
+        Those that failed, and those that have begun: another one begins only if they come to nothing.
+        """
+        (row,) = self._rows("SELECT failures FROM studies WHERE hash = ?", study)
+        return int(row["failures"]) + len(self._open_attempts(study))
+
+    def gather(self, study: StudyRecord) -> None:
+        """Let attempts be made, at the leader, now that all owners have submitted."""
+        with self._transaction():
+            if len(self.acknowledged(study)) < len(study.manifest.owners):
+                raise ChangedError("an owner has withdrawn its submission meanwhile")
+            self.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
+
+    def begin_attempt(
+        self, study: str, number: int, agreed: Sequence[Submitted] = (), *, has_shares: bool = True
+    ) -> None:
+        """Record an attempt before its first message; a number is never used twice, nor a study that is over.
+
+        Where shares are, only if what was `agreed` is what owners have submitted here in this very moment: an
+        owner who withdraws or replaces is either before the first attempt, or is told that it has begun.
+        """
+        with self._transaction() as db:
+            self.set_state(study, StudyState.RUNNING, "", among=_GOING_ON)
+            if agreed and has_shares and not self._has_exactly(study, agreed):
+                raise ChangedError("an owner has withdrawn or replaced its submission meanwhile")
+            if number <= self.last_attempt(study):
+                raise StaleAttemptError(f"attempt {number} or a later one was begun before")
+            db.execute(
+                "INSERT INTO attempts (study, number, state, agreed, started_at) VALUES (?, ?, ?, ?, ?)",
+                (study, number, AttemptState.RUNNING, to_json(agreed).decode(), self.now()),
+            )
+            self.record_of(study, f"attempt {number} began")
+
+    def _has_exactly(self, study: str, agreed: Sequence[Submitted]) -> bool:
+        rows = self._rows("SELECT owner FROM submissions WHERE study = ? AND NOT withdrawn", study)
+        here = {row["owner"]: self.submission(study, row["owner"]) for row in rows}
+        return {one.owner: one for one in agreed} == {
+            owner: None if kept is None else kept.submitted for owner, kept in here.items()
+        }
+
+    def attempt_state(self, study: str, number: int) -> AttemptState | None:
+        """Return the state of an attempt; None if it is not known here."""
+        rows = self._rows("SELECT state FROM attempts WHERE study = ? AND number = ?", study, number)
+        return AttemptState(rows[0]["state"]) if rows else None
+
+    def fail_attempt(self, study: str, number: int, note: str, *, counts: bool = True) -> None:
+        """Record that an attempt failed; it `counts` unless a node was stopped or a disk had no room."""
+        with self._transaction() as db:
+            try:
+                self._set_attempt_state(study, number, AttemptState.FAILED, note)
+            except StaleAttemptError:
+                return
+            db.execute(
+                "UPDATE studies SET failures = failures + ?, note = ? WHERE hash = ?",
+                (int(counts), note, study),
+            )
+            self.record_of(study, f"attempt {number} failed: {note}")
+
+    def fail_interrupted(self) -> None:
+        """Record at start-up that attempts failed which a crash has cut off."""
+        for row in self._rows("SELECT study, number FROM attempts WHERE state = ?", AttemptState.RUNNING):
+            self.fail_attempt(row["study"], row["number"], "the node was restarted", counts=False)
+
+    def computed(self, study: str, number: int, results: Mapping[str, ResultShare]) -> None:
+        """Keep the results of the attempt that runs, by owner; they replace those of an earlier one."""
+        with self._transaction() as db:
+            if self._state(study) is not StudyState.RUNNING or number != self.last_attempt(study):
+                raise StaleAttemptError(f"attempt {number} does not run any longer")
+            self._set_attempt_state(study, number, AttemptState.COMPUTED)
+            db.execute("DELETE FROM results WHERE study = ?", (study,))
+            db.executemany(
+                "INSERT INTO results (study, owner, attempt, part, salt) VALUES (?, ?, ?, ?, ?)",
+                [(study, owner, number, part.to_bytes(), fresh_salt()) for owner, part in results.items()],
+            )
+            self.record_of(study, f"attempt {number} was computed")
+
+    def release(self, study: str, number: int) -> None:
+        """Let owners have their results from now on, of this attempt and no other."""
+        with self._transaction() as db:
+            self.set_state(study, StudyState.RELEASED, "", among=(StudyState.RUNNING, StudyState.RELEASED))
+            kept = db.execute("SELECT 1 FROM results WHERE study = ? AND attempt = ?", (study, number))
+            if kept.fetchone() is None:
+                raise StaleAttemptError(f"attempt {number} has no results to release")
+            released = db.execute(
+                "SELECT number FROM attempts WHERE study = ? AND state = ?", (study, AttemptState.RELEASED)
+            ).fetchone()
+            if released is None:
+                self._set_attempt_state(study, number, AttemptState.RELEASED)
+                self.record_of(study, f"released, with attempt {number}")
+            elif released["number"] != number:
+                raise StaleAttemptError("another attempt was released before")
+
+    def end_with(self, study: str, number: int) -> None:
+        """End a study that is released elsewhere, with an attempt of which this node has no part."""
+        with self._transaction():
+            self.set_state(study, StudyState.RELEASED, "", among=(StudyState.RUNNING, StudyState.RELEASED))
+            if self.attempt_state(study, number) is AttemptState.COMPUTED:
+                self._set_attempt_state(study, number, AttemptState.RELEASED)
+                self.record_of(study, f"released, with attempt {number}")
+
+    def result(self, study: str, owner: str) -> tuple[int, ResultShare] | None:
+        """Return the attempt and this node's part of its result; raise `DamagedError` if that is damaged."""
+        rows = self._rows("SELECT * FROM results WHERE study = ? AND owner = ?", study, owner)
+        if not rows:
+            return None
+        if self._is_damaged("results", "study = ? AND owner = ?", study, owner):
+            raise DamagedError("the disk has changed this part of the result")
+        return int(rows[0]["attempt"]), ResultShare.from_bytes(rows[0]["part"])
+
+    def abort(self, study: str, note: str) -> int:
+        """End the attempt that runs here, stop the study here, and return the attempt's number."""
+        with self._transaction():
+            number = self.last_attempt(study)
+            if self.attempt_state(study, number) is not AttemptState.RUNNING:
+                raise InputError("no attempt at this study is under way here; there is nothing to abort")
+            self.set_state(study, StudyState.STOPPED, note)
+            self._set_attempt_state(study, number, AttemptState.FAILED, note)
+            self.record_of(study, f"the operator aborted attempt {number}")
+        return number
+
+    def stop(self, study: str, note: str) -> None:
+        """Stop the study here, with the attempt that runs, if one does."""
+        with self._transaction():
+            try:
+                self.set_state(study, StudyState.STOPPED, note, among=_GOING_ON)
+            except StateError as error:
+                raise InputError(f"{error} here; there is nothing to stop") from None
+            self.record_of(study, "the operator stopped it")
+            number = self.last_attempt(study)
+            if self.attempt_state(study, number) is AttemptState.RUNNING:
+                self._set_attempt_state(study, number, AttemptState.FAILED, note)
+
+    def retry(self, study: str) -> None:
+        """Let a stopped study go on here, and count failures anew."""
+        with self._transaction() as db:
+            target = StudyState.RUNNING if self.last_attempt(study) else StudyState.COLLECTING
+            try:
+                self.set_state(study, target, "", among=(StudyState.STOPPED,))
+            except StateError:
+                raise InputError("this study has not stopped; there is nothing to retry") from None
+            for number in self._open_attempts(study):
+                self._set_attempt_state(study, number, AttemptState.FAILED, "the study stopped")
+            db.execute("UPDATE studies SET failures = 0 WHERE hash = ?", (study,))
+            self.record_of(study, "the operator let it go on")
+
+    def expire(self, study: str) -> int:
+        """Delete shares and results of a study whose time is over, and return the number of shares."""
+        self._check_rows()
+        with self._transaction():
+            files = self._end(study, StudyState.EXPIRED, "its time is over; everything was deleted")
+            self.record_of(
+                study, f"its time is over: {len(files)} shares and the parts of its result were deleted"
+            )
+        return self._unlink(files)
+
+    def delete(self, study: str, note: str) -> int:
+        """Delete shares and results for the operator, end what runs, and return the number of shares."""
+        with self._transaction():
+            number = self.last_attempt(study)
+            if self.attempt_state(study, number) is AttemptState.RUNNING:
+                self._set_attempt_state(study, number, AttemptState.FAILED, note)
+            files = self._end(study, StudyState.DELETED, note)
+            self.record_of(
+                study, f"the operator deleted it, with {len(files)} shares and the parts of its result"
+            )
+        return self._unlink(files)
+
+    def _end(self, study: str, state: StudyState, note: str) -> list[str]:
+        """Set the study's last state, and return the files that nothing names any longer."""
+        with self._transaction() as db:
+            self.set_state(study, state, note)
+            rows = db.execute(
+                "SELECT file FROM submissions WHERE study = ? AND file IS NOT NULL", (study,)
+            ).fetchall()
+            db.execute("UPDATE submissions SET file = NULL WHERE study = ?", (study,))
+            db.execute("DELETE FROM results WHERE study = ?", (study,))
+        return [row["file"] for row in rows]
+
+    def _unlink(self, files: Sequence[str]) -> int:
+        for file in files:
+            (self.shares / file).unlink(missing_ok=True)
+        return len(files)
+
+    def _open_attempts(self, study: str) -> list[int]:
+        rows = self._rows(
+            "SELECT number FROM attempts WHERE study = ? AND state IN (?, ?)",
+            study,
+            AttemptState.RUNNING,
+            AttemptState.COMPUTED,
+        )
+        return [int(row["number"]) for row in rows]
+
+    def _set_attempt_state(self, study: str, number: int, target: AttemptState, note: str = "") -> None:
+        """Change an attempt's state; raises `StaleAttemptError` for a change that the table does not have."""
+        with self._transaction() as db:
+            state = self.attempt_state(study, number)
+            if state is None or (state, target) not in ATTEMPT_CHANGES:
+                raise StaleAttemptError(f"attempt {number} is {state or 'not known here'}")
+            db.execute(
+                "UPDATE attempts SET state = ?, note = ?, ended_at = COALESCE(ended_at, ?) "
+                "WHERE study = ? AND number = ?",
+                (target, note, self.now(), study, number),
+            )
+
+    # What a release rests on, and what nodes have signed of it.
+
+    def released_attempt(self, study: str) -> ReleasedAttempt | None:
+        """Return the attempt that a study was released with; None if this node cannot tell."""
+        rows = self._rows(
+            "SELECT * FROM attempts WHERE study = ? AND state = ?", study, AttemptState.RELEASED
+        )
+        agreed = from_json(tuple[Submitted, ...], rows[0]["agreed"]) if rows else ()
+        if not agreed:
+            return None
+        if self._is_damaged("results", "study = ?", study):
+            raise DamagedError(DAMAGED)
+        parts = self._rows("SELECT owner, part, salt FROM results WHERE study = ?", study)
+        return ReleasedAttempt(
+            rows[0]["number"],
+            agreed,
+            rows[0]["started_at"],
+            rows[0]["ended_at"],
+            {row["owner"]: commit(row["salt"], row["part"]) for row in parts},
+        )
+
+    def salt(self, study: str, owner: str) -> Salt | None:
+        """Return the salt of the commitment to this node's part of the result."""
+        rows = self._rows("SELECT salt FROM results WHERE study = ? AND owner = ?", study, owner)
+        return Salt(rows[0]["salt"]) if rows else None
+
+    def keep_statement(self, study: str, signed: SignedStatement) -> SignedStatement:
+        """Keep what a node has signed; the first statement of a node counts, and is returned."""
+        server = signed.statement.server
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO statements (study, server, content) VALUES (?, ?, ?)",
+                (study, server, to_json(signed).decode()),
+            )
+            return self.statements(study)[server]
+
+    def statements(self, study: str) -> dict[str, SignedStatement]:
+        """Return the signed statements that are here, by server."""
+        rows = self._rows("SELECT server, content FROM statements WHERE study = ?", study)
+        return {row["server"]: from_json(SignedStatement, row["content"]) for row in rows}
