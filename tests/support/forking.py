@@ -244,7 +244,8 @@ def _run_tasks(commands: socket.socket) -> NoReturn:
 def _run(task: Mapping[str, Any], given: Sequence[int]) -> NoReturn:
     """Be the process that the task describes, until it ends."""
     words = task["words"]
-    _set_words(words)
+    place = words.index("-m") + 1
+    module, arguments = words[place], words[place + 1 :]
     aside = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, max(task["descriptors"]) + 1) for one in given]
     for one in given:
         os.close(one)
@@ -257,15 +258,14 @@ def _run(task: Mapping[str, Any], given: Sequence[int]) -> NoReturn:
     os.chdir(task["folder"])
     os.environ.clear()
     os.environ.update(task["environment"])
+    if module in _STARTERS or arguments[:1] in [[command] for command in _STARTERS]:
+        _fork_from(_fork_of_this())
+    _set_words(words)
     signal.signal(signal.SIGINT, _sigint)
     _open_streams()
-    place = words.index("-m") + 1
-    module = words[place]
     if "-P" not in words[:place]:
         sys.path.insert(0, os.getcwd())
-    if module in _STARTERS or words[place + 1 :][:1] in [[command] for command in _STARTERS]:
-        _fork_from(_fork_of_this())
-    sys.argv = [module, *words[place + 1 :]]
+    sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
     sys.exit()
 
@@ -291,7 +291,6 @@ def _fork_of_this() -> Preloaded:
         _let_go_of(0, 1, 2)
         os.closerange(3, theirs.fileno())
         os.closerange(theirs.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         _run_tasks(theirs)
     theirs.close()
     return Preloaded(ours)

@@ -57,7 +57,7 @@ def asked_for(
     return Query(tuple(metrics), tuple(map(len, lists)), policy, level)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     lists=owners(min_owners=1, max_owners=6, min_size=0, max_size=90),
     workers=st.sampled_from(WORKERS[1:]),
@@ -77,7 +77,7 @@ def test_every_metric_is_that_of_one_worker(
     event(f"{workers} workers, {'fewer samples' if sum(map(len, lists)) < workers else 'enough samples'}")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(lists=owners(min_owners=1, max_owners=5, max_size=70), workers=st.sampled_from(WORKERS))
 def test_values_are_those_of_the_definitions(lists: list[Owner], workers: int) -> None:
     query = asked_for(OF_THE_CURVE, lists, Policy.none(), 0.95)
