@@ -24,6 +24,8 @@ from benchmarks.plain import checked_difference, pooled
 from benchmarks.saving import Results
 from benchmarks.synthetic import Owner
 from benchmarks.tables import Table, show
+from ppaurora.metrics.precision_recall import Aupr, AveragePrecision
+from ppaurora.metrics.roc import Auroc, UntiedAuroc
 
 SEED = 2023
 DATA_SETS = "the data sets come with scikit-learn"
@@ -49,7 +51,8 @@ class ScoredSet:
 
     @property
     def metrics(self) -> list[str]:
-        return ["auroc", "aupr", "ap"] if self.tied else ["auroc_no_ties", "auroc", "aupr", "ap"]
+        areas = [Auroc.name, Aupr.name, AveragePrecision.name]
+        return areas if self.tied else [UntiedAuroc.name, *areas]
 
     def split(self) -> list[Owner]:
         """At random, into parts of unequal sizes."""

@@ -30,6 +30,7 @@ from benchmarks.saving import Row, load_rows
 from benchmarks.tables import Table
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS
+from ppaurora.metrics.roc import Auroc
 
 DOCUMENTS = ("README.md", "docs/statisticians.md", "docs/performance.md", "docs/disclosure.md")
 FIGURES = "docs/figures"
@@ -70,12 +71,13 @@ def _attack_block(attack: str, saved: Saved) -> str:
 
 
 def _metrics_block(_saved: Saved) -> str:
-    headings = ("metric", "parameters", "what it is", "what it equals on pooled data")
+    headings = ("metric", "parameters", "what it is", "unit", "what it equals on pooled data")
     rows = [
         (
             f"`{one.name}`",
             ", ".join(f"`{name}`" for name in one.Parameters.__struct_fields__),
             one.description,
+            one.unit,
             one.definition,
         )
         for one in METRICS.values()
@@ -90,7 +92,7 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "steps": lambda saved: scale.steps_table(saved.rows("scale"), 1_000_000, 8).markdown(),
     "headline": lambda saved: headline_table(saved.paper).markdown(),
     **{f"paper-{metric}": partial(_paper_block, metric) for metric in PRINTED_METRICS},
-    "paper-parties": lambda saved: party_table(saved.paper, "auroc").markdown(),
+    "paper-parties": lambda saved: party_table(saved.paper, Auroc.name).markdown(),
     "correctness": lambda saved: correctness.correctness_table(saved.rows("correctness")).markdown(),
     "exponents": lambda saved: growth.exponents_table(saved.rows("paper"), saved.rows("scale")).markdown(),
     "memory": lambda saved: growth.memory_sentence(saved.rows("scale")),

@@ -23,7 +23,8 @@ from benchmarks.synthetic import Owner, synthetic_owners
 from benchmarks.tables import Table, show
 from ppaurora.channel.shaped import Network
 from ppaurora.evaluation.report import Report
-from ppaurora.metrics import Metric, find_metric, metrics_named
+from ppaurora.metrics import DEFAULT_METRICS, METRICS, Metric, metrics_named
+from ppaurora.metrics.roc import UntiedAuroc
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate
 
@@ -33,21 +34,15 @@ SIZES = (8_000, 1_000_000)
 LEVEL = 0.95
 HEADINGS = ("samples", "what", "network", "seconds", "x", "MB sent", "x ", "rounds", "more")
 
-_AREAS = metrics_named("auroc", "aupr")
-_AT = {"thresholds": (0.1, 0.2, 0.5)}
-_AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit")
-_SUMS = (
-    *metrics_named("brier", "observed_expected", "calibration_in_the_large", "reliability"),
-    *(find_metric(name)(**_AT) for name in _AT_THRESHOLDS),
-)
+_AREAS = metrics_named(*DEFAULT_METRICS)
+_SAMPLES = [metric.sample() for metric in METRICS.values() if metric is not UntiedAuroc]
+_SUMS = tuple(metric for metric in _SAMPLES if not metric.needs_curve and not metric.discloses_counts)
 _EVERY = (
     *_AREAS,
     *_SUMS,
-    *metrics_named("ap", "youden_j"),
-    find_metric("partial_auroc")(max_fpr=0.1),
-    find_metric("sensitivity_at_specificity")(specificity=0.9),
-    find_metric("specificity_at_sensitivity")(sensitivity=0.9),
+    *(metric for metric in _SAMPLES if metric.needs_curve and metric not in _AREAS),
 )
+_OF_COUNTS = tuple(metric for metric in _SAMPLES if metric.discloses_counts)
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,7 @@ KINDS = (
     Kind("... and the policy", _AREAS, Policy()),
     Kind("... and all sums", (*_AREAS, *_SUMS), Policy()),
     Kind("every metric, policy", _EVERY, Policy()),
-    Kind("every metric, counts rounded", (*_EVERY, *metrics_named("histogram")), Policy(counts="rounded")),
+    Kind("every metric, counts rounded", (*_EVERY, *_OF_COUNTS), Policy(counts="rounded")),
 )
 
 

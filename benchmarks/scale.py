@@ -28,12 +28,13 @@ from ppaurora.data import samples_of
 from ppaurora.errors import InputError
 from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.messages.workers import RayPlace
+from ppaurora.metrics import DEFAULT_METRICS
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
 from ppaurora.session import Progress
 from ppaurora.testing.ray_clusters import clusters as start_clusters
 from ppaurora.workers.cluster import installed_ray
 
-METRICS = ("auroc", "aupr")
+METRICS = DEFAULT_METRICS
 SEED = 2023
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LARGE = 10_000_000

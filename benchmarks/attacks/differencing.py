@@ -17,6 +17,8 @@ from benchmarks.attacks.numbers import TOGETHER, numbers_of
 from benchmarks.attacks.policy import Bools, Floats, Ints, Policy
 from benchmarks.attacks.population import Population, Random
 from benchmarks.attacks.reading import CountReader, LabelReader, seen
+from ppaurora.metrics.precision_recall import AveragePrecision
+from ppaurora.metrics.roc import Auroc
 
 NAME, PRECISION = "differencing", "precision"
 DEFAULT = Policy()
@@ -141,7 +143,8 @@ def _fitting(auroc: float, samples: int) -> tuple[Ints, Floats]:
 def _two_aurocs(studies: Studies, leaving: int) -> list[float]:
     whole = studies[0].shape[1]
     return [
-        float(results(studies, ["auroc"], [samples], None)[0][0, 0]) for samples in (whole, whole - leaving)
+        float(results(studies, [Auroc.name], [samples], None)[0][0, 0])
+        for samples in (whole, whole - leaving)
     ]
 
 
@@ -177,7 +180,7 @@ def precision_settings(effort: Effort) -> Iterator[Setting]:
                     play_person,
                     samples=samples,
                     place=place,
-                    names=("ap",),
+                    names=(AveragePrecision.name,),
                     rehearsals=rehearsals,
                     policy=Policy(average_precision_less=less),
                 )

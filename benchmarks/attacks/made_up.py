@@ -25,6 +25,7 @@ from benchmarks.attacks.numbers import TOGETHER, numbers_of
 from benchmarks.attacks.policy import Bools, Floats, Ints, Policy
 from benchmarks.attacks.population import Population, Random
 from benchmarks.attacks.reading import LabelReader, seen
+from ppaurora.metrics.roc import Auroc
 
 NAME = "made-up"
 SIZES = (60, 400, 4_000)
@@ -46,7 +47,7 @@ class Scene:
     rest: int
     share: float
     place: str = HIGHEST
-    numbers: Sequence[str] = ("auroc",)
+    numbers: Sequence[str] = (Auroc.name,)
     population: Population = field(default_factory=Population)
     policy: Policy = field(default_factory=Policy)
     digits_only: bool = False  # no other rule is applied

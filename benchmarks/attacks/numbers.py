@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.attacks.policy import Floats
+from benchmarks.attacks.policy import STANDARD_ERROR, Floats
+from ppaurora.metrics.calibration import Brier
+from ppaurora.metrics.precision_recall import AveragePrecision
+from ppaurora.metrics.roc import Auroc
 
 # What a study may publish together.
 TOGETHER = {
-    "AUROC": ("auroc",),
-    "AUROC, SE, Brier": ("auroc", "se", "brier"),
-    "AUROC, SE, Brier, AP": ("auroc", "se", "brier", "ap"),
+    "AUROC": (Auroc.name,),
+    "AUROC, SE, Brier": (Auroc.name, STANDARD_ERROR, Brier.name),
+    "AUROC, SE, Brier, AP": (Auroc.name, STANDARD_ERROR, Brier.name, AveragePrecision.name),
 }
 
 
@@ -41,8 +44,8 @@ def numbers_of(scores: Floats, positives: NDArray[Any], negatives: NDArray[Any])
         precision = tp / np.maximum(tp + fp, 1)
         squares = positives * (1 - scores) ** 2 + negatives * scores**2
         return {
-            "auroc": a / (2 * p * n),
-            "se": np.sqrt(np.maximum(variance, 0)),
-            "ap": (d_tp * precision).sum(axis=1) / p,
-            "brier": squares.sum(axis=1) / (p + n),
+            Auroc.name: a / (2 * p * n),
+            STANDARD_ERROR: np.sqrt(np.maximum(variance, 0)),
+            AveragePrecision.name: (d_tp * precision).sum(axis=1) / p,
+            Brier.name: squares.sum(axis=1) / (p + n),
         }

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.metrics.precision_recall import AveragePrecision
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-STANDARD_ERROR, AVERAGE_PRECISION = "se", "ap"
+STANDARD_ERROR = "se"
 _MOST_DIGITS = 4
 _SAMPLES_PER_STEP = 4
 
@@ -57,7 +59,7 @@ class Policy:
         self, numbers: Mapping[str, Floats], sizes: Sequence[int], positives: Ints
     ) -> dict[str, Floats]:
         granted = self.granted(positives, sizes)
-        more = {STANDARD_ERROR: 1, AVERAGE_PRECISION: -self.average_precision_less}
+        more = {STANDARD_ERROR: 1, AveragePrecision.name: -self.average_precision_less}
         return {
             name: rounded(values, np.maximum(granted + more.get(name, 0), 1))
             for name, values in numbers.items()

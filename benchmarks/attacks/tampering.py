@@ -29,7 +29,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.data import check_samples
 from ppaurora.errors import MisuseError, ProtocolError
 from ppaurora.local.threads import run_in_threads
-from ppaurora.metrics import metrics_named
+from ppaurora.metrics.roc import Auroc
 from ppaurora.policy import rules as policy
 from ppaurora.protocols.fast import Fast
 from ppaurora.session import Context, no_progress
@@ -102,7 +102,7 @@ def tampered_auroc(owners: Sequence[tuple[Any, Any]], owner: int, index: int, er
     protocol = _TamperedFast(key_bits=64)
     protocol.position, protocol.error = sum(sizes) - sizes[owner] + index + 1, error
     names = [f"owner {number}" for number in range(len(owners))]
-    terms = Terms(metrics=metrics_named("auroc"), protocol=protocol, policy=policy.Policy.none())
+    terms = Terms(metrics=(Auroc(),), protocol=protocol, policy=policy.Policy.none())
     shares = [
         terms.share(check_samples(name, labels, scores, None))
         for name, (labels, scores) in zip(names, owners, strict=True)
@@ -114,7 +114,7 @@ def tampered_auroc(owners: Sequence[tuple[Any, Any]], owner: int, index: int, er
     job = Job(terms=terms, sizes=tuple(sizes))
     outcomes = run_in_threads(job, inputs, no_progress, 60.0)
     parts = [outcomes[server].parts[0] for server in protocol.result_servers]
-    found = protocol.combine(parts, job.query, names).metrics["auroc"]
+    found = protocol.combine(parts, job.query, names).metrics[Auroc.name]
     if not isinstance(found, Estimate) or found.value is None:
         raise MisuseError("an AUROC without a policy has a value")
     return found.value
@@ -166,7 +166,7 @@ def rehearsed_aurocs(studies: Chosen, error: int) -> Floats:
     positives = studies.labels.sum(axis=1)
     pairs = positives * (studies.labels.shape[1] - positives)
     added = error * ~studies.secrets / (2 * pairs)
-    plain: Floats = numbers_of(moved, studies.labels, ~studies.labels)["auroc"] + added
+    plain: Floats = numbers_of(moved, studies.labels, ~studies.labels)[Auroc.name] + added
     return plain
 
 

@@ -12,6 +12,7 @@ from benchmarks.plain import checked_difference, pooled
 from benchmarks.synthetic import synthetic_owners
 from ppaurora.algorithms.merge import plan
 from ppaurora.channel.shaped import Network
+from ppaurora.metrics.roc import UntiedAuroc
 from ppaurora.protocols import find_protocol
 from ppaurora.session import Progress
 
@@ -93,7 +94,7 @@ def quick_experiments() -> list[Experiment]:
 
 def measure(experiment: Experiment, progress: Progress) -> Measured:
     setting, metric = experiment.setting, experiment.metric
-    owners = synthetic_owners(setting.sizes, SEED, ties=metric != "auroc_no_ties")
+    owners = synthetic_owners(setting.sizes, SEED, ties=metric != UntiedAuroc.name)
     expected, plain_seconds = pooled(owners, [metric])
     parameters: dict[str, Any] = (
         {"delta": setting.delta} if has_delta(experiment.protocol) else {"key_bits": 64}

@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ppaurora.metrics.precision_recall import Aupr
+from ppaurora.metrics.roc import Auroc, UntiedAuroc
+
 UNBALANCED = (12, 18, 32, 58, 107, 258, 507, 1008)
-METRICS = {"auroc_no_ties": "AUROC without ties", "auroc": "AUROC with ties", "aupr": "AUPR"}
+METRICS = {
+    UntiedAuroc.name: "AUROC without ties",
+    Auroc.name: "AUROC with ties",
+    Aupr.name: "AUPR",
+}
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ DELTAS = tuple(Setting((1000,) * 8, delta) for delta in (1, 3, 5, 11, 25, 51, 10
 SETTINGS = (*SAMPLES, *OWNERS, *DELTAS[1:], Setting(UNBALANCED))
 
 _TABLES = {
-    "auroc_no_ties": """
+    UntiedAuroc.name: """
         1.36 1.02 0.86 3.24 16.77
         5.49 3.64 3.48 12.61 33.52
         22.06 14.15 13.97 50.18 66.1
@@ -64,7 +71,7 @@ _TABLES = {
         70.44 44.54 44.29 159.27 599.53
         120.51 76.6 76.38 273.49 297.59
     """,
-    "auroc": """
+    Auroc.name: """
         1.41 1.05 0.88 3.34 24.72
         5.63 3.71 3.55 12.89 48.96
         22.31 14.28 14.11 50.7 97.65
@@ -81,7 +88,7 @@ _TABLES = {
         71.98 45.26 45.01 162.25 955.07
         120.56 76.57 76.35 273.48 379.71
     """,
-    "aupr": """
+    Aupr.name: """
         1.96 1.3 1.13 4.39 24.41
         6.61 4.14 3.97 14.72 48.05
         24.44 15.23 15.06 54.73 95.65

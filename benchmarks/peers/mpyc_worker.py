@@ -76,7 +76,7 @@ async def main(data: str) -> dict[str, Any]:
     modulus = secure.field.modulus
     numerator, denominator = ratrec(int(opened) % modulus, modulus)
     return {
-        "auroc": f"{numerator}/{denominator}",
+        "value": f"{numerator}/{denominator}",
         "seconds": seconds,
         "bytes": sum(everyones),
         "version": mpyc.__version__,

@@ -148,7 +148,7 @@ def main(data: Path) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     sent = re.findall(r"total send bytes (\d+)", log.read_text())
     return {
-        "auroc": str(float(value)),
+        "value": str(float(value)),
         "seconds": seconds,
         "compile_seconds": start - begun,
         "bytes": sum(map(int, sent)) if len(sent) == PARTIES else None,

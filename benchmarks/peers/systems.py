@@ -17,6 +17,7 @@ from benchmarks.peers.worker import Answer, NotMeasuredError, ask
 from benchmarks.plain import pooled
 from benchmarks.synthetic import Owner
 from ppaurora.errors import InputError, PpauroraError
+from ppaurora.metrics.roc import Auroc
 from ppaurora.session import Progress
 
 SECONDS_AT_MOST = 900.0
@@ -87,7 +88,7 @@ def _ours(protocol: str, transport: str) -> Measure:
     def measure(owners: Sequence[Owner], progress: Progress) -> Answer:
         report = evaluate_by_name(
             owners,
-            metrics=("auroc",),
+            metrics=(Auroc.name,),
             protocol=protocol,
             transport=transport,
             progress=progress,
@@ -105,11 +106,11 @@ def _peer(python: Path, script: str, limit: float) -> Measure:
 
 def _plain(owners: Sequence[Owner], progress: Progress) -> Answer:
     try:
-        pooled(owners, ["auroc"])  # the first time scikit-learn loads more of itself
-        values, seconds = pooled(owners, ["auroc"])
+        pooled(owners, [Auroc.name])  # the first time scikit-learn loads more of itself
+        values, seconds = pooled(owners, [Auroc.name])
     except InputError as error:
         raise NotMeasuredError(f"not installed: {error}") from None
-    return Answer(Fraction(values["auroc"]), seconds, bytes=0, version=version("scikit-learn"))
+    return Answer(Fraction(values[Auroc.name]), seconds, bytes=0, version=version("scikit-learn"))
 
 
 def _mpyc_options() -> list[str]:

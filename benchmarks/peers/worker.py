@@ -1,11 +1,11 @@
 """How a peer is asked: a script, run by an interpreter that has the peer.
 
     in     the path of an .npz file with "labels" and "scores", as the script's first argument
-    out    one line of JSON, the last on standard output: {"auroc": "17/20", "seconds": 1.5, ...}, or
+    out    one line of JSON, the last on standard output: {"value": "17/20", "seconds": 1.5, ...}, or
            {"not_installed": "name"}
 
-"auroc" is a decimal number or a fraction; "bytes", of all parties, "compile_seconds", which are not in
-"seconds", and "version" may be left out.
+"value", which is AUROC, is a decimal number or a fraction; "bytes", of all parties, "compile_seconds", which
+are not in "seconds", and "version" may be left out.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _parsed(output: str) -> Answer:
         if "not_installed" in line:
             raise NotMeasuredError(f"not installed: {line['not_installed']}; {INSTALL}")
         return Answer(
-            auroc=Fraction(line["auroc"]),
+            auroc=Fraction(line["value"]),
             seconds=float(line["seconds"]),
             bytes=_optional(int, line.get("bytes")),
             compile_seconds=_optional(float, line.get("compile_seconds")),

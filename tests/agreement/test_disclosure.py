@@ -10,15 +10,15 @@ import pytest
 
 from ppaurora.agreement.disclosure import (
     FLOAT64_STEP,
-    _ways,
     disclosure,
     largest_class_told,
-    numbers_left_by_auroc,
+    numbers_left_by_pairs,
     smallest_sizes,
 )
 from ppaurora.agreement.terms import Terms
 from ppaurora.cli.main import main
-from ppaurora.metrics import find_metric, metrics_named
+from ppaurora.metrics import METRICS, Metric, find_metric, metrics_named
+from ppaurora.metrics.facts import Recovery
 from ppaurora.policy.rules import Policy
 from ppaurora.study.plan import SAMPLE
 
@@ -43,19 +43,19 @@ def test_numbers_left_by_auroc_are_those_of_brute_force(samples: int, digits: in
         released = float(exact) if digits is None else round(float(exact), digits)
         counted.append(sum(fits(released, p, samples, digits) for p in range(1, samples)))
     step = FLOAT64_STEP if digits is None else 10.0**-digits
-    found = numbers_left_by_auroc(samples, step)
+    found = numbers_left_by_pairs(samples, step, parts=2)
     assert found == pytest.approx(np.median(counted), rel=0.5)
 
 
 def test_exact_areas_tell_and_rounded_ones_do_not() -> None:
-    assert numbers_left_by_auroc(1_000, FLOAT64_STEP) < 2.5
-    assert numbers_left_by_auroc(100_000, FLOAT64_STEP) < 10
-    assert numbers_left_by_auroc(1_000, 0.01) > 900
-    assert numbers_left_by_auroc(1_000_000, 0.0001) > 990_000
+    assert numbers_left_by_pairs(1_000, FLOAT64_STEP, parts=2) < 2.5
+    assert numbers_left_by_pairs(100_000, FLOAT64_STEP, parts=2) < 10
+    assert numbers_left_by_pairs(1_000, 0.01, parts=2) > 900
+    assert numbers_left_by_pairs(1_000_000, 0.0001, parts=2) > 990_000
     # The sum of 2·P·(n - P)·step over all P is about step·n³/3; and as many as can be are left in the end.
-    assert numbers_left_by_auroc(200_000, 1e-13) == pytest.approx(1e-13 * 200_000**3 / 3, rel=1e-3)
+    assert numbers_left_by_pairs(200_000, 1e-13, parts=2) == pytest.approx(1e-13 * 200_000**3 / 3, rel=1e-3)
     for samples in (1 << 30, 10**12):
-        assert numbers_left_by_auroc(samples, 0.0001) == pytest.approx(samples, rel=1e-3)
+        assert numbers_left_by_pairs(samples, 0.0001, parts=2) == pytest.approx(samples, rel=1e-3)
 
 
 def test_a_standard_error_is_spoken_of_where_there_is_one() -> None:
@@ -66,11 +66,20 @@ def test_a_standard_error_is_spoken_of_where_there_is_one() -> None:
         assert any(said.endswith("from the standard error") for said in told) is spoken
 
 
-@pytest.mark.parametrize("way", _ways(), ids=lambda way: " ".join(way[0]))
-def test_the_equations_give_the_prevalence(way: tuple[tuple[str, ...], object, tuple[float, ...]]) -> None:
-    _, solve, values = way
-    assert callable(solve)
-    assert solve(*values) == pytest.approx(0.2)
+RECOVERIES = [(metric, recovery) for metric in METRICS.values() for recovery in metric.recoveries]
+
+
+@pytest.mark.parametrize(
+    ("metric", "recovery"), RECOVERIES, ids=[f"{one.name} {' '.join(way.others)}" for one, way in RECOVERIES]
+)
+def test_the_equations_give_the_prevalence(metric: type[Metric], recovery: Recovery) -> None:
+    """At the values that are typical of a prevalence of 0.2."""
+    values = [one.sample().typical() for one in (metric, *map(find_metric, recovery.others))]
+    assert recovery.solve(*values) == pytest.approx(0.2)
+
+
+def test_there_are_seven_equations() -> None:
+    assert len(RECOVERIES) == 7
 
 
 def at(*names: str) -> tuple[object, ...]:

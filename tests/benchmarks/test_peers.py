@@ -73,7 +73,7 @@ samples = np.load(sys.argv[1])
 assert sys.argv[2:] == ["-M3"]
 print("loading")
 numbers = [len(samples["labels"]), int(samples["labels"].sum()), float(samples["scores"].sum())]
-print(json.dumps({"auroc": "7/9", "seconds": 1.5, "bytes": 10, "version": str(numbers)}))
+print(json.dumps({"value": "7/9", "seconds": 1.5, "bytes": 10, "version": str(numbers)}))
 """
     labels, scores = (np.concatenate(column) for column in zip(*tied_owners(), strict=True))
     expected = [len(labels), int(labels.sum()), float(scores.sum())]
@@ -90,8 +90,8 @@ print(json.dumps({"auroc": "7/9", "seconds": 1.5, "bytes": 10, "version": str(nu
         ("", "failed: its answer cannot be read"),
         ("print('done!')", "failed: its answer cannot be read"),
         ("print('[]')", "failed: its answer cannot be read"),
-        ('print(\'{"auroc": "1/0", "seconds": 1}\')', "failed: its answer cannot be read"),
-        ('print(\'{"auroc": "0.5"}\')', "failed: its answer cannot be read"),
+        ('print(\'{"value": "1/0", "seconds": 1}\')', "failed: its answer cannot be read"),
+        ('print(\'{"value": "0.5"}\')', "failed: its answer cannot be read"),
     ],
 )
 def test_a_peer_without_an_answer_has_a_reason(tmp_path: Path, program: str, reason: str) -> None:

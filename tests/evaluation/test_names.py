@@ -15,8 +15,8 @@ import pytest
 
 import ppaurora
 from ppaurora.cli.options import policy_options
-from ppaurora.evaluation import report
 from ppaurora.evaluation.evaluate import TRANSPORTS, Transport, evaluate
+from ppaurora.metrics import names
 from ppaurora.metrics.names import MetricName
 from ppaurora.policy.rules import Counts, Floors, Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Fast, protocols
@@ -57,8 +57,8 @@ def test_counts_are_those_of_the_command_line() -> None:
 
 def test_a_report_declares_a_value_of_every_metric() -> None:
     """For type checkers only: at run time a report has what was asked for."""
-    tree = ast.parse(inspect.getsource(report))
-    values = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "MetricValues")
+    tree = ast.parse(inspect.getsource(names))
+    values = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "MetricAttributes")
     for_types = next(n for n in values.body if isinstance(n, ast.If) and isinstance(n.test, ast.Name))
     declared = [ast.unparse(n.target) for n in for_types.body if isinstance(n, ast.AnnAssign)]
     assert tuple(declared) == get_args(MetricName)

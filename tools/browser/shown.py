@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ppaurora.metrics.calibration import Brier, Reliability
+from ppaurora.metrics.precision_recall import AveragePrecision
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.thresholds import NetBenefit
 from ppaurora.owner.study import Study
 from ppaurora.poc.machine import participants
 from ppaurora.testing.consortium import Consortium
@@ -14,11 +18,11 @@ SEED = 2026
 STUDY = "sepsis-2026"
 HOSPITALS = {"north": 640, "harbour": 1480, "valley": 1240}
 _ORGANISATIONS = {"proxy-0": "First University", "proxy-1": "Second University", "helper": "An Institute"}
-_HEAD = """\
+_HEAD = f"""\
 metrics = [
-    "auroc", "ap", "brier",
-    { name = "reliability", bins = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] },
-    { name = "net_benefit", thresholds = [0.1, 0.2, 0.3, 0.4, 0.5] },
+    "{Auroc.name}", "{AveragePrecision.name}", "{Brier.name}",
+    {{ name = "{Reliability.name}", bins = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] }},
+    {{ name = "{NetBenefit.name}", thresholds = [0.1, 0.2, 0.3, 0.4, 0.5] }},
 ]
 confidence_level = 0.95
 [evaluation]

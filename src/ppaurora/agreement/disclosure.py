@@ -14,6 +14,7 @@ import numpy as np
 
 from ppaurora.agreement.terms import Terms
 from ppaurora.metrics import Query
+from ppaurora.metrics.facts import SampleClass
 from ppaurora.metrics.outputs import Form
 from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED, SAMPLES_PER_STEP, auto_digits
 
@@ -21,7 +22,6 @@ FLOAT64_STEP = 2.0**-53  # between two results from 0.5 to 1
 _TRIALS = 200
 _MOST_TRIED = 100_000  # numbers of positives; of more, some that are spread evenly stand for all
 _GOLDEN, _SILVER = 5**0.5 / 2 - 0.5, 2**0.5 - 1  # multiples of which are spread evenly
-_TYPICAL = {"sensitivity": 0.7, "specificity": 0.9, "prevalence": 0.2}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
     warnings += _between_thresholds(query)
     if terms.policy.counts == HIDDEN:
         warnings += _from_rates(query)
-        ways = [_from_auroc(query), _from_others(query)]
+        ways = [_from_pairs(query), _from_others(query)]
         for way in filter(None, ways):
             (warnings if way.follows else told).append(way.sentence(query.samples))
         told += _roughly(query)
@@ -140,11 +140,15 @@ class Candidates:
         )
 
 
-def _from_auroc(query: Query) -> Candidates | None:
-    if not any(metric.name in ("auroc", "auroc_no_ties") for metric in query.metrics):
-        return None
+def _from_pairs(query: Query) -> Candidates | None:
+    """The most telling of the numbers that are fractions of all pairs of a positive and a negative."""
     step = FLOAT64_STEP if query.decimals is None else 10.0**-query.decimals
-    return Candidates(("AUROC",), numbers_left_by_auroc(query.samples, step))
+    found = [
+        Candidates((metric.title,), numbers_left_by_pairs(query.samples, step, metric.parts_of_a_pair))
+        for metric in query.metrics
+        if metric.parts_of_a_pair
+    ]
+    return min(found, key=lambda way: way.left, default=None)
 
 
 def _between_thresholds(query: Query) -> list[str]:
@@ -158,28 +162,19 @@ def _between_thresholds(query: Query) -> list[str]:
     ]
 
 
-# Metrics whose denominator is a class, and which.
-_RATES = {
-    "sensitivity": "positives",
-    "sensitivity_at_specificity": "positives",
-    "specificity": "negatives",
-    "specificity_at_sensitivity": "negatives",
-}
-
-
 def _from_rates(query: Query) -> list[str]:
     """Of a rare class: a rate k/P has few denominators P that fit its decimals."""
     policy, said = query.policy, []
     for metric in query.metrics:
-        rates = len(metric.outputs(query)) if metric.name in _RATES else 0
-        if not rates:
+        counted = metric.rate_of
+        if counted is None:
             continue
-        counted = _RATES[metric.name]
-        least = policy.minimum_positives if counted == "positives" else policy.minimum_negatives
+        least = policy.minimum_positives if counted is SampleClass.POSITIVES else policy.minimum_negatives
+        rates = len(metric.outputs(query))
         most = min(largest_class_told(query.samples, query.decimals, rates), query.samples - 1)
         if most > least:
             said.append(
-                f"from {metric.name} alone the number of {counted} mostly follows if it is below about "
+                f"from {metric.name} alone the number of {counted.value} mostly follows if it is below about "
                 f"{most:,.0f}"
             )
     return said
@@ -198,7 +193,7 @@ def largest_class_told(samples: int, decimals: int | None, rates: int) -> float:
 
 def _roughly(query: Query) -> list[str]:
     """What tells the prevalence only as far as the scores' distribution is known."""
-    names = [metric.name for metric in query.metrics if metric.name in ("aupr", "ap")]
+    names = [metric.name for metric in query.metrics if metric.hints_at_prevalence]
     names += ["the standard error"] if _has_standard_error(query) else []
     if not names:
         return []
@@ -207,18 +202,18 @@ def _roughly(query: Query) -> list[str]:
     ]
 
 
-def numbers_left_by_auroc(samples: int, step: float) -> float:
-    """How many numbers of positives, from 1 to samples - 1, typically fit a released AUROC.
+def numbers_left_by_pairs(samples: int, step: float, parts: int) -> float:
+    """Return how many numbers of positives, from 1 to samples - 1, typically fit a fraction of pairs.
 
-    P fits if some whole number A makes A / D, with D = 2·P·(n - P), the released number: by chance with
-    probability step·D; and always if D is a multiple of the reduced denominator.
+    P fits if some whole number A makes A / D, with D = parts·P·(n - P), the released number: by chance with
+    probability step·D; and always if D is a multiple of the reduced denominator. AUROC counts half pairs.
     """
     if samples > _MOST_TRIED:
         spread = np.linspace(1, samples - 1, _MOST_TRIED)
-        fitting = np.minimum(2 * spread * (samples - spread) * step, 1.0)
+        fitting = np.minimum(parts * spread * (samples - spread) * step, 1.0)
         return max(float(fitting.mean()) * (samples - 1), 2.0)
     positives = np.arange(1, samples, dtype=np.int64)
-    denominators = 2 * positives * (samples - positives)
+    denominators = parts * positives * (samples - positives)
     by_chance = float(np.minimum(denominators * step, 1.0).sum())
     structural = []
     for trial in range(1, 1 + (_TRIALS if samples <= 10_000 else 10)):
@@ -233,16 +228,19 @@ def numbers_left_by_auroc(samples: int, step: float) -> float:
 
 def _from_others(query: Query) -> Candidates | None:
     """The most telling of the ways to the prevalence that the asked-for numbers open."""
-    names = {metric.name for metric in query.metrics}
+    by_name = {metric.name: metric for metric in query.metrics}
     digits = {
         output.name: query.digits_of(output) for output in query.outputs if output.form is Form.QUOTIENT
     }
     found = []
-    for needed, solve, values in _WAYS:
-        if names.issuperset(needed):
-            steps = [FLOAT64_STEP if (d := digits[name]) is None else 10.0**-d for name in needed]
-            spread = _spread(solve, values, steps)
-            found.append(Candidates(needed, max(query.samples * spread, 1.0)))
+    for metric in query.metrics:
+        for recovery in metric.recoveries:
+            needed = (metric.name, *recovery.others)
+            if by_name.keys() >= set(needed):
+                steps = [FLOAT64_STEP if (d := digits[name]) is None else 10.0**-d for name in needed]
+                values = [typical for name in needed if (typical := by_name[name].typical()) is not None]
+                spread = _spread(recovery.solve, values, steps)
+                found.append(Candidates(needed, max(query.samples * spread, 1.0)))
     return min(found, key=lambda way: way.left, default=None)
 
 
@@ -251,54 +249,3 @@ def _spread(solve: Callable[..., float], values: Sequence[float], steps: Sequenc
     corners = itertools.product(*((v - s / 2, v + s / 2) for v, s in zip(values, steps, strict=True)))
     solved = [solve(*corner) for corner in corners]
     return max(solved) - min(solved)
-
-
-def _ways() -> list[tuple[tuple[str, ...], Callable[..., float], tuple[float, ...]]]:
-    """Which numbers give the prevalence, by which equation, at typical values."""
-    sensitivity, specificity, prevalence = _TYPICAL.values()
-    called = sensitivity * prevalence + (1 - specificity) * (1 - prevalence)
-    accuracy = sensitivity * prevalence + specificity * (1 - prevalence)
-    ppv = sensitivity * prevalence / called
-    npv = specificity * (1 - prevalence) / (1 - called)
-    f1 = 2 * ppv * sensitivity / (ppv + sensitivity)
-    observed_expected, in_the_large = 0.8, prevalence - prevalence / 0.8
-    odds = 0.25
-    net_benefit = sensitivity * prevalence - (1 - specificity) * (1 - prevalence) * odds
-
-    def from_accuracy(a: float, se: float, sp: float) -> float:
-        return (a - sp) / (se - sp)
-
-    def from_ppv(p: float, se: float, sp: float) -> float:
-        ratio = p * (1 - sp) / (se * (1 - p))
-        return ratio / (1 + ratio)
-
-    def from_npv(v: float, se: float, sp: float) -> float:
-        ratio = (1 - v) * sp / (v * (1 - se))
-        return ratio / (1 + ratio)
-
-    def from_f1(f: float, se: float, sp: float) -> float:
-        return from_ppv(f * se / (2 * se - f), se, sp)
-
-    def from_predictive_values(p: float, v: float, a: float) -> float:
-        share = (a - v) / (p - v)  # that is called positive
-        return p * share + (1 - v) * (1 - share)
-
-    def from_expected(ratio: float, gap: float) -> float:
-        return gap * ratio / (ratio - 1)
-
-    def from_net_benefit(b: float, se: float, sp: float) -> float:
-        return (b + (1 - sp) * odds) / (se + (1 - sp) * odds)
-
-    both = ("sensitivity", "specificity")
-    return [
-        (("accuracy", *both), from_accuracy, (accuracy, sensitivity, specificity)),
-        (("ppv", *both), from_ppv, (ppv, sensitivity, specificity)),
-        (("npv", *both), from_npv, (npv, sensitivity, specificity)),
-        (("f1", *both), from_f1, (f1, sensitivity, specificity)),
-        (("ppv", "npv", "accuracy"), from_predictive_values, (ppv, npv, accuracy)),
-        (("net_benefit", *both), from_net_benefit, (net_benefit, sensitivity, specificity)),
-        (("observed_expected", "calibration_in_the_large"), from_expected, (observed_expected, in_the_large)),
-    ]
-
-
-_WAYS = _ways()

@@ -19,6 +19,8 @@ from ppaurora.check.concerns import (
 from ppaurora.check.labels import Spelling, spellings
 from ppaurora.data import Description, Samples
 from ppaurora.io.models import to_builtins
+from ppaurora.metrics.calibration import Histogram
+from ppaurora.metrics.roc import Auroc
 from ppaurora.statistics.auroc import auroc_estimate
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.statistics.histogram import ScoreBin, histogram, span
@@ -123,8 +125,8 @@ class DataCheck:
             "tied_samples": self.tied_samples,
             "lowest": self.lowest,
             "highest": self.highest,
-            "auroc": self.auroc.to_dict(),
-            "histogram": [asdict(bin_) for bin_ in self.histogram],
+            Auroc.name: self.auroc.to_dict(),
+            Histogram.name: [asdict(bin_) for bin_ in self.histogram],
             "concerns": [
                 {"code": one.code, "text": one.text, "warning": one.is_warning} for one in self.concerns
             ],

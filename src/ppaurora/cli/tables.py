@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ppaurora.evaluation.report import MetricValues
+from ppaurora.metrics import find_metric
 from ppaurora.statistics.estimates import Estimate
 
 
@@ -29,5 +30,6 @@ def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
     elif report.positives is not None:
         click.echo(f"positives: {report.positives:,.0f}")
     for name, found in report.metrics.items():
-        if name == "auroc" and isinstance(found, Estimate) and found.interval is not None:
-            click.echo(found.line("Area under the curve"))
+        title = find_metric(name).line_title
+        if title and isinstance(found, Estimate) and found.interval is not None:
+            click.echo(found.line(title))

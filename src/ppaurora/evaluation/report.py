@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ppaurora.channel.servers import Server
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics import METRICS
-from ppaurora.metrics.names import MetricName
+from ppaurora.metrics.names import MetricAttributes, MetricName
 from ppaurora.party.run import RunOutcome
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate, Table
@@ -83,7 +83,7 @@ class RunCost:
         )
 
 
-class MetricValues:
+class MetricValues(MetricAttributes):
     """Metrics by name: `report["auroc"]` is an estimate with its interval, `report.auroc` its value.
 
     A metric that has a number for each of several thresholds or bins is a table, both ways.
@@ -92,28 +92,6 @@ class MetricValues:
     metrics: dict[str, Estimate | Table]
     positives: int | None
     suppressed: bool
-
-    if TYPE_CHECKING:  # a value of each metric; the names are those of `MetricName`
-        auroc: Any
-        auroc_no_ties: Any
-        youden_j: Any
-        aupr: Any
-        ap: Any
-        partial_auroc: Any
-        sensitivity_at_specificity: Any
-        specificity_at_sensitivity: Any
-        sensitivity: Any
-        specificity: Any
-        ppv: Any
-        npv: Any
-        f1: Any
-        accuracy: Any
-        net_benefit: Any
-        brier: Any
-        observed_expected: Any
-        calibration_in_the_large: Any
-        reliability: Any
-        histogram: Any
 
     def __getitem__(self, name: MetricName) -> Estimate | Table:
         if name not in self.metrics:

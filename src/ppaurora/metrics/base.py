@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
+from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, Recovery, SampleClass
 from ppaurora.metrics.outputs import Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import find_metric
@@ -23,7 +25,7 @@ from ppaurora.statistics.estimates import Estimate, Table
 
 
 class NoParameters(StrictModel):
-    """Of a metric that has none."""
+    """The parameters of a metric that has none."""
 
 
 class Metric(ABC):
@@ -33,11 +35,22 @@ class Metric(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]  # as it stands in a sentence
+    unit: ClassVar[str]  # what it is a number of
     description: ClassVar[str]  # what it is, in a few words
     definition: ClassVar[str]  # the same on pooled data in the clear, as people know it
     Parameters: ClassVar[type[StrictModel]] = NoParameters
+    sample_parameters: ClassVar[Mapping[str, Any]] = {}  # of one that has no default ones, for examples
     of_probabilities: ClassVar[bool] = False  # whether it makes sense for probabilities only
-    discloses_counts: ClassVar[bool] = False  # ... and only where class counts may be told
+    figure: ClassVar[Figure | None] = None  # the chart of a report that shows it
+    line_title: ClassVar[str] = ""  # by which pROC prints it in a line of its own, with its interval
+    # What it discloses.
+    discloses_counts: ClassVar[bool] = False  # class counts, so it is for policies that allow them
+    hints_at_prevalence: ClassVar[bool] = False  # roughly, to who knows how scores are distributed
+    rate_of: ClassVar[SampleClass | None] = None  # it is a fraction of this class
+    parts_of_a_pair: ClassVar[int] = 0  # it is a whole number of such parts, over all P·N pairs; 0: it is not
+    recoveries: ClassVar[tuple[Recovery, ...]] = ()  # together with others it gives the prevalence
+    # How it is computed.
     is_area: ClassVar[bool] = False
     needs_curve: ClassVar[bool] = False  # the merged list; else owners' sums are enough
     # Whether it is computed once the curve has kept only ends of tie groups; then `begin` must not wait for
@@ -66,6 +79,11 @@ class Metric(ABC):
         shown = ", ".join(f"{name} {_in_words(value)}" for name, value in self.settings().items())
         return f"{self.name} ({shown})" if shown else self.name
 
+    @classmethod
+    def sample(cls) -> Self:
+        """Return one with parameters as an example has them."""
+        return cls(**cls.sample_parameters)
+
     def settings(self) -> dict[str, Any]:
         """The parameters by name."""
         return dict(to_builtins(self.parameters))
@@ -91,6 +109,21 @@ class Metric(ABC):
     def reference(self, y_true: Any, y_score: Any) -> Any:
         """The same on pooled data in the clear, by the library that people know: a number, or a list of
         rows as `Table` has them."""
+
+    @abstractmethod
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity | None:
+        """Return how far replacing one person may move it; None if there is no useful bound."""
+
+    def typical(self) -> float | None:
+        """Return its value where prevalence is 0.2, sensitivity 0.7 and specificity 0.9, if that tells it."""
+        return None
+
+    def on_own_data(self, samples: Samples, level: float) -> Estimate | Table:
+        """Compute it on one owner's samples in the clear, with an interval where there is one.
+
+        Both classes are there, unless it is of probabilities.
+        """
+        return Estimate(float(self.reference(samples.labels, samples.scores)))
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         """The numbers that are released."""

@@ -10,9 +10,18 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
+from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.facts import (
+    TYPICAL_POSITIVES,
+    Figure,
+    GlobalSensitivity,
+    PublicCounts,
+    Recovery,
+    of_one_number,
+)
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
@@ -30,18 +39,28 @@ from ppaurora.metrics.sums import (
     SquaredErrors,
 )
 from ppaurora.sharing.shares import WideShare
-from ppaurora.statistics.calibration import Bin, calibration_in_the_large, observed_to_expected, reliability
+from ppaurora.statistics.calibration import (
+    Bin,
+    brier_score,
+    calibration_in_the_large,
+    class_counts,
+    observed_to_expected,
+    reliability,
+)
 from ppaurora.statistics.estimates import Estimate, Row, Table
 
 _HIGHEST_RATIO = 100
 _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expected of every event, rounded up
 _MOST_BINS = 100
+_TYPICALLY_EXPECTED = 0.25  # of all samples: more than TYPICAL_POSITIVES
 _IN_A_BIN = ("mean_predicted", "observed")
 
 
 @register
 class Brier(Metric):
     name = "brier"
+    title = "Brier score"
+    unit = "squared probability"
     description = "Brier score: mean squared error of the probabilities"
     definition = "`brier_score_loss(y_true, y_score)`"
     of_probabilities = True
@@ -55,12 +74,25 @@ class Brier(Metric):
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("brier_score_loss")(y_true, y_score))
 
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        return Estimate(brier_score(samples.labels, samples.scores))
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        """A squared error is from 0 to 1."""
+        return of_one_number(1 / public.samples)
+
 
 @register
 class ObservedToExpected(Metric):
     """P over the sum of probabilities. From 100 on it is withheld."""
 
     name = "observed_expected"
+    title = "ratio of observed to expected events"
+    unit = "ratio of events"
+    # In-the-large calibration is P/n - E/n, this one is P/E.
+    recoveries = (
+        Recovery(("calibration_in_the_large",), lambda ratio, gap: float(gap * ratio / (ratio - 1))),
+    )
     description = "observed events over expected events"
     definition = "`y_true.sum() / y_score.sum()`"
     of_probabilities = True
@@ -85,10 +117,22 @@ class ObservedToExpected(Metric):
         found = observed_to_expected(y_true, y_score)
         return math.nan if found is None else found
 
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        found = observed_to_expected(samples.labels, samples.scores)
+        return Estimate(found, note="undefined: no events expected" if found is None else "")
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> None:
+        """Few expected events are doubled by one person."""
+
+    def typical(self) -> float:
+        return TYPICAL_POSITIVES / _TYPICALLY_EXPECTED
+
 
 @register
 class CalibrationInTheLarge(Metric):
     name = "calibration_in_the_large"
+    title = "calibration in the large"
+    unit = "probability"
     description = "mean observed minus mean predicted probability"
     definition = "`y_true.mean() - y_score.mean()`"
     of_probabilities = True
@@ -105,6 +149,13 @@ class CalibrationInTheLarge(Metric):
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         return calibration_in_the_large(y_true, y_score)
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        """A label minus a probability is from -1 to 1."""
+        return of_one_number(2 / public.samples)
+
+    def typical(self) -> float:
+        return TYPICAL_POSITIVES - _TYPICALLY_EXPECTED
 
 
 class Bins(StrictModel):
@@ -136,6 +187,9 @@ class Reliability(Metric):
     """
 
     name = "reliability"
+    title = "observed and predicted probabilities in bins"
+    unit = "probability"
+    figure = Figure.RELIABILITY_DIAGRAM
     description = "mean predicted and observed probability, in bins"
     definition = "`calibration_curve(y_true, y_score)`"
     Parameters = ProbabilityBins
@@ -186,12 +240,32 @@ class Reliability(Metric):
         found = reliability(y_true, y_score, self._bins())
         return [dict(zip(_IN_A_BIN, row or (math.nan, math.nan), strict=True)) for row in found]
 
+    def on_own_data(self, samples: Samples, level: float) -> Table:
+        found = reliability(samples.labels, samples.scores_of_source, self._bins())
+        empty = Estimate(None, note="no samples in this bin")
+        return Table(
+            tuple(
+                Row(
+                    {"low": one.low, "high": one.high},
+                    dict(zip(_IN_A_BIN, map(Estimate, row) if row else (empty, empty), strict=True)),
+                )
+                for one, row in zip(self._bins(), found, strict=True)
+            )
+        )
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        """A person leaves one bin and joins another; in each, both means move by 1/samples of their range."""
+        widest = max(one.high - one.low for one in self._bins())
+        return GlobalSensitivity(1 / public.per_cell, 2 * (1 + widest) / public.per_cell)
+
 
 @register
 class Histogram(Metric):
     """Bins are open above, but the last; scores outside are not counted."""
 
     name = "histogram"
+    title = "scores by class"
+    unit = "samples"
     description = "numbers of positives and negatives, in bins of scores"
     definition = "`numpy.histogram(y_score[y_true == 1], bins)`, and of `y_score[y_true == 0]`"
     Parameters = Bins
@@ -228,6 +302,25 @@ class Histogram(Metric):
             {"positives": int(positives), "negatives": int(negatives)}
             for positives, negatives in zip(*by_class, strict=True)
         ]
+
+    def on_own_data(self, samples: Samples, level: float) -> Table:
+        found = class_counts(samples.labels, samples.scores_of_source, self._bins())
+        return Table(
+            tuple(
+                Row(
+                    {"low": one.low, "high": one.high},
+                    {
+                        "positives": Estimate(positives, digits=0),
+                        "negatives": Estimate(negatives, digits=0),
+                    },
+                )
+                for one, (positives, negatives) in zip(self._bins(), found, strict=True)
+            )
+        )
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        """A person leaves one count and joins another."""
+        return GlobalSensitivity(1, 2)
 
 
 def read_rows(outputs: Sequence[Output], values: Sequence[float | None], query: Query) -> Table:

@@ -1,11 +1,11 @@
-"""Metrics' names as a type: an editor completes them, and a type checker finds a typo.
+"""Metrics' names as types: an editor completes them, and a type checker finds a typo.
 
 The registry decides which names there are; a test compares.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 MetricName = Literal[
     "auroc",
@@ -30,3 +30,29 @@ MetricName = Literal[
     "histogram",
 ]
 """A metric, as `evaluate` and reports take it; `METRICS` describes them."""
+
+
+class MetricAttributes:
+    """What a report has of every metric by its name, as `report.auroc`: its value, or its table."""
+
+    if TYPE_CHECKING:
+        auroc: Any
+        auroc_no_ties: Any
+        youden_j: Any
+        aupr: Any
+        ap: Any
+        partial_auroc: Any
+        sensitivity_at_specificity: Any
+        specificity_at_sensitivity: Any
+        sensitivity: Any
+        specificity: Any
+        ppv: Any
+        npv: Any
+        f1: Any
+        accuracy: Any
+        net_benefit: Any
+        brier: Any
+        observed_expected: Any
+        calibration_in_the_large: Any
+        reliability: Any
+        histogram: Any

@@ -6,7 +6,7 @@ A rate is a fraction k/S in lowest terms, with S at most a million.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -15,14 +15,28 @@ from msgspec import Meta
 
 from ppaurora.algorithms.crossing import Crossing, Limit
 from ppaurora.algorithms.curve import FP, TP, Curve, Quantity
+from ppaurora.data.samples import Samples
 from ppaurora.errors import MisuseError
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics.base import Metric, scikit_learn
 from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.facts import (
+    GlobalSensitivity,
+    PublicCounts,
+    SampleClass,
+    moved_by_rates,
+    of_one_number,
+)
 from ppaurora.metrics.outputs import Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.sharing.shares import RingShare, WideShare
+from ppaurora.statistics.areas import (
+    partial_auroc,
+    sensitivity_at_specificity,
+    specificity_at_sensitivity,
+)
+from ppaurora.statistics.estimates import Estimate
 
 MOST_PARTS = 10**6  # of one, that a rate counts
 
@@ -145,9 +159,12 @@ class LargestRate(StrictModel):
 @register
 class PartialAuroc(OperatingPoint):
     name = "partial_auroc"
+    title = "partial AUROC"
+    unit = "standardised area"
     description = "area under the ROC curve up to a false positive rate, standardised (McClish)"
     definition = "`roc_auc_score(y_true, y_score, max_fpr=max_fpr)`"
     Parameters = LargestRate
+    sample_parameters: ClassVar[Mapping[str, Any]] = {"max_fpr": 0.1}
     parameters: LargestRate
     needs_area = True
 
@@ -176,6 +193,18 @@ class PartialAuroc(OperatingPoint):
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("roc_auc_score")(y_true, y_score, max_fpr=self.parameters.max_fpr))
 
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        return Estimate(partial_auroc(samples.labels, samples.scores, self.parameters.max_fpr))
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        """The curve moves up or down by 1/P with a positive, sideways by 1/N with a negative.
+
+        So the area up to the rate r moves by at most r/P and 1/N. Standardised, it is divided by r·(2 - r).
+        """
+        r = self.parameters.max_fpr
+        moved = moved_by_rates(public, of_positives=1 / (2 - r), of_negatives=1 / (r * (2 - r)))
+        return of_one_number(min(moved, 1.0))
+
 
 class GivenSpecificity(StrictModel):
     specificity: Annotated[float, Meta(description="The least specificity, for instance 0.9.")]
@@ -189,9 +218,13 @@ class SensitivityAtSpecificity(OperatingPoint):
     """The largest TP/P at a threshold with FP/N <= 1 - specificity."""
 
     name = "sensitivity_at_specificity"
+    title = "highest sensitivity"
+    unit = "fraction of positives"
+    rate_of = SampleClass.POSITIVES
     description = "largest sensitivity of a threshold that has at least a given specificity"
     definition = "`max(tpr[fpr <= 1 - specificity])` of `roc_curve(y_true, y_score)`"
     Parameters = GivenSpecificity
+    sample_parameters: ClassVar[Mapping[str, Any]] = {"specificity": 0.9}
     parameters: GivenSpecificity
 
     def limit(self, curve: Curve) -> Limit:
@@ -208,6 +241,13 @@ class SensitivityAtSpecificity(OperatingPoint):
         most = 1 - as_rate("specificity", self.parameters.specificity)
         return float(max(recall for false_positive_rate, recall in rates if false_positive_rate <= most))
 
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        rate = as_rate("specificity", self.parameters.specificity)
+        return Estimate(sensitivity_at_specificity(samples.labels, samples.scores, rate))
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> None:
+        """One negative more above it can rule a threshold out, and the next one may find no positive."""
+
 
 class GivenSensitivity(StrictModel):
     sensitivity: Annotated[float, Meta(description="The least sensitivity, for instance 0.9.")]
@@ -221,9 +261,13 @@ class SpecificityAtSensitivity(OperatingPoint):
     """The largest 1 - FP/N at a threshold with TP/P >= sensitivity."""
 
     name = "specificity_at_sensitivity"
+    title = "highest specificity"
+    unit = "fraction of negatives"
+    rate_of = SampleClass.NEGATIVES
     description = "largest specificity of a threshold that has at least a given sensitivity"
     definition = "`max(1 - fpr[tpr >= sensitivity])` of `roc_curve(y_true, y_score)`"
     Parameters = GivenSensitivity
+    sample_parameters: ClassVar[Mapping[str, Any]] = {"sensitivity": 0.9}
     parameters: GivenSensitivity
 
     def limit(self, curve: Curve) -> Limit:
@@ -239,6 +283,13 @@ class SpecificityAtSensitivity(OperatingPoint):
         rates = _rates(y_true, y_score)
         least = as_rate("sensitivity", self.parameters.sensitivity)
         return float(max(1 - false_positive_rate for false_positive_rate, recall in rates if recall >= least))
+
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        rate = as_rate("sensitivity", self.parameters.sensitivity)
+        return Estimate(specificity_at_sensitivity(samples.labels, samples.scores, rate))
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> None:
+        """One positive less above it can rule a threshold out, and the next one may call all negatives."""
 
 
 def _rates(y_true: Any, y_score: Any) -> list[tuple[Fraction, Fraction]]:

@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ppaurora.algorithms.curve import PRECISION, TP, Curve, Finish, precision_bits
+from ppaurora.data.samples import Samples
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.facts import (
+    Figure,
+    GlobalSensitivity,
+    PublicCounts,
+    moved_average_precision,
+    of_one_number,
+)
 from ppaurora.metrics.outputs import Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.policy.rules import AUTO
 from ppaurora.sharing.shares import WideShare
+from ppaurora.statistics.areas import area_under_precision_recall, average_precision
 from ppaurora.statistics.estimates import Estimate, ap_logit_interval
 
 
@@ -25,6 +34,8 @@ class UnderPrecision(Area):
 
     needs = (PRECISION,)
     denominator = Denominator.POSITIVES
+    hints_at_prevalence = True
+    unit = "mean precision"
     precisions: ClassVar[int]  # that are added up at every step of TP
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
@@ -44,6 +55,7 @@ class Aupr(UnderPrecision):
     """Algorithm 4, with recall's numerator TP as x axis: trapezoids of precision over TP, over 2·P."""
 
     name = "aupr"
+    title = "AUPR"
     description = "area under the precision-recall curve, by trapezoids"
     definition = "`auc(recall, precision)` of `precision_recall_curve(y_true, y_score)`"
     precisions = 2
@@ -55,12 +67,20 @@ class Aupr(UnderPrecision):
         precision, recall, _ = scikit_learn("precision_recall_curve")(y_true, y_score)
         return float(scikit_learn("auc")(recall, precision))
 
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        return Estimate(area_under_precision_recall(samples.labels, samples.scores))
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> None:
+        """If all positives have one score, a negative just above them takes half of the area away."""
+
 
 @register
 class AveragePrecision(UnderPrecision):
     """The sum over ends of precision·(TP - TP_prev), over P."""
 
     name = "ap"
+    title = "average precision"
+    figure = Figure.PRECISION_RECALL_CURVE
     description = "average precision"
     definition = "`average_precision_score(y_true, y_score)`"
     precisions = 1
@@ -70,6 +90,13 @@ class AveragePrecision(UnderPrecision):
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("average_precision_score")(y_true, y_score))
+
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        value = average_precision(samples.labels, samples.scores)
+        return _with_logit_interval(value, int(samples.labels.sum()), level, digits=None)
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        return of_one_number(moved_average_precision(public))
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
         """With the logit interval of Boyd, Eng and Page (2013), which takes the number of positives."""
@@ -82,10 +109,14 @@ class AveragePrecision(UnderPrecision):
             why = "which the policy hides" if counts.positives is None else "which is rounded to 0"
             note = f"no interval: it would take the number of positives, {why}"
             return Estimate(value=value, digits=digits, note=note)
-        return Estimate(
-            value=value,
-            digits=digits,
-            interval=ap_logit_interval(value, counts.positives, query.confidence_level),
-            method="logit (Boyd, Eng, Page 2013)",
-            confidence_level=query.confidence_level,
-        )
+        return _with_logit_interval(value, counts.positives, query.confidence_level, digits)
+
+
+def _with_logit_interval(value: float, positives: int, level: float, digits: int | None) -> Estimate:
+    return Estimate(
+        value=value,
+        digits=digits,
+        interval=ap_logit_interval(value, positives, level),
+        method="logit (Boyd, Eng, Page 2013)",
+        confidence_level=level,
+    )

@@ -10,13 +10,17 @@ import numpy as np
 from ppaurora.algorithms.curve import FP, TP, Curve, Finish, Quantity
 from ppaurora.algorithms.placements import begin_placement_sums, limb_weights, needs
 from ppaurora.algorithms.tournament import largest
+from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, moved_by_rates, of_one_number
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.sharing.shares import RingShare, WideShare, concat
+from ppaurora.statistics.areas import youden_j
+from ppaurora.statistics.auroc import auroc_estimate
 from ppaurora.statistics.estimates import Estimate, delong_estimate
 
 
@@ -43,7 +47,12 @@ class Auroc(Area):
 
     name = "auroc"
     description = "area under the ROC curve"
+    title = "AUROC"
+    unit = "fraction of pairs"
     definition = "`roc_auc_score(y_true, y_score)`"
+    figure = Figure.ROC_CURVE
+    line_title = "Area under the curve"
+    parts_of_a_pair = 2  # ties count half
     denominator = Denominator.CLASS_PRODUCT
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
@@ -99,6 +108,13 @@ class Auroc(Area):
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("roc_auc_score")(y_true, y_score))
 
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        return auroc_estimate(samples.labels, samples.scores, level)
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        """A positive's placement is one of P that are averaged, a negative's one of N."""
+        return of_one_number(moved_by_rates(public))
+
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
         area, output = values[0], self.outputs(query)[0]
         if area is None or query.confidence_level is None:
@@ -111,6 +127,9 @@ class UntiedAuroc(Area):
     """Algorithm 1: the sum of TP[j]·(FP[j] - FP[j-1]), over P·N."""
 
     name = "auroc_no_ties"
+    title = "AUROC as if no scores were equal"
+    unit = "fraction of pairs"
+    parts_of_a_pair = 1
     description = "area under the ROC curve as if no scores were equal"
     definition = "`roc_auc_score(y_true, y_score)`, if no scores are equal"
     needs = (FP,)
@@ -126,6 +145,14 @@ class UntiedAuroc(Area):
             raise InputError("scores are tied, and 'auroc_no_ties' then has no pooled value to compare with")
         return float(scikit_learn("roc_auc_score")(y_true, y_score))
 
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        if len(np.unique(samples.scores)) != len(samples):
+            return Estimate(None, note="undefined: some scores are equal")
+        return Estimate(auroc_estimate(samples.labels, samples.scores, level).value)
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> None:
+        """Equal scores are in no defined order, which one person may change for all."""
+
 
 @register
 class YoudenJ(Area):
@@ -135,6 +162,9 @@ class YoudenJ(Area):
     """
 
     name = "youden_j"
+    title = "Youden's J"
+    unit = "difference of two rates"
+    parts_of_a_pair = 1
     description = "largest distance between ROC curve and diagonal (Youden's J, Kolmogorov-Smirnov)"
     definition = "`max(tpr - fpr)` of `roc_curve(y_true, y_score)`"
     denominator = Denominator.CLASS_PRODUCT
@@ -152,3 +182,10 @@ class YoudenJ(Area):
     def reference(self, y_true: Any, y_score: Any) -> float:
         false_positive_rate, recall, _ = scikit_learn("roc_curve")(y_true, y_score, drop_intermediate=False)
         return float((recall - false_positive_rate).max())
+
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        return Estimate(youden_j(samples.labels, samples.scores))
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        """At every threshold, sensitivity moves with positives and specificity with negatives."""
+        return of_one_number(moved_by_rates(public))

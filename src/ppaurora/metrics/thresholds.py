@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
+from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate
 from ppaurora.metrics.evidence import Evidence
+from ppaurora.metrics.facts import (
+    TYPICAL_POSITIVES,
+    Figure,
+    GlobalSensitivity,
+    PublicCounts,
+    Recovery,
+    SampleClass,
+)
+from ppaurora.metrics.names import MetricName
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
-from ppaurora.metrics.sums import STEPS_PER_ONE, FalsePositives, OwnerSum, TruePositives
+from ppaurora.metrics.sums import STEPS_PER_ONE, FalsePositives, OwnerSum, TruePositives, at_least
 from ppaurora.policy.rules import EXACT, MOST_DIGITS
 from ppaurora.sharing.shares import RingShare, WideShare
 from ppaurora.statistics.confusion import Confusion, confusion
@@ -23,6 +34,15 @@ from ppaurora.statistics.estimates import Estimate, Row, Table, wilson_interval
 
 _MOST_THRESHOLDS = 100
 _HIGHEST_RISK = 0.99  # at which a net benefit can be asked for: harm then weighs 99 times as much
+
+_RATES: tuple[MetricName, ...] = ("sensitivity", "specificity")
+_TYPICAL = Confusion(
+    tp=0.7 * TYPICAL_POSITIVES,
+    fp=0.1 * (1 - TYPICAL_POSITIVES),
+    positives=TYPICAL_POSITIVES,
+    negatives=1 - TYPICAL_POSITIVES,
+)
+_TYPICAL_RISK, _TYPICAL_ODDS = 0.2, 0.25
 
 
 class Thresholds(StrictModel):
@@ -44,6 +64,7 @@ class AtThresholds(Metric):
 
     Parameters = Thresholds
     parameters: Thresholds
+    sample_parameters: ClassVar[Mapping[str, Any]] = {"thresholds": (0.1, 0.2, 0.5)}
     signed: ClassVar[bool] = False
     # How many samples are behind a proportion, if that is not known from the class counts.
     trials_name: ClassVar[str] = ""
@@ -119,8 +140,9 @@ class AtThresholds(Metric):
         return behind
 
     def known_trials(self, counts: Counts) -> int | None:
-        """The samples behind a proportion, if the class counts tell them."""
-        return None
+        """Return the samples behind a proportion, if the class counts tell them."""
+        by_class = {SampleClass.POSITIVES: counts.positives, SampleClass.NEGATIVES: counts.negatives}
+        return None if self.rate_of is None else by_class[self.rate_of]
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
         """With Wilson's interval where the number of samples behind a proportion is released."""
@@ -149,46 +171,86 @@ class AtThresholds(Metric):
             confidence_level=level,
         )
 
+    def on_own_data(self, samples: Samples, level: float) -> Table:
+        """With Wilson's interval of what is a proportion of a class."""
+        rows = []
+        for threshold in self.parameters.thresholds:
+            at = confusion(samples.labels, at_least(samples, threshold))
+            value = self._value(at, threshold)
+            estimate = Estimate(value, note="no samples" if value is None else "")
+            if value is not None and self.rate_of is not None:
+                trials = self.trials(at)
+                interval = wilson_interval(round(value * trials), trials, level)
+                estimate = Estimate(value, interval=interval, method="Wilson", confidence_level=level)
+            rows.append(Row({"threshold": threshold}, {self.name: estimate}))
+        return Table(tuple(rows))
+
+    @abstractmethod
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        """Bound how far replacing one person moves the number at a threshold."""
+
+    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+        moved = [self.moved_by_one(public, threshold) for threshold in self.parameters.thresholds]
+        return GlobalSensitivity(max(moved), sum(moved))
+
+    def typical(self) -> float | None:
+        return self._value(_TYPICAL, _TYPICAL_RISK)
+
+    def _value(self, at: Confusion, threshold: float) -> float | None:
+        numerator, denominator = self.fraction(at, threshold)
+        return float(numerator / denominator) if denominator else None
+
     def reference(self, y_true: Any, y_score: Any) -> Any:
         """By its definition, from counts."""
         labels, scores = np.asarray(y_true), np.asarray(y_score)
         rows = []
         for threshold in self.parameters.thresholds:
-            at = confusion(labels, scores >= threshold)
-            numerator, denominator = self.fraction(at, threshold)
-            rows.append({self.name: numerator / denominator if denominator else float("nan")})
+            found = self._value(confusion(labels, scores >= threshold), threshold)
+            rows.append({self.name: math.nan if found is None else found})
         return rows
 
 
 @register
 class Sensitivity(AtThresholds):
     name = "sensitivity"
+    title = "sensitivity"
+    unit = "fraction of positives"
+    rate_of = SampleClass.POSITIVES
     description = "true positives among positives, at thresholds"
     definition = "`recall_score(y_true, y_score >= threshold)`"
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tp, at.positives
 
-    def known_trials(self, counts: Counts) -> int | None:
-        return counts.positives
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        return 1 / public.positives
 
 
 @register
 class Specificity(AtThresholds):
     name = "specificity"
+    title = "specificity"
+    unit = "fraction of negatives"
+    rate_of = SampleClass.NEGATIVES
     description = "true negatives among negatives, at thresholds"
     definition = "`recall_score(y_true, y_score >= threshold, pos_label=0)`"
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tn, at.negatives
 
-    def known_trials(self, counts: Counts) -> int | None:
-        return counts.negatives
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        return 1 / public.negatives
 
 
 @register
 class PositivePredictiveValue(AtThresholds):
     name = "ppv"
+    title = "positive predictive value"
+    unit = "fraction of those called positive"
+    recoveries = (
+        Recovery(_RATES, lambda ppv, se, sp: _prevalence_from_ppv(ppv, se, sp)),
+        Recovery(("npv", "accuracy"), lambda ppv, npv, a: _prevalence_from_calls(ppv, npv, a)),
+    )
     description = "positives among those called positive, at thresholds"
     definition = "`precision_score(y_true, y_score >= threshold)`"
     trials_name = "called_positive"
@@ -196,10 +258,16 @@ class PositivePredictiveValue(AtThresholds):
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tp, at.tp + at.fp
 
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        return 1 / public.per_cell
+
 
 @register
 class NegativePredictiveValue(AtThresholds):
     name = "npv"
+    title = "negative predictive value"
+    unit = "fraction of those called negative"
+    recoveries = (Recovery(_RATES, lambda npv, se, sp: _prevalence_from_npv(npv, se, sp)),)
     description = "negatives among those called negative, at thresholds"
     definition = "`precision_score(y_true, y_score >= threshold, pos_label=0)`"
     trials_name = "called_negative"
@@ -207,20 +275,33 @@ class NegativePredictiveValue(AtThresholds):
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tn, at.tn + at.fn
 
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        return 1 / public.per_cell
+
 
 @register
 class F1(AtThresholds):
     name = "f1"
+    title = "F1 score"
+    unit = "harmonic mean of two fractions"
+    recoveries = (Recovery(_RATES, lambda f1, se, sp: _prevalence_from_ppv(f1 * se / (2 * se - f1), se, sp)),)
     description = "harmonic mean of sensitivity and positive predictive value, at thresholds"
     definition = "`f1_score(y_true, y_score >= threshold)`"
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tp * 2, at.positives + at.tp + at.fp
 
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        """Most where no positive is called, and one is then: from 0 to 2/(P + 1)."""
+        return 2 / (public.positives + 1)
+
 
 @register
 class Accuracy(AtThresholds):
     name = "accuracy"
+    title = "accuracy"
+    unit = "fraction of samples"
+    recoveries = (Recovery(_RATES, lambda a, se, sp: float((a - sp) / (se - sp))),)
     description = "correctly classified samples, at thresholds"
     definition = "`accuracy_score(y_true, y_score >= threshold)`"
     of_all_samples = True
@@ -230,6 +311,9 @@ class Accuracy(AtThresholds):
 
     def known_trials(self, counts: Counts) -> int | None:
         return counts.samples
+
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        return 1 / public.samples
 
 
 class RiskThresholds(Thresholds):
@@ -244,6 +328,12 @@ class NetBenefit(AtThresholds):
     """TP/n - FP/n·t/(1 - t), the odds of the threshold in steps of 2^-32."""
 
     name = "net_benefit"
+    title = "net benefit"
+    unit = "true positives per sample"
+    figure = Figure.DECISION_CURVE
+    recoveries = (
+        Recovery(_RATES, lambda b, se, sp: (b + (1 - sp) * _TYPICAL_ODDS) / (se + (1 - sp) * _TYPICAL_ODDS)),
+    )
     description = "net benefit of treating those called positive, at risk thresholds"
     definition = "`tp / n - fp / n * t / (1 - t)` (Vickers and Elkin 2006)"
     Parameters = RiskThresholds
@@ -252,8 +342,31 @@ class NetBenefit(AtThresholds):
     signed = True
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
-        odds = round(threshold / (1 - threshold) * STEPS_PER_ONE)
+        odds = _odds_in_steps(threshold)
         return at.tp * STEPS_PER_ONE - at.fp * odds, (at.positives + at.negatives) * STEPS_PER_ONE
+
+    def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
+        """A person adds 1, or nothing, or takes the odds away."""
+        return (1 + _odds_in_steps(threshold) / STEPS_PER_ONE) / public.samples
 
     def highest(self, threshold: float) -> int:
         return int(threshold / (1 - threshold)) + 1
+
+
+def _odds_in_steps(threshold: float) -> int:
+    return round(threshold / (1 - threshold) * STEPS_PER_ONE)
+
+
+def _prevalence_from_ppv(ppv: float, sensitivity: float, specificity: float) -> float:
+    odds = ppv * (1 - specificity) / (sensitivity * (1 - ppv))
+    return odds / (1 + odds)
+
+
+def _prevalence_from_npv(npv: float, sensitivity: float, specificity: float) -> float:
+    odds = (1 - npv) * specificity / (npv * (1 - sensitivity))
+    return odds / (1 + odds)
+
+
+def _prevalence_from_calls(ppv: float, npv: float, accuracy: float) -> float:
+    called_positive = (accuracy - npv) / (ppv - npv)
+    return ppv * called_positive + (1 - npv) * (1 - called_positive)

@@ -14,6 +14,7 @@ from ppaurora.errors import InputError
 from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, checked
 from ppaurora.metrics import DEFAULT_METRICS, METRICS
+from ppaurora.metrics.thresholds import Sensitivity
 from ppaurora.protocols import protocols
 from ppaurora.study.names import Address, Name, Organisation
 
@@ -49,7 +50,7 @@ SAMPLE = f"""\
 name = "sepsis-2026"
 
 {_choices("Any of", {metric.name: metric.description for metric in METRICS.values()})}
-# One with parameters is a table: {{ name = "sensitivity", thresholds = [0.2, 0.5] }}
+# One with parameters is a table: {{ name = "{Sensitivity.name}", thresholds = [0.2, 0.5] }}
 metrics = {json.dumps(DEFAULT_METRICS)}
 {_settings()}
 

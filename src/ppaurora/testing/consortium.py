@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ppaurora.errors import PartyFailedError
+from ppaurora.metrics.precision_recall import Aupr, AveragePrecision
+from ppaurora.metrics.roc import Auroc
 from ppaurora.poc.machine import (
     NODES,
     PROTOCOL,
@@ -59,7 +61,7 @@ class Consortium:
 
     def plan(self, name: str, attempts: int) -> str:
         return (
-            f'name = "{name}"\nmetrics = ["auroc", "aupr", "ap"]\n'
+            f'name = "{name}"\nmetrics = {json.dumps([Auroc.name, Aupr.name, AveragePrecision.name])}\n'
             + participants(self._ports, self.owners)
             + f"[limits]\nattempts = {attempts}\nsamples_per_owner = 2_000_000\n"
             + POLICY

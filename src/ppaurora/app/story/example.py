@@ -16,6 +16,7 @@ from ppaurora.app.story.abandoned import CONSORTIUM, ExampleFolder, remove_aband
 from ppaurora.app.story.hospitals import Hospital, PlainResult, make_hospitals, plain_result
 from ppaurora.app.story.seen import ServerSeen, StoredShare, not_started
 from ppaurora.errors import NotReleasedError, PartyFailedError
+from ppaurora.statistics.estimates import Estimate
 
 # Kits, nodes and protocols are loaded by the methods that first need them: the first page shows none of them.
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ppaurora.owner.report import StudyReport
     from ppaurora.poc.consortium import ProofOfConcept
 
-METRICS = ("auroc", "aupr")
 DIGITS = 3  # more than so few samples would get by default: the example has nothing to hide
 _SECONDS_TO_COMPUTE = 120.0
 _SECONDS_BETWEEN_LOOKS = 0.1
@@ -41,6 +41,8 @@ class ExampleResult:
     """What comes of it, and how long it took from the first share to the result."""
 
     report: StudyReport
+    auroc: Estimate  # as the report has it
+    aupr: Estimate
     plain: PlainResult
     seconds: float
 
@@ -82,12 +84,15 @@ class Example:
 
     def _make_consortium(self) -> ProofOfConcept:
         from ppaurora.data import Columns
+        from ppaurora.metrics.precision_recall import Aupr
+        from ppaurora.metrics.roc import Auroc
         from ppaurora.poc.consortium import make_poc, owners_of
         from ppaurora.policy.rules import Policy
 
         columns = Columns()
         owners = owners_of([hospital.file for hospital in self.hospitals], columns)
-        return make_poc(self._folder.path / CONSORTIUM, owners, columns, METRICS, Policy(digits=DIGITS))
+        metrics = (Auroc.name, Aupr.name)
+        return make_poc(self._folder.path / CONSORTIUM, owners, columns, metrics, Policy(digits=DIGITS))
 
     @property
     def kits(self) -> Path | None:
@@ -132,7 +137,7 @@ class Example:
         job.tell("each hospital puts the two parts of the result together")
         reports = [Study(consortium.kit(hospital.name)).result() for hospital in self.hospitals]
         seconds = time.monotonic() - began
-        self.outcome = ExampleResult(reports[0], plain_result(self.hospitals), seconds)
+        self.outcome = _example_result(reports[0], plain_result(self.hospitals), seconds)
 
     def _prepared(self, job: AppJob) -> ProofOfConcept:
         preparing = self.preparation.last
@@ -180,3 +185,13 @@ class Example:
             if self._consortium is not None:
                 self._consortium.stop()
             self._folder.remove()
+
+
+def _example_result(report: StudyReport, plain: PlainResult, seconds: float) -> ExampleResult:
+    from ppaurora.metrics.precision_recall import Aupr
+    from ppaurora.metrics.roc import Auroc
+
+    auroc, aupr = report.metrics[Auroc.name], report.metrics[Aupr.name]
+    assert isinstance(auroc, Estimate)  # noqa: S101 (each is one number)
+    assert isinstance(aupr, Estimate)  # noqa: S101
+    return ExampleResult(report, auroc, aupr, plain, seconds)

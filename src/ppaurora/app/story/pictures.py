@@ -36,19 +36,13 @@ def alone_chart(hospitals: Sequence[Hospital]) -> Chart:
 
 def compared_chart(hospitals: Sequence[Hospital], outcome: ExampleResult) -> Chart:
     rows = [_row(f"{hospital.title} alone", hospital.auroc, own=True) for hospital in hospitals]
-    rows.append(_row("All three together", _released(outcome, "auroc"), own=False))
+    rows.append(_row("All three together", outcome.auroc, own=False))
     return intervals(
         rows,
         title="AUROC alone and together",
         caption="What each hospital knows alone, and what all three know now. The line of all together is "
         "the shortest, and no hospital has shown a patient to anybody.",
     )
-
-
-def _released(outcome: ExampleResult, metric: str) -> Estimate:
-    found = outcome.report.metrics[metric]
-    assert isinstance(found, Estimate)  # noqa: S101 (of these metrics, each is one number)
-    return found
 
 
 def _row(label: str, estimate: Estimate, *, own: bool) -> IntervalRow:

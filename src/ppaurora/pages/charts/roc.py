@@ -27,7 +27,7 @@ def roc_curve(
         + (f"; the area under the curve is {area}" if area else "")
         + ". The dashed line is random guessing."
     )
-    plane = Plane(title, caption, x_title="1 − specificity", y_title="sensitivity")
+    plane = Plane(title, caption, x_title="1 − specificity", y_title="sensitivity (recall)")
     plane.path("guide", [plane.at(0, 0), plane.at(1, 1)])
     plane.path(
         "own solid",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ppaurora.agreement.disclosure import disclosure
 from ppaurora.evaluation.report import Report
 from ppaurora.messages.owners import SignedStatement
-from ppaurora.metrics import Metric
 from ppaurora.owner.report import StudyReport
-from ppaurora.pages.report.numbers import Number, NumberTable, numbers_of, tables_of
+from ppaurora.pages.report.numbers import Number, NumberTable, numbers_of, settings_of, tables_of
 from ppaurora.pages.report.own import OwnFacts
 from ppaurora.pages.report.protection import ON_ONE_MACHINE, Protection, protections
 from ppaurora.pages.report.sentences import caption_of, counted, listed, methods_sentences, results_sentence
@@ -104,7 +102,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
     job = manifest.job(statements[0].statement.submissions)
     told = disclosure(job.terms, job.sizes)
     samples = dict(receipt.samples)
-    numbers = () if result is None else numbers_of(result.metrics, _settings(manifest.terms.metrics))
+    numbers = () if result is None else numbers_of(result.metrics, settings_of(manifest.terms.metrics))
     positives = None if result is None else result.positives
     suppressed = result is not None and result.suppressed
     state: State = "not here" if result is None else "suppressed" if suppressed else "released"
@@ -187,15 +185,6 @@ def evaluation_facts(report: Report) -> Facts:
         receipt=None,
         own=None,
     )
-
-
-def _settings(metrics: Sequence[Metric]) -> dict[str, str]:
-    """Of metrics that are one number, their parameters in words."""
-    return {
-        metric.name: ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
-        for metric in metrics
-        if (settings := metric.settings())
-    }
 
 
 def _results_of_a_receipt(where: str) -> str:

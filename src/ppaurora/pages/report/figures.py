@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ppaurora.data import Samples
+from ppaurora.metrics import find_metric
+from ppaurora.metrics.facts import Figure
 from ppaurora.pages.charts import (
     BenefitPoint,
     Chart,
@@ -35,13 +37,13 @@ def own_charts(facts: Facts, samples: Samples) -> list[Chart]:
     charts = [scores_by_class(edges, [bin_[2] for bin_ in own.bins], [bin_[3] for bin_ in own.bins])]
     if not own.positives or not own.negatives:
         return charts
-    shown = {one.metric: one.text for one in own.numbers if not one.at}
+    shown = {find_metric(one.metric).figure: one.text for one in own.numbers if not one.at}
     labels, scores = samples.labels, samples.scores
-    roc = roc_curve(*roc_points(labels, scores), area=shown.get("auroc", ""))
+    roc = roc_curve(*roc_points(labels, scores), area=shown.get(Figure.ROC_CURVE, ""))
     curve = precision_recall_curve(
         *precision_recall_points(labels, scores),
         prevalence=own.positives / own.samples,
-        area=shown.get("ap", ""),
+        area=shown.get(Figure.PRECISION_RECALL_CURVE, ""),
     )
     return [roc, curve, *charts]
 
@@ -83,13 +85,18 @@ def _shown(number: Number | None) -> Shown:
     return Shown(None, "not there") if number is None else Shown(number.value, number.shown)
 
 
+def _drawn_as(figure: Figure, facts: Facts, *, own: bool) -> list[Number]:
+    """The numbers of metrics that this chart shows, pooled or of the own data."""
+    numbers = facts.numbers if not own else facts.own.numbers if facts.own else ()
+    return [one for one in numbers if find_metric(one.metric).figure is figure]
+
+
 def _reliability(facts: Facts) -> Chart | None:
     bins = []
-    for own, numbers in ((False, facts.numbers), (True, facts.own.numbers if facts.own else ())):
+    for own in (False, True):
         by_place: dict[str, dict[str, Number]] = {}
-        for one in numbers:
-            if one.metric == "reliability":
-                by_place.setdefault(place_of(one.at), {})[one.name] = one
+        for one in _drawn_as(Figure.RELIABILITY_DIAGRAM, facts, own=own):
+            by_place.setdefault(place_of(one.at), {})[one.name] = one
         bins += [
             ReliabilityBin(place, _shown(found.get("mean_predicted")), _shown(found.get("observed")), own)
             for place, found in by_place.items()
@@ -102,9 +109,8 @@ def _reliability(facts: Facts) -> Chart | None:
 def _decision_curve(facts: Facts) -> Chart | None:
     points = [
         BenefitPoint(one.at["threshold"], _shown(one), own)
-        for own, numbers in ((False, facts.numbers), (True, facts.own.numbers if facts.own else ()))
-        for one in numbers
-        if one.metric == "net_benefit"
+        for own in (False, True)
+        for one in _drawn_as(Figure.DECISION_CURVE, facts, own=own)
     ]
     if all(one.benefit.value is None for one in points if not one.own):
         return None

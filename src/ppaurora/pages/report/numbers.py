@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ppaurora.metrics import METRICS, Metric
 from ppaurora.statistics.estimates import Estimate, Table
 
 WITHHELD = "withheld"
-
-# As they stand in a sentence; what is not here is called by its name.
-_TITLES = {
-    "auroc": "AUROC",
-    "auroc_no_ties": "AUROC as if no scores were equal",
-    "youden_j": "Youden's J",
-    "aupr": "AUPR",
-    "ap": "average precision",
-    "partial_auroc": "partial AUROC",
-    "sensitivity_at_specificity": "highest sensitivity",
-    "specificity_at_sensitivity": "highest specificity",
-    "ppv": "positive predictive value",
-    "npv": "negative predictive value",
-    "f1": "F1 score",
-    "brier": "Brier score",
-    "observed_expected": "ratio of observed to expected events",
-    "reliability": "observed and predicted probabilities in bins",
-    "histogram": "scores by class",
-}
 
 
 @dataclass(frozen=True)
@@ -74,24 +56,39 @@ class NumberTable:
     rows: tuple[tuple[str, tuple[Number | None, ...]], ...]
 
 
-def title_of(metric: str) -> str:
-    return _TITLES.get(metric, metric.replace("_", " "))
+def title_of(name: str) -> str:
+    """Return the title of a metric, or the name of another column of its table, in words."""
+    return METRICS[name].title if name in METRICS else name.replace("_", " ")
 
 
 def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def numbers_of(metrics: Mapping[str, Estimate | Table], settings: Mapping[str, str]) -> tuple[Number, ...]:
-    """All of them; `settings` has the parameters of metrics that are one number, in words."""
+def settings_of(metrics: Sequence[Metric]) -> dict[str, str]:
+    """Return the parameters of metrics that have any, in words."""
+    return {
+        metric.name: ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
+        for metric in metrics
+        if (settings := metric.settings())
+    }
+
+
+def numbers_of(
+    metrics: Mapping[str, Estimate | Table], settings: Mapping[str, str], decimals: int | None = None
+) -> tuple[Number, ...]:
+    """Return all of them; `settings` has the parameters of metrics that are one number, in words.
+
+    What nobody rounds is shown with so many decimals.
+    """
     found = []
     for metric, values in metrics.items():
         if isinstance(values, Estimate):
             detail = f" ({settings[metric]})" if settings.get(metric) else ""
-            found.append(number_of(values, metric, metric, title_of(metric) + detail, {}))
+            found.append(number_of(values, metric, metric, title_of(metric) + detail, {}, decimals))
         else:
             found += [
-                number_of(estimate, metric, name, title_of(name), row.at)
+                number_of(estimate, metric, name, title_of(name), row.at, decimals)
                 for row in values
                 for name, estimate in row.values.items()
             ]
@@ -106,9 +103,9 @@ def number_of(
     at: Mapping[str, float],
     decimals: int | None = None,
 ) -> Number:
-    """With the digits that it has; or, of what nobody rounds, with so many decimals."""
+    """Return it with the digits that it has; or, if nobody has rounded it, with so many decimals."""
     shown, bounds = estimate.shown_shortly(), estimate.shown_bounds()
-    if decimals is not None and estimate.value is not None:
+    if decimals is not None and estimate.digits is None and estimate.value is not None:
         shown = f"{estimate.value:z.{decimals}f}"
         low, high = estimate.interval or (0.0, 0.0)
         bounds = bounds and (f"{low:z.{decimals}f}", f"{high:z.{decimals}f}")
