@@ -1,4 +1,4 @@
-"""Nodes of a made-up protocol of four servers: the third leads, two take submissions, three get results.
+"""Nodes of a scheme of four servers, of which the third leads, two take submissions and three get results.
 
 All four nodes are in this process, without ports: questions are handed over, and what a server process
 would compute is made up. Everything between is the real thing.
@@ -28,13 +28,14 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
-from ppaurora.protocols import Fast, registry
+from ppaurora.protocols import registry
 from ppaurora.sharing.commitment import commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.provision import provision
 from ppaurora.testing.consortium import POLICY
+from tests.support.four_servers import FourServers
 from tests.support.trials import becomes
 
 OWNERS = ("north", "harbour")
@@ -48,7 +49,9 @@ class Four(Server):
     FOURTH = 3
 
 
-class MadeUp(Fast):
+class MadeUp(FourServers):
+    """The scheme of the tests, with other servers for every task."""
+
     name = "made-up"
     servers = Four  # type: ignore[assignment]
     leader = Four.THIRD  # type: ignore[assignment]
@@ -140,7 +143,7 @@ class FourNodes:
 
 
 def _plan() -> str:
-    lines = ['name = "four"', 'metrics = ["auroc"]', "[protocol]", 'name = "made-up"', "key_bits = 64"]
+    lines = ['name = "four"', 'metrics = ["auroc"]', "[protocol]", 'name = "made-up"']
     for server in Four:
         lines += [f"[nodes.{server.file_name}]", f'nodes_address = "127.0.0.1:{4000 + server}"']
         if server in {*MadeUp.input_servers, *MadeUp.result_servers}:

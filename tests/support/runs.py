@@ -41,14 +41,18 @@ def watched_run(terms: Terms, submissions: Sequence[Submission]) -> WorldRun:
 
 def whole_result(terms: Terms, run: WorldRun) -> Words:
     """Rows of mantissas and exponents, as only owners see them."""
-    results = dict(zip(terms.protocol.servers, run.results, strict=True))
-    parts = [results[server][0].words for server in terms.protocol.result_servers]
+    parts = [part.words for part in _parts(terms, run)]
     whole: Words = np.sum(parts, axis=0, dtype=np.uint64)
     return whole
 
 
 def combined(terms: Terms, run: WorldRun, sizes: Sequence[int]) -> ReleasedResult:
     """As an owner reads it."""
-    parts = [run.results[server][0] for server in terms.protocol.result_servers]
+    parts = _parts(terms, run)
     names = [f"owner {number}" for number in range(1, len(sizes) + 1)]
     return terms.protocol.combine(parts, terms.query(sizes), names)
+
+
+def _parts(terms: Terms, run: WorldRun) -> list[ResultShare]:
+    results = dict(zip(terms.protocol.servers, run.results, strict=True))
+    return [results[server][0] for server in terms.protocol.result_servers]
