@@ -54,6 +54,20 @@ def test_it_prints_no_data(nodes: Trials) -> None:
         prepared.replace = True  # type: ignore[misc]
 
 
+def test_what_is_changed_behind_it_does_not_change_it(nodes: Trials) -> None:
+    nodes.study("fixed")
+    study, data = north(nodes, "fixed"), fresh()
+    as_it_was = data.scores.copy()
+    prepared = study.prepare(data)
+    data.scores[:] = 0.0  # the control: these arrays are the caller's to change
+    study.send(prepared)
+    assert study.prepare(Samples("north", as_it_was, data.labels)).is_begun
+    with pytest.raises(ValueError, match="read-only"):
+        prepared.samples.scores[0] = 1.0
+    with pytest.raises(InputError, match="other data was submitted"):
+        study.prepare(data)
+
+
 def test_the_study_is_asked_once_whether_it_takes_the_data(
     nodes: Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -152,7 +152,7 @@ _POLICIES = {"none": Policy.none, "study": Policy}
 
 
 def policy_options(command: F) -> F:
-    """What may leave."""
+    """Add options for what may leave: a policy by name, and single rules of it."""
     for name, what in reversed(_RULES.items()):
         command = click.option(_flag(name), name, type=int, help=what)(command)
     for option in (

@@ -41,6 +41,13 @@ class Samples:
         """Exactly, and zero stays zero."""
         return replace(self, scores=0.0 - self.scores, negated=not self.negated)
 
+    def fixed(self) -> Samples:
+        """Return a copy that nobody can change, whoever has the arrays that this one was made of."""
+        scores, labels = self.scores.copy(), self.labels.copy()
+        for array in (scores, labels):
+            array.flags.writeable = False
+        return replace(self, scores=scores, labels=labels)
+
     @property
     def scores_of_source(self) -> NDArray[np.float64]:
         return 0.0 - self.scores if self.negated else self.scores

@@ -143,7 +143,7 @@ class NodeClient:
         raise RefusedError(title, problem.code, problem.message)
 
     def _content(self, response: http.client.HTTPResponse) -> bytes:
-        """Of an answer that says how long it is, within reason."""
+        """Return the body of an answer that says how long it is, within reason."""
         if response.length is None or response.length > _LONGEST_ANSWER:
             raise PeerMisbehavedError(self.server.title, f"at {self.where} announced an answer without end")
         return response.read()

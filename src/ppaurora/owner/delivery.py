@@ -36,7 +36,7 @@ _SECONDS_BETWEEN_LOOKS = 0.3
 
 @dataclass(frozen=True)
 class Delivery:
-    """Of one owner to one study; whoever calls holds `outbox.alone()`."""
+    """How an owner reaches the nodes of one study; whoever calls holds `outbox.alone()`."""
 
     kit: OwnerKit
     manifest: Manifest
@@ -120,7 +120,7 @@ class Delivery:
             )
 
     def _statuses(self) -> dict[Server, StudyStatus]:
-        """Of those who answer."""
+        """Return the status that each node gives, of those that answer."""
         answers = {}
         for server in self.servers:
             with contextlib.suppress(PeerError, RefusedError):
@@ -200,7 +200,7 @@ class Delivery:
         return f"{state}; to go on, run '{self.command('submit', 'DATA')}' again with the same file"
 
     def command(self, name: str, *arguments: str) -> str:
-        """What to type."""
+        """Return the command to type, with this kit and study."""
         study = ("--study", self.manifest.study)
         return shlex.join(["ppaurora", name, str(self.kit.folder), *arguments, *study])
 
@@ -258,7 +258,10 @@ class Delivery:
         return found
 
     def _withdrawal_revision(self, found: OutgoingSubmission | None) -> int:
-        """Of one that was begun, or above all that any node knows; raises if there is nothing to withdraw."""
+        """Return the revision of a withdrawal that was begun, or one above all that any node knows.
+
+        Raises if there is nothing to withdraw.
+        """
         leader = self.servers[0]
         at_leader = self._status(leader)
         answers = self._statuses()

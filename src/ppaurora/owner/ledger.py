@@ -64,7 +64,7 @@ class Sketch:
 
     @classmethod
     def of(cls, samples: Samples, key: bytes) -> Sketch:
-        """Of scores' bits and labels. Samples that are alike are numbered, so that each one counts."""
+        """Hash scores' bits and labels. Samples that are alike are numbered, so that each one counts."""
         records = _numbered(samples)
         smallest = np.empty(0, dtype=np.uint64)
         for start in range(0, len(records), _SAMPLES_AT_ONCE):
@@ -143,7 +143,7 @@ class LedgerEntry(_Redacted):
 
 
 class LedgerContent(_Redacted):
-    """`ledger.json`."""
+    """What stands in the file `ledger.json`."""
 
     key: bytes
     studies: dict[str, LedgerEntry]  # by their manifests' hashes

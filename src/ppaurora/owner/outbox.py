@@ -35,7 +35,7 @@ OutboxState = tuple[Offer, int, bool] | None
 
 
 class Fingerprint(StrictModel):
-    """Of the samples, to recognise them; for this machine only, and only until there is a result."""
+    """A salted digest of samples, to recognise them; on this machine only, until there is a result."""
 
     salt: bytes
     digest: bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -42,6 +42,10 @@ class OwnData:
         if not isinstance(data, Dataset):
             data = read_dataset(data, columns, name=None if is_file else owner)
         return cls(data.samples(columns.pos_label), data.description, columns)
+
+    def fixed(self) -> OwnData:
+        """Return the same with samples that nobody can change."""
+        return replace(self, samples=self.samples.fixed())
 
 
 @dataclass(frozen=True)

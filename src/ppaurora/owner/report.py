@@ -136,7 +136,7 @@ def save_receipt(receipt: Receipt, path: Path) -> None:
 
 
 def receipt_from(answers: Sequence[ReleasedPart], manifest: Manifest) -> Receipt:
-    """Of the statements of all nodes, as far as those with parts of the result have them."""
+    """Make a receipt of the statements of all nodes, as far as those with parts of the result have them."""
     chosen: dict[str, SignedStatement] = {}
     for signed in (one for answer in answers for one in answer.statements):
         if signed.statement.server not in chosen and not problem_with_statement(signed, manifest):

@@ -205,7 +205,7 @@ class Study:
         3
         >>> sent = study.withdraw()
         """
-        own = OwnData.read(self.kit.name, data, y_score, Columns(**columns))
+        own = OwnData.read(self.kit.name, data, y_score, Columns(**columns)).fixed()
         if self._inbox.find() is not None:
             raise has_result(self.manifest.study)
         before = self._outbox.state()

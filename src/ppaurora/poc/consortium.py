@@ -49,7 +49,7 @@ _LONGEST_NAME = 50
 
 
 class PocRecord(StrictModel):
-    """`poc.json`."""
+    """What stands in the file `poc.json`."""
 
     version: Literal[1] = 1
     owners: dict[Name, str]  # where each one's data is, seen from the folder
@@ -256,12 +256,12 @@ class ProofOfConcept:
         )
 
     def stop(self) -> list[str]:
-        """Those that ran."""
+        """Stop all nodes, and return those that ran."""
         with self._alone():
             return [name for name, process in self._processes.items() if process.stop()]
 
     def remove(self) -> None:
-        """Everything, results included."""
+        """Stop all nodes, and delete everything, results included."""
         self.stop()
         shutil.rmtree(self.folder)
 

@@ -147,7 +147,7 @@ class PlannedNode(Certified):
 
 
 class PlannedOwner(Certified):
-    """A data owner."""
+    """A data owner, as a plan names it."""
 
 
 class Plan(Terms):

@@ -28,7 +28,7 @@ def guess_columns(names: Sequence[str], evaluation: EvaluationSpec) -> Columns:
 
 
 def guess_positive(labels: Sequence[str], evaluation: EvaluationSpec) -> str | None:
-    """Of two labels that are not 0 and 1, the one that the plan names, or that says yes."""
+    """Return which of two labels is positive, if they are not 0 and 1: what the plan names, or says yes."""
     spelt = [Spelling(label, 0, positive=True) for label in labels]
     named = [one for one in spelt if evaluation.positive_class and one.names(evaluation.positive_class)]
     found = named or [one for one in spelt if one.says_yes]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OwnerMode(Mode):
-    """Of one owner's kit. The list of its studies is there at once; their pages are loaded behind it."""
+    """The app for one owner's kit: its list of studies is there at once, their pages are loaded behind."""
 
     def __init__(self, kit: OwnerKit) -> None:
         kit.check_key()

@@ -23,7 +23,7 @@ _PATIENCE = 0.4  # seconds that a page waits for what nodes say
 
 
 class OwnerPages:
-    """Of the studies of one owner's kit; a desk for each."""
+    """Pages of the studies of one owner's kit, with a controller for each study."""
 
     def __init__(self, kit: OwnerKit) -> None:
         self._kit = kit
