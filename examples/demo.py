@@ -16,7 +16,7 @@ from sklearn.metrics import auc, brier_score_loss, precision_recall_curve, roc_a
 
 import ppaurora
 from make_hospitals import make_hospitals
-from ppaurora.statistics.estimates import delong_variance
+from ppaurora.statistics.auroc import delong_variance
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "demo"
 TOLERANCE = 1e-9

@@ -153,7 +153,7 @@ def check_suppressed(report: ppaurora.Report) -> None:
         assert all(e.suppressed and e.value is None and e.interval is None for e in estimates)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     studies(),
     POLICIES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -15,13 +16,27 @@ def defined(value: Fraction | None) -> Fraction:
 
 
 def exact_auroc(samples: Sequence[Sample]) -> Fraction | None:
-    """The probability that a positive outranks a negative, ties counting half: all pairs, one by one."""
-    positives = [score for score, label in samples if label]
-    negatives = [score for score, label in samples if not label]
+    """The probability that a positive outranks a negative, ties counting half: all pairs of scores."""
+    positives, negatives = by_class(samples)
     if not positives or not negatives:
         return None
-    half_wins = sum(int(p > n) + int(p >= n) for p in positives for n in negatives)  # NumPy adds flags to one
-    return Fraction(half_wins, 2 * len(positives) * len(negatives))
+    half_wins = sum(
+        half_win(p, n) * of_p * of_n for p, of_p in positives.items() for n, of_n in negatives.items()
+    )
+    return Fraction(half_wins, 2 * positives.total() * negatives.total())
+
+
+def by_class(samples: Sequence[Sample]) -> tuple[Counter[float], Counter[float]]:
+    """Return the scores of positives and those of negatives, each with how often it is there."""
+    positives, negatives = (
+        Counter(score for score, label in samples if bool(label) is positive) for positive in (True, False)
+    )
+    return positives, negatives
+
+
+def half_win(positive: float, negative: float) -> int:
+    """Return 2 for a pair in order, 1 for a tie and 0 for a pair out of order."""
+    return int(positive > negative) + int(positive >= negative)
 
 
 def exact_aupr(samples: Sequence[Sample]) -> Fraction | None:
@@ -56,14 +71,21 @@ def exact_average_precision(samples: Sequence[Sample]) -> Fraction | None:
 
 
 def exact_delong_variance(samples: Sequence[Sample]) -> Fraction | None:
-    """DeLong's variance of AUROC: the placement of every sample among all of the other class, one by one."""
-    positives = [score for score, label in samples if label]
-    negatives = [score for score, label in samples if not label]
-    if len(positives) < 2 or len(negatives) < 2:
+    """DeLong's variance of AUROC: the placement of every sample among all of the other class."""
+    positives, negatives = by_class(samples)
+    m, n = positives.total(), negatives.total()
+    if m < 2 or n < 2:
         return None
-    half_wins = [[(p > n) + (p >= n) for n in negatives] for p in positives]
-    of_positives = [Fraction(sum(row), 2 * len(negatives)) for row in half_wins]
-    of_negatives = [Fraction(sum(column), 2 * len(positives)) for column in zip(*half_wins, strict=True)]
+    of_positives = [
+        Fraction(sum(half_win(score, other) * count for other, count in negatives.items()), 2 * n)
+        for score, times in positives.items()
+        for _ in range(times)
+    ]
+    of_negatives = [
+        Fraction(sum(half_win(other, score) * count for other, count in positives.items()), 2 * m)
+        for score, times in negatives.items()
+        for _ in range(times)
+    ]
     return sum(
         (variance(placements) / len(placements) for placements in (of_positives, of_negatives)), Fraction(0)
     )

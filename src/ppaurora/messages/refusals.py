@@ -38,8 +38,8 @@ class RefusalCode(StrEnum):
     TOO_LATE = (
         "too-late",
         409,
-        "the manifest's last day for submissions is over, by the proxy's clock. "
-        "What a proxy has already is still acknowledged",
+        "the last day for submissions is over, by the proxy's clock. "
+        "What a proxy already has is still acknowledged",
         Outlook.FINAL,
     )
     DELETED = "deleted", 410, "this node's operator has deleted the study", Outlook.FINAL

@@ -217,7 +217,7 @@ MANIFESTS = [
         "something else that is JSON",
         (kit("proxy-0"), file("study.json", "{}\n")),
         "accept kit study.json",
-        "ppaurora: study.json: metrics: is missing",
+        "ppaurora: study.json: study: is missing",
     ),
     Row(
         "another consortium's manifest",

@@ -126,8 +126,7 @@ ROWS = [
         "another kit of a released study",
         (done, without_record),
         "submit kit data.csv --yes",
-        "ppaurora: proxy 0 refused (conflict): this owner has submitted something else to this "
-        "study\n"
+        "ppaurora: proxy 0 refused (conflict): you have submitted something else to this study\n"
         "    until the computation begins, 'ppaurora submit kit DATA --replace --study done' sends "
         "this in its place",
         goes_on=True,
