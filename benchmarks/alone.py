@@ -47,7 +47,7 @@ from ppaurora.session import Worker
 from ppaurora.session.agreement import SessionSecrets
 from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.sharing.stages import OwnerShare
-from ppaurora.workers.sockets import SocketInside
+from ppaurora.workers.sockets import SocketChannel
 
 OWNERS = 8
 TIMEOUT = 600.0
@@ -237,7 +237,7 @@ def _processes(recording: Recording) -> list[Connection]:
 
     def work(worker: Worker, control: Connection) -> None:
         player = Player(recording.party, recording.received[worker])
-        intra_party = SocketInside(recording.party.title, worker, ends(worker.index), TIMEOUT)
+        intra_party = SocketChannel(recording.party.title, worker, ends(worker.index), TIMEOUT)
         recording.secrets.this_is((recording.party, worker))
         keep_large_arrays_apart()  # as server processes do
         control.send("ready")

@@ -16,7 +16,7 @@ from ppaurora.messages.nodes import Answer, AnyQuestion, Placement, SignedPlacem
 from ppaurora.messages.workers import Endpoint
 from ppaurora.node import rendezvous
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
-from ppaurora.node.rendezvous import all_endpoints, introduce, own_placement
+from ppaurora.node.rendezvous import all_endpoints, connect_workers, own_placement
 from ppaurora.study.kit import NodeKit
 from ppaurora.suites.role import Role
 from tests.support.deployment import NODES, Deployment
@@ -107,7 +107,7 @@ class Waiting:
         self.heard.append(endpoints)
 
 
-def _introduced(
+def _told_of_each_other(
     deployment: Deployment,
     plan: AttemptPlan,
     monkeypatch: pytest.MonkeyPatch,
@@ -124,21 +124,21 @@ def _introduced(
 
     monkeypatch.setattr(rendezvous, "ask", answered)
     attempt = Waiting(plan)
-    introduce(kit(deployment, "proxy-0"), cast(Attempt, attempt))
+    connect_workers(kit(deployment, "proxy-0"), cast(Attempt, attempt))
     return attempt.heard
 
 
-def test_all_are_introduced(
+def test_all_are_told_of_each_other(
     deployment: Deployment, plan: AttemptPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard = _introduced(deployment, plan, monkeypatch, lambda signed: signed)
+    heard = _told_of_each_other(deployment, plan, monkeypatch, lambda signed: signed)
     assert heard == [dict.fromkeys(NODES, DOORS)]
 
 
 def test_who_speaks_in_anothers_name_is_blamed_itself(
     deployment: Deployment, plan: AttemptPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard = _introduced(
+    heard = _told_of_each_other(
         deployment,
         plan,
         monkeypatch,

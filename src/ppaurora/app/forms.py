@@ -13,7 +13,7 @@ from ppaurora.io.text import printable
 
 
 async def file_of(request: web.Request, what_to_do: str) -> tuple[BodyPartReader, str]:
-    """What is left to read of it, and its name as it may be shown."""
+    """Return the rest of the form's file to read, and its name as it may be shown."""
     parts = await form_parts(request)
     try:
         part = await parts.next()

@@ -51,7 +51,7 @@ class AppJob:
 
 
 class Jobs:
-    """Of one thing to work on: a second piece of work is refused while one is under way."""
+    """The jobs of one thing to work on: a second one is refused while one is under way."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -79,7 +79,7 @@ class Jobs:
         return job
 
     def forget(self) -> None:
-        """What is over, once a person has read how it went."""
+        """Forget a job that is over, once a person has read how it went."""
         with self._lock:
             if self.running is None:
                 self.last = None

@@ -9,5 +9,5 @@ from ppaurora.app.private_folder import PrivateFolder
 from ppaurora.app.sessions import Sessions
 
 MODE = web.AppKey("mode", Mode)
-SESSIONS = web.AppKey("door", Sessions)
-PRIVATE_FOLDER = web.AppKey("workroom", PrivateFolder)
+SESSIONS = web.AppKey("sessions", Sessions)
+PRIVATE_FOLDER = web.AppKey("private_folder", PrivateFolder)

@@ -1,4 +1,4 @@
-"""What is loaded or begun behind the first page, so that a person sees that one sooner."""
+"""Loads modules and begins work behind the first page, so that a person sees that one sooner."""
 
 from __future__ import annotations
 

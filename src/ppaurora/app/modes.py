@@ -1,4 +1,4 @@
-"""What the app shows, by whose kit it was given."""
+"""The modes of the app, by whose kit it was given."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Mode(ABC):
 
     @property
     def places(self) -> Sequence[NavigationEntry]:
-        """The navigation."""
+        """Return the entries of the navigation."""
         return ()
 
     @abstractmethod

@@ -80,7 +80,7 @@ _HTTP: dict[int, str] = {
 
 
 def failure(request: web.Request, error: BaseException, *, status: int, sentence: str = "") -> web.Response:
-    """What is wrong, how far it came, what to do next."""
+    """Return a page that says what is wrong, how far it came, and what to do next."""
     return page(
         request,
         "problem.html",

@@ -2,8 +2,8 @@
 
 A web page of somebody else's, open in the same browser, can send requests to 127.0.0.1 too. So every request
 must name this address (against DNS rebinding), must not come from another site's page, and must carry the
-cookie of a session; whatever changes something must also have this origin and the session's own word, which
-only this app's pages contain.
+cookie of a session; whatever changes something must also have this origin and the session's CSRF token,
+which only this app's pages contain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ppaurora.app.sessions import LOGIN_PATH, Session, Sessions, same_secret
 
 STATIC = "/static/"
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
-_LONGEST_WORD = 100
+_LONGEST_TOKEN = 100
 _READING = ("GET", "HEAD")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -61,7 +61,7 @@ def csrf_token(request: web.Request) -> str:
 
 
 async def form_parts(request: web.Request) -> MultipartReader:
-    """What a form with a file has behind the session's word."""
+    """Return the parts of a form with a file that follow the CSRF token."""
     parts: MultipartReader | None = request.get(_PARTS)
     return await request.multipart() if parts is None else parts
 
@@ -103,7 +103,7 @@ def _check_site(request: web.Request) -> None:
     if site == "same-origin" or (site == "none" and request.method in _READING):
         return
     if site == "none" and "Sec-Fetch-Site" not in request.headers:
-        return  # an old browser: cookie, origin and the session's word must do
+        return  # an old browser: cookie, origin and the CSRF token must do
     raise TurnedAwayError(HTTPStatus.FORBIDDEN, "This app does not answer other sites' pages.")
 
 
@@ -137,7 +137,7 @@ async def _first_field(request: web.Request) -> str | None:
     if not isinstance(first, BodyPartReader) or first.name != CSRF_FIELD:
         return None
     request[_PARTS] = parts
-    content = await first.read_chunk(_LONGEST_WORD)
+    content = await first.read_chunk(_LONGEST_TOKEN)
     if not first.at_eof() and await first.read_chunk(1):
         return None
     return content.decode("ascii", "replace")

@@ -65,7 +65,7 @@ async def _serve(
 async def _start(
     mode: Mode, sessions: Sessions, private_folder: PrivateFolder, listener: socket.socket
 ) -> web.AppRunner:
-    """What answers requests takes longest to load, and a browser takes a while to come."""
+    """Load what answers requests, and serve: it takes longest, and a browser takes a while to come."""
     mode.begin()
     from aiohttp import web
 
@@ -78,7 +78,7 @@ async def _start(
 
 
 async def _let_finish(mode: Mode, say: Say) -> None:
-    """What is under way gets a moment; whatever is cut off is found by the next start."""
+    """Give work under way a moment to finish; whatever is cut off is found by the next start."""
     if mode.under_way:
         say(f"waiting {_SECONDS_TO_FINISH:g} seconds at most: {mode.under_way} is under way")
         deadline = asyncio.get_running_loop().time() + _SECONDS_TO_FINISH

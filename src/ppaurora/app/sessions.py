@@ -22,7 +22,7 @@ _MOST_LINKS = _MOST_SESSIONS = 16
 
 @dataclass(frozen=True, repr=False)
 class Session:
-    """One browser's: `key` is in its cookie, `word` in the forms that it is shown. It runs as `account`."""
+    """A browser's session: `key` is in its cookie, `csrf_token` in its forms; it runs as `account`."""
 
     key: str
     csrf_token: str
@@ -41,13 +41,13 @@ class Sessions:
         self._sessions: deque[Session] = deque(maxlen=_MOST_SESSIONS)
 
     def new_link(self) -> str:
-        """An address that lets in the first browser that opens it."""
+        """Return an address that lets in the first browser that opens it."""
         token = secrets.token_urlsafe(32)
         self._tokens.append(token)
         return f"http://127.0.0.1:{self.port}{LOGIN_PATH}?token={token}"
 
     def enter(self, token: str, account: int | None) -> Session | None:
-        """A new session for a token that was never used."""
+        """Return a new session for a token that was never used, and None for another one."""
         known = [one for one in self._tokens if same_secret(one, token)]
         if not known:
             return None
@@ -57,16 +57,16 @@ class Sessions:
         return session
 
     def session(self, request: web.Request) -> Session | None:
-        """Of the browser that sent this."""
+        """Return the session of the browser that sent this request."""
         key = request.cookies.get(self.cookie, "")
         found = [session for session in self._sessions if same_secret(session.key, key)]
         return found[0] if found and found[0].account == account_of(request) else None
 
     def admit(self, response: web.StreamResponse, session: Session) -> None:
-        """Until the browser is closed, for its own requests to this app, out of reach of scripts."""
+        """Set the session's cookie until the browser is closed, out of reach of scripts."""
         response.set_cookie(self.cookie, session.key, path="/", httponly=True, samesite="Strict")
 
 
 def same_secret(known: str, given: str) -> bool:
-    """Compared in a time that tells nothing."""
+    """Return whether two secrets are equal, in a time that tells nothing."""
     return hmac.compare_digest(known.encode(), given.encode("utf-8", "surrogatepass"))

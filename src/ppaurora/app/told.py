@@ -1,4 +1,4 @@
-"""What a study's result will tell, for whoever is asked to agree to it."""
+"""The disclosure of a study's result, for whoever is asked to agree to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ppaurora.study.manifest import Manifest
 
 @dataclass(frozen=True)
 class Told:
-    """What the result will tell the owners, and what to think about before agreeing."""
+    """What owners will learn from the result, and what to think about before agreeing."""
 
     each: int  # samples of every owner for which this was computed
     is_least: bool  # nobody said how many, so these are the fewest that the policy lets out

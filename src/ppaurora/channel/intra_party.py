@@ -15,16 +15,17 @@ from typing import Protocol
 from ppaurora.channel.base import Buffer
 from ppaurora.errors import PartyFailedError
 
-# A fellow may have hours of work left when another is done with its part. Whether it is alive, who started
-# the workers watches; this is if nobody does.
+# A worker may have hours of work left when another is done with its part. Whether it is alive, whoever
+# started the workers watches; this is if nobody does.
 LONGEST_WAIT = 86_400.0
 
 
 class IntraPartyChannel(Protocol):
-    """One worker's end.
+    """One worker's end of the channel to the other workers of its party.
 
-    All workers call `swap` equally often and in the same order, so the n-th call of one meets the n-th call
-    of each other one. A worker that is gone, or comes too late, raises a `PartyFailedError` at all others.
+    All workers call `all_to_all` equally often and in the same order, so the n-th call of one goes with the
+    n-th call of each other one. A worker that is gone, or comes too late, raises a `PartyFailedError` at all
+    others.
     """
 
     def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
@@ -37,13 +38,13 @@ class IntraPartyChannel(Protocol):
 
 
 class Alone:
-    """Of a party that has one worker."""
+    """The channel of a party that has one worker: there is nobody to talk to."""
 
     def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
         return list(outgoing)
 
     def close(self) -> None:
-        """Nobody waits."""
+        """Do nothing: nobody waits for a single worker."""
 
 
 class MemoryIntraPartyChannel:
@@ -63,7 +64,7 @@ class MemoryIntraPartyChannel:
 
 
 class _Table:
-    """What lies between the workers."""
+    """The messages that lie between the workers, until they are taken."""
 
     def __init__(self, party: str, count: int) -> None:
         self._party = party

@@ -1,4 +1,4 @@
-"""What a party sent, step by step, and how deep the chain of messages is."""
+"""Meters what a party sends, step by step, and how deep the chain of messages is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a step costs, one party or all of them together. Bytes include frame headers, not TLS."""
+    """The cost of a step, to one party or to all together. Bytes include frame headers, not TLS."""
 
     messages: int = 0
     bytes: int = 0
@@ -26,7 +26,7 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MeterReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What one party counted in a session, in all and by step.
+    """The costs that one party counted in a session, in all and by step.
 
     What its own workers handed each other is no part of it: that is told beside it.
     """
@@ -40,7 +40,7 @@ class MeterReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 def together(readings: Sequence[MeterReading]) -> MeterReading:
-    """Of all workers of a party: what they sent is added up, and the longest chain of messages counts.
+    """Return the reading of all workers of a party: costs add up, and the longest chain of messages counts.
 
     The first worker hears from all others what the result depends on, so a step's rounds are those that it
     counted.
@@ -62,7 +62,7 @@ def together(readings: Sequence[MeterReading]) -> MeterReading:
 
 @dataclass
 class Tally:
-    """What a step has cost so far."""
+    """The cost of a step so far."""
 
     messages: int = 0
     bytes: int = 0

@@ -16,7 +16,7 @@ class Server(IntEnum):
 
     @property
     def kind(self) -> str:
-        """What servers are called that differ by a number only."""
+        """Return the common name of servers that differ by a number only."""
         return self.title.rstrip(" 0123456789")
 
     @property

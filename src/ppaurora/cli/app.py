@@ -1,4 +1,4 @@
-"""`ppaurora app`."""
+"""The command `ppaurora app`."""
 
 from __future__ import annotations
 

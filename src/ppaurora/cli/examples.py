@@ -1,4 +1,4 @@
-"""What the help of commands has in common: sentences that are not cut, and examples below."""
+"""The common form of commands' help: sentences that are not cut, and examples below."""
 
 from __future__ import annotations
 

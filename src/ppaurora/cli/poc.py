@@ -125,7 +125,7 @@ def start_command(
 
 
 def _check_the_same(poc: ProofOfConcept, files: Sequence[Path], columns: Columns, others: str | None) -> None:
-    """What is there has its plan; another one needs another folder."""
+    """Raise unless the plan is that of the folder; another one needs another folder."""
     other_files = files and [file.resolve() for file in files] != [p.resolve() for p in poc.data.values()]
     if other_files or others or (files and columns != poc.columns):
         raise InputError(

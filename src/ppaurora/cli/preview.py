@@ -1,4 +1,4 @@
-"""What an owner sees of its data before it is sent, as plain text for terminals and files alike."""
+"""A preview of an owner's data before it is sent, as plain text for terminals and files alike."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def show_check(check: DataCheck, *, err: bool, plan: bool = True) -> None:
 
 
 def show_description(about: Description) -> None:
-    """Of data that cannot be used: what was read, to find out why.
+    """Print what was read of data that cannot be used, to find out why.
 
     Many different labels may be what another column holds, of patients perhaps: they are only counted.
     """
@@ -127,13 +127,13 @@ def _bar(count: int, most: int, width: int, blocks: str) -> str:
 
 
 def _echo(line: str, *, err: bool) -> None:
-    """What the output has no letters for is escaped."""
+    """Print a text; what the output has no letters for is escaped."""
     encoding = (sys.stderr if err else sys.stdout).encoding or "ascii"
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
 
 
 def _blocks(encoding: str | None) -> str:
-    """What the output can show."""
+    """Return the bar characters that the output can show."""
     try:
         _BLOCKS.encode(encoding or "ascii")
     except UnicodeEncodeError:

@@ -25,12 +25,12 @@ from ppaurora.study.units import COMPOSE, SYSTEMD
 
 
 def as_told(text: object) -> Text:
-    """What another machine said: its words, without markup and without control of the terminal."""
+    """Return what another machine said, without markup and without control of the terminal."""
     return Text(printable(text))
 
 
 def show(manifest: Manifest, sizes: Sequence[int] | None = None) -> None:
-    """What a person agrees to, in full; what it will tell the owners; and what is questionable about it.
+    """Print what a person agrees to, in full, what owners will learn, and what is questionable about it.
 
     Without numbers of samples, of the smallest study that the policy lets out.
     """
@@ -45,7 +45,7 @@ def show(manifest: Manifest, sizes: Sequence[int] | None = None) -> None:
 
 
 def _show_disclosure(found: Disclosure, sizes: Sequence[int], *, err: bool) -> None:
-    """What owners will learn from the release."""
+    """Print what owners will learn from the release."""
     click.echo(f"what the release tells the owners, if {said_of_sizes(sizes)} samples:", err=err)
     for sentence in found.told:
         click.echo(f"  - {sentence}", err=err)

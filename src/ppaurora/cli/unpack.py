@@ -1,4 +1,4 @@
-"""`ppaurora unpack`."""
+"""The command `ppaurora unpack`."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Issued:
 
 
 class Authority:
-    """Signs certificates."""
+    """An authority that signs the certificates of a study's participants."""
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
         self._certificate = certificate

@@ -15,7 +15,7 @@ _BEFORE_THE_KEY = (_INTEGER, _SEQUENCE, _SEQUENCE, _SEQUENCE, _SEQUENCE)
 
 
 def pin_of(certificate: bytes) -> str:
-    """Of a certificate in DER form; nobody's, if there is none. Raises ValueError if it is no certificate."""
+    """Return the pin of a certificate in DER form, or nobody's; raise ValueError if it is no certificate."""
     if not certificate:
         return ""
     at, _ = _element(certificate, 0, _SEQUENCE)

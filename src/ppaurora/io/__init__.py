@@ -1,1 +1,1 @@
-"""What is read and written: strict models, durable files, times and texts in one form."""
+"""Reading and writing: strict models, durable files, times and texts in one form."""

@@ -40,7 +40,7 @@ class _StrictMeta(msgspec.StructMeta):
 
 @dataclass_transform(field_specifiers=(msgspec.field,), kw_only_default=True)
 class StrictModel(msgspec.Struct, metaclass=_StrictMeta):
-    """What it does not know it refuses; nothing is converted."""
+    """A model that refuses what it does not know, and converts nothing."""
 
 
 @runtime_checkable
@@ -60,7 +60,7 @@ _LEARNING = threading.Lock()
 
 
 def to_json(value: Any) -> bytes:
-    """On one line."""
+    """Return a value as JSON, on one line."""
     try:
         return msgspec.json.encode(value, enc_hook=_to_plain)
     except OverflowError:
@@ -68,7 +68,7 @@ def to_json(value: Any) -> bytes:
 
 
 def canonical_json(value: Any, indent: int = 0) -> bytes:
-    """Every field written out, and sorted: what is hashed has one text only."""
+    """Return JSON with every field written out, and sorted: what is hashed has one text only."""
     text = msgspec.json.encode(value, enc_hook=_to_plain, order="sorted")
     return msgspec.json.format(text, indent=indent) if indent else text
 
@@ -115,7 +115,7 @@ def _from_plain(kind: type[Any], plain: Any) -> Any:
 
 
 def checked(kind: type[M], content: Any, source: str = "") -> M:
-    """What a person wrote, as a model; or an error that names the place and what to do."""
+    """Return what a person wrote as a model, or raise an error that names the place and what to do."""
     try:
         return from_builtins(kind, content)
     except msgspec.ValidationError as error:

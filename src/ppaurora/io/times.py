@@ -11,7 +11,7 @@ _LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, tzinfo=datetime.UTC).timesta
 
 
 class Time(CheckedText):
-    """For instance 2026-03-02T09:41:07Z."""
+    """A time in the one form that files and messages have, for instance 2026-03-02T09:41:07Z."""
 
     __slots__ = ()
 
@@ -26,7 +26,7 @@ class Time(CheckedText):
 
 
 def as_time(seconds: float) -> Time:
-    """Of seconds since 1970. What no calendar has becomes the nearest that it has."""
+    """Return the time of seconds since 1970; one that no calendar has becomes the nearest that it has."""
     return Time(_written(datetime.datetime.fromtimestamp(min(max(seconds, 0.0), _LAST), datetime.UTC)))
 
 

@@ -45,7 +45,7 @@ def run_in_processes(
     warm_pool: WarmPool | None = None,
     crews: Mapping[Server, Crew] | None = None,
 ) -> dict[Server, RunOutcome]:
-    """Every server's outcome, or the error that stopped the run. Spare processes that fit are used.
+    """Return every server's outcome, or raise the error that stopped the run; warm processes are used.
 
     With `crews`, every server has as many workers as its crew says; all have as many.
     """
@@ -64,14 +64,14 @@ def run_in_processes(
             )
             processes.send(server, task, *(share.to_bytes() for share in inputs.get(server, ())))
         if crews is not None:
-            _introduce(processes)
+            _tell_endpoints(processes)
         return _outcomes(processes, protocol.leader, progress)
     finally:
         processes.stop()
 
 
-def _introduce(processes: LocalProcesses) -> None:
-    """Once all servers have placed their workers, all are told where they are."""
+def _tell_endpoints(processes: LocalProcesses) -> None:
+    """Tell all servers where the workers are, once all have placed theirs."""
     endpoints: dict[str, tuple[Endpoint, ...]] = {}
     while len(endpoints) < len(processes.servers):
         server, event = processes.next_event(())
@@ -82,7 +82,7 @@ def _introduce(processes: LocalProcesses) -> None:
 
 
 def _outcomes(processes: LocalProcesses, leader: Server, progress: Progress) -> dict[Server, RunOutcome]:
-    """Of every server; the leader's progress is passed on."""
+    """Return the outcome of every server; the leader's progress is passed on."""
     outcomes: dict[Server, RunOutcome] = {}
     while len(outcomes) < len(processes.servers):
         server, event = processes.next_event(outcomes)
@@ -142,7 +142,7 @@ class LocalProcesses:
         self._processes[server].send(message, *raw)
 
     def next_event(self, heard_out: Container[Server]) -> tuple[Server, Event | None]:
-        """What any server says next, or the error that it ended with, or that it fell silent.
+        """Return what any server says next; raise the error that one ended with, or that it fell silent.
 
         All but those heard out must say something in time; one that has not said anything yet may take
         longer, for it has to start. None: a server that was heard out has ended.

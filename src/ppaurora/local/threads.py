@@ -95,7 +95,7 @@ def _by_workers(
     finally:
         leave()
     if failures:
-        raise next(iter(failures.values()))  # the others only lost their fellow
+        raise next(iter(failures.values()))  # the others only lost their peer
     openings = sum((context.openings for context in contexts), Counter[str]())
     return RunOutcome(parts[first.worker], seconds, first.meter.reading(), dict(openings), peak_memory())
 

@@ -1,4 +1,4 @@
-"""What a look at a kit, a cluster or a running node has found: one type for preflight, inspection, health."""
+"""Findings of a look at a kit, a cluster or a running node: one type for preflight, inspection and health."""
 
 from __future__ import annotations
 

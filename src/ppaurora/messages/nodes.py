@@ -70,7 +70,7 @@ class Rendezvous(Question):
 
 
 class Outcome(Question):
-    """What came of an attempt?"""
+    """Asks how an attempt ended."""
 
     attempt: AttemptNumber
 
@@ -123,7 +123,7 @@ class Verdict(StrEnum):
 
 
 class Answer(StrictModel):
-    """To any question."""
+    """An answer to any question."""
 
     answer: Verdict
     note: str = ""  # for people

@@ -40,7 +40,7 @@ Revision = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 
 
 class Offer(StrictModel):
-    """What an owner is about to send: how many samples, what it demands, and a commitment to every share."""
+    """The announcement of a submission: number of samples, floors, and a commitment to every share."""
 
     samples: int
     floors: Floors = Floors()
@@ -49,7 +49,7 @@ class Offer(StrictModel):
 
 
 class Submitted(StrictModel):
-    """What all nodes must have alike of one owner's submission."""
+    """One owner's submission, as all nodes must have it alike."""
 
     owner: str
     samples: Count
@@ -71,7 +71,7 @@ class Acknowledgement(StrictModel):
 
 
 class Withdrawal(StrictModel):
-    """What the owner has submitted under lower revisions is to be deleted, and never computed with."""
+    """A request to delete what the owner has submitted under lower revisions, and never compute with it."""
 
     revision: Revision
 
@@ -87,7 +87,7 @@ class WithdrawalAcknowledgement(StrictModel):
 
 
 class StudyState(StrEnum):
-    """Of a study at one node."""
+    """The states of a study at one node."""
 
     COLLECTING = "collecting"  # submissions are missing
     RUNNING = "running"  # all are here; attempts are made
@@ -117,7 +117,7 @@ class StudyStatus(StrictModel):
 
 
 class HistoryEvent(StrEnum):
-    """What an owner has done."""
+    """The kinds of changes that an owner makes."""
 
     SUBMITTED = "submitted"  # for the first time, or again after a withdrawal
     REPLACED = "replaced"  # what it had submitted by something else
@@ -125,7 +125,7 @@ class HistoryEvent(StrEnum):
 
 
 class HistoryEntry(StrictModel):
-    """When a node heard what of which owner; of a withdrawal, the commitments to what was withdrawn there."""
+    """An owner's change, as a node heard it; a withdrawal has the commitments to what was withdrawn."""
 
     event: HistoryEvent
     owner: str
@@ -142,7 +142,7 @@ class AuditHead(StrictModel):
 
 
 class Statement(StrictModel):
-    """What one node says of a released study; it signs it with the key that the manifest pins."""
+    """A node's statement of a released study, to be signed with the key that the manifest pins."""
 
     server: str  # as its file name is
     manifest: Digest
@@ -190,6 +190,6 @@ class Problem(StrictModel):
 
 
 class Refusal(StrictModel):
-    """What an owner gets instead of what it asked for."""
+    """The answer to a request that is refused."""
 
     error: Problem

@@ -1,7 +1,7 @@
 """Between a server process and the process that started it: a task in, events out, a line of JSON each.
 
 The task comes on the server's standard input, after one byte that carries the descriptor of the server's
-entrance, and followed by the input shares as raw bytes unless they are in files. Events leave on its
+listening socket, and followed by the input shares as raw bytes unless they are in files. Events leave on its
 standard output.
 """
 
@@ -26,7 +26,7 @@ class Links(StrictModel):
     addresses: dict[str, tuple[str, int]]
     timeout: float
     server_name: str
-    passed: bool  # whether connections are passed through the entrance, or arrive there
+    passed: bool  # whether connections are passed through the listener, or arrive there
     budget: float | None = None  # seconds that the computation may take, if there is a limit
 
 
@@ -60,7 +60,7 @@ class Order(StrictModel):
 
 
 class Event(StrictModel, tag_field="event", tag=str.lower):
-    """What a server process tells."""
+    """Events that a server process tells its starter."""
 
 
 class Alive(Event):
@@ -76,7 +76,7 @@ class Progressed(Event):
 
 
 class Placed(Event):
-    """Workers stand ready; the others' workers find them at these doors."""
+    """Workers stand ready; the others' workers find them at these endpoints."""
 
     endpoints: Endpoints
 

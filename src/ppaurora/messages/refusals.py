@@ -10,7 +10,7 @@ from enum import Enum, StrEnum
 
 
 class Outlook(Enum):
-    """What comes of the same request if it is sent again."""
+    """The outlook of a refused request: what happens if it is sent again."""
 
     FINAL = "the node does not have what was sent, and will not have it"
     REPLACEABLE = "likewise, but a submission with a higher revision can take its place"

@@ -1,8 +1,8 @@
 """Between a server process that has several workers, its workers, and the process that started it.
 
-The server process is started as one without workers is. It places its workers and says at which doors the
-others' workers find them (`Placed`); it is told everybody's (`Meeting`), and orders its workers to begin
-(`Order`). Workers tell the same events as a server process does.
+The server process is started as one without workers is. It places its workers and says at which endpoints
+the others' workers find them (`Placed`); it is told everybody's (`PeerEndpoints`), and orders its workers to
+begin (`Order`). Workers tell the same events as a server process does.
 """
 
 from __future__ import annotations
@@ -52,6 +52,6 @@ class Crew(StrictModel):
 
 
 class PeerEndpoints(StrictModel):
-    """Everybody's doors, by server, as its file name is; workers may connect now."""
+    """Everybody's endpoints, by the server's file name; workers may connect now."""
 
     endpoints: dict[str, Endpoints]

@@ -1,4 +1,4 @@
-"""What goes on at a node right now. Its parts share it; it is forgotten when the node stops."""
+"""The work that is under way at a node. Its parts share it; it is forgotten when the node stops."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Activity:
         return "" if attempt is None else f"attempt {attempt.number}: {attempt.progress or 'starting'}"
 
     def all_progress(self) -> dict[str, str]:
-        """Of every attempt that runs, by study."""
+        """Return the progress of every attempt that runs, by study."""
         with self._lock:
             studies = list(self._attempts)
         return {study: said for study in studies if (said := self.progress(study))}

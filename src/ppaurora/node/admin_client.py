@@ -1,4 +1,4 @@
-"""What a node that runs says of itself at its local port, as another process on its machine hears it."""
+"""Asks a running node about itself, at its local port, from another process on its machine."""
 
 from __future__ import annotations
 

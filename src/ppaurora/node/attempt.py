@@ -53,7 +53,7 @@ class BlamelessError(PartyFailedError):
 
 @dataclass(frozen=True)
 class AttemptPlan:
-    """What is to be computed, with which shares."""
+    """A computation to be made: of which study, with which shares, as which attempt."""
 
     manifest: Manifest
     number: int
@@ -70,7 +70,7 @@ class AttemptPlan:
 class Attempt:
     """Runs from its creation; `results` waits for the end.
 
-    With `spares`, it takes a process that has loaded everything already, and leaves another one behind.
+    With a `warm_pool`, it takes a process that has loaded everything already, and leaves another one behind.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Attempt:
         self._events.put(event)
 
     def rendezvous(self, endpoints: Mapping[str, tuple[Endpoint, ...]]) -> None:
-        """Everybody's workers stand ready, at these doors; what is said a second time counts for nothing."""
+        """Tell the workers that everybody's stand ready, at these endpoints; only the first call counts."""
         if self._meeting.acquire(blocking=False):
             self._process.send(PeerEndpoints(endpoints=dict(endpoints)))
 

@@ -70,7 +70,7 @@ def read_entry(line: str) -> Entry:
 
 
 def check_log(content: bytes, kept: Sequence[KeptLine]) -> CheckedLog:
-    """Of the file of a log, and what the node's database has of its end."""
+    """Check the file of a log against what the node's database has of its end."""
     *lines, torn = content.split(b"\n")
     entries: list[Entry] = []
     head = BEGINNING

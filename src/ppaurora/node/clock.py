@@ -55,7 +55,7 @@ class Clock:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the machine's clock, if anything."""
+        """Return the problem with the machine's clock; empty if there is none."""
         with self._lock:
             self._advance()
             return clock_problem(self._ahead)

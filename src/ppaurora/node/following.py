@@ -232,7 +232,7 @@ class Follower:
         return Answer(answer=verdict, note=failed.note if failed is not None else "")
 
     def _outcome(self, study: StudyRecord, number: int) -> Verdict:
-        """What came of an attempt. One that nobody computes any longer has failed, whatever the disk says."""
+        """Answer how an attempt ended; one that nobody computes any longer has failed."""
         state = self._store.attempt_state(study.hash, number)
         attempt = self._activity.attempt(study.hash)
         if state is AttemptState.RUNNING and (attempt is None or attempt.number != number):

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Health:
-    """What is known of a node's health, written by whoever notices something, from any thread."""
+    """The known health of a node, written by whoever notices something, from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,7 +55,7 @@ class Health:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with this node: bad is what keeps it from working."""
+        """Return what is wrong with this node; a bad finding keeps it from working."""
         silent = time.monotonic() - self._looked
         stuck = f"no study was looked after for {silent:.0f} s" if silent > _LONGEST_SILENCE else ""
         found = (

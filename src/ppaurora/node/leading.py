@@ -31,7 +31,7 @@ from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.questions import ask
-from ppaurora.node.rendezvous import introduce
+from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
@@ -179,7 +179,7 @@ class Leader:
         attempt = self._runner.start(study, plan)
         self._have_others_begin(study, plan, attempt)
         if plan.workers > 1:
-            introduce(self._kit, attempt)
+            connect_workers(self._kit, attempt)
         self._runner.finish(study, attempt)
         self._settle(study, plan.number)
 
@@ -283,5 +283,5 @@ def _check_ready(peer: Server, answer: Answer) -> None:
 
 
 def _told(answer: Answer) -> str:
-    """For people."""
+    """Return an answer in words: its note, or its verdict."""
     return answer.note or answer.answer.value

@@ -1,4 +1,4 @@
-"""What an administrator watches, for Prometheus. Numbers of things, never what they hold."""
+"""Metrics that an administrator watches with Prometheus: numbers of things, never what they hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ppaurora.node.store import StudyRecord
 
 
 class Metrics:
-    """One node's."""
+    """The counters and gauges of one node."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()

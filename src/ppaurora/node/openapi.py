@@ -37,7 +37,7 @@ _MESSAGES = (
 
 
 def _own_type(kind: type[object]) -> dict[str, Any]:
-    """Of types that are no models: how they look in JSON."""
+    """Return the schema of a type of our own that is no model."""
     if kind is ResultShare:
         return {
             "type": "string",

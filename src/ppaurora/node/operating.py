@@ -1,4 +1,4 @@
-"""What an operator does to a node and sees of it, beside the node, which may be running.
+"""Operating a node from beside it, whether or not it runs: what its operator sees and does.
 
 The commands and the pages of the local app are both written on this.
 """
@@ -23,7 +23,7 @@ _OVER = (StudyState.EXPIRED, StudyState.DELETED)
 
 @contextlib.contextmanager
 def opened(kit: NodeKit) -> Iterator[Store]:
-    """What the node keeps; what cannot be read or written is the operator's to mend."""
+    """Open the node's store; raise an `InputError` that its operator can act on if that fails."""
     try:
         with Store(kit.data) as store:
             yield store
@@ -42,7 +42,7 @@ def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:
 
 @dataclass(frozen=True)
 class NodeRecords:
-    """What a node has on disk: what keeps it from writing, what is wrong with the clock, its studies."""
+    """The state of a node on disk: why it cannot write, what is wrong with its clock, its studies."""
 
     trouble: str
     clock: str
@@ -96,7 +96,7 @@ def stop(kit: NodeKit, name: str) -> None:
 
 
 def state_to_delete(kit: NodeKit, name: str) -> StudyState:
-    """Of a study of which there is something to delete."""
+    """Return the state of a study that has something to delete; raise if it has nothing."""
     with opened(kit) as store:
         return _find_to_delete(store, kit, name).state
 

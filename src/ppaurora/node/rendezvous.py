@@ -83,8 +83,8 @@ def _problem(signed: SignedPlacement, server: Server, plan: AttemptPlan) -> str:
     return problem_with(signature, _CONTEXT + canonical_json(said))
 
 
-def introduce(kit: NodeKit, attempt: Attempt) -> None:
-    """Wait until all workers stand ready, and have them meet; whatever comes between ends the attempt."""
+def connect_workers(kit: NodeKit, attempt: Attempt) -> None:
+    """Wait until all workers are ready, and tell them of each other; a failure ends the attempt."""
     plan = attempt.plan
     peers = kit.server(plan.manifest).peers
     deadline = time.monotonic() + _SECONDS_TO_PLACE
@@ -111,7 +111,7 @@ def introduce(kit: NodeKit, attempt: Attempt) -> None:
 
 
 def _placement_of(kit: NodeKit, peer: Server, attempt: Attempt, deadline: float) -> SignedPlacement | None:
-    """Of another node, once its workers stand ready; None if the attempt has ended here meanwhile."""
+    """Return the placement of another node's workers, once they are ready; None if the attempt has ended."""
     manifest = attempt.plan.manifest
     while not attempt.has_ended:
         answer = _ask(kit, manifest, peer, Outcome(study=manifest.hash, attempt=attempt.number))

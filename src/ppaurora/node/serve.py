@@ -77,7 +77,7 @@ async def _serve(node: Node) -> None:
 
 
 async def _listen(running: contextlib.AsyncExitStack, app: web.Application, listener: socket.socket) -> None:
-    """Without TLS."""
+    """Listen at the administrator's port, without TLS."""
     protocols = await _protocols(running, app)
     server = await asyncio.get_running_loop().create_server(protocols, sock=listener)
     running.callback(server.close)
@@ -89,7 +89,7 @@ async def _let_in(
     listener: socket.socket,
     authorities: Authorities,
 ) -> None:
-    """Owners, by TLS."""
+    """Listen at the owners' port, with TLS and admission control."""
     protocols = await _protocols(running, app)
     admission = AdmissionControl(listener, authorities.server_context(), protocols, authorities.is_owner)
     running.callback(admission.close)
@@ -98,7 +98,7 @@ async def _let_in(
 async def _protocols(
     running: contextlib.AsyncExitStack, app: web.Application
 ) -> Callable[[], asyncio.Protocol]:
-    """What makes a protocol for every connection."""
+    """Return the factory of the protocol that serves a connection."""
     runner = web.AppRunner(app, shutdown_timeout=_SECONDS_TO_FINISH)
     await runner.setup()
     running.push_async_callback(runner.cleanup)

@@ -68,7 +68,7 @@ log = logging.getLogger(__name__)
 
 
 class OwnersService:
-    """One node's."""
+    """The owners' port of one node: an application that answers the requests of `messages.owners`."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class OwnersService:
         return response
 
     def _record_refusal(self, request: web.Request, code: str) -> None:
-        """In the audit log, of what an owner wanted to change; the same again only after an hour."""
+        """Record in the audit log what an owner was refused; the same again only after an hour."""
         study, owner = request.get(_PARTICIPANT, (None, ""))
         if study is None or request.method != "PUT":
             return
@@ -210,7 +210,7 @@ class OwnersService:
         )
 
     def _keep_withdrawal(self, study: StudyRecord, owner: str, revision: int) -> SubmissionRecord:
-        """At the leader, which decides; the others have it on record when the leader has told them."""
+        """Record a withdrawal at the leader, which decides; elsewhere, return what the leader has told."""
         if not self._withdrawals.decides(study):
             return self._withdrawal_heard_of(study, owner, revision)
         try:
@@ -241,7 +241,7 @@ class OwnersService:
         raise RequestRefusedError(RefusalCode.PENDING, note)
 
     def _place_among_inputs(self, study: StudyRecord) -> int:
-        """Which of an owner's commitments is to the share for this server."""
+        """Return which of an owner's commitments is to the share for this server."""
         server, takers = self._kit.server(study.manifest), study.manifest.protocol.input_servers
         if server not in takers:
             refuse(RefusalCode.CLOSED, f"{server.title} takes no submissions")
@@ -323,7 +323,7 @@ class OwnersService:
         )
 
     async def _participant(self, request: web.Request) -> tuple[StudyRecord, str]:
-        """The study that is meant, and which of its owners asks."""
+        """Return the study that is meant, and which of its owners asks; refuse if there is none."""
         study = await asyncio.to_thread(self._store.study, request.match_info["study"])
         if study is None:
             refuse(RefusalCode.UNKNOWN_STUDY)

@@ -1,4 +1,4 @@
-"""What this node signs of a release, for receipts, and what it keeps of what other nodes have signed."""
+"""Statements of a release, for receipts: what this node signs, and what other nodes have signed."""
 
 from __future__ import annotations
 

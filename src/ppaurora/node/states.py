@@ -15,7 +15,7 @@ from ppaurora.messages.owners import StudyState
 
 
 class AttemptState(StrEnum):
-    """Of an attempt at one node."""
+    """The states of an attempt at one node."""
 
     RUNNING = "running"
     FAILED = "failed"
@@ -77,7 +77,7 @@ class StateError(PpauroraError):
 
 
 class ChangedError(StateError):
-    """What owners have submitted is not what an attempt was to be made with."""
+    """Submissions have changed since an attempt was agreed on."""
 
 
 class StaleAttemptError(StateError):

@@ -1,4 +1,4 @@
-"""What participants may know about a study's course at a node."""
+"""The status of a study at a node, as participants may know it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING)
 def study_status(
     kit: NodeKit, store: Store, study: StudyRecord, progress: str = "", trouble: str = "", asker: str = ""
 ) -> StudyStatus:
-    """As this node sees it; `progress` of an attempt that runs, `trouble` that the node has with its disk.
+    """Return the status as this node sees it, with an attempt's `progress` and the disk's `trouble`.
 
     `asker` is the owner who wants to know, if one does.
     """
@@ -44,12 +44,12 @@ def study_status(
 
 
 def lost_shares(owners: Sequence[str], where: str = "here") -> str:
-    """What whoever has to do something about it is told."""
+    """Return the note that tells whose shares were lost, and what to do."""
     return f"shares of {', '.join(owners)} were lost {where}; they have to submit again"
 
 
 def _note(kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str], trouble: str) -> str:
-    """What stands in the way: at this node, if anything does, else what is on record of the study."""
+    """Return what stands in the way at this node; if nothing does, the note on record of the study."""
     manifest = study.manifest
     lost = store.lost_shares(study)
     if study.state in UNDER_WAY and trouble:

@@ -25,7 +25,7 @@ _SLOWEST_BYTES_PER_SECOND = 20_000
 
 
 def read_offer(request: web.Request, manifest: Manifest) -> Offer:
-    """What the headers announce, checked before a byte of the body is read."""
+    """Return what the headers announce, checked before a byte of the body is read."""
     try:
         offer = from_json(Offer, request.headers[OFFER_HEADER])
     except (KeyError, ValueError):
@@ -58,7 +58,7 @@ async def read_withdrawal(request: web.Request) -> Withdrawal:
 
 
 async def receive_share(request: web.Request, commitment: str, folder: Path) -> Path:
-    """Salt and share, durable in a file of their own. What does not fit the commitment is not kept."""
+    """Write salt and share to a file, durably; refuse what does not fit the commitment."""
     length = request.content_length or 0
     try:
         async with asyncio.timeout(_SECONDS_FOR_A_PIECE + length / _SLOWEST_BYTES_PER_SECOND):

@@ -129,7 +129,7 @@ class Watcher:
         self._leader.consider(study)
 
     def _cut_off(self, study: StudyRecord) -> None:
-        """What this node's operator has aborted, stopped or deleted, beside this process."""
+        """End attempts that the operator has aborted, stopped or deleted from beside this process."""
         attempt = self._activity.attempt(study.hash)
         if attempt is None or study.state not in (StudyState.STOPPED, StudyState.DELETED):
             return

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Withdrawals:
-    """Of studies that this node leads; from any thread."""
+    """The withdrawals from studies that this node leads; methods may be called from any thread."""
 
     def __init__(self, kit: NodeKit, store: Store) -> None:
         self._kit = kit
@@ -36,11 +36,11 @@ class Withdrawals:
         self._complaints = RateLimitedLog(log, most=20)
 
     def decides(self, study: StudyRecord) -> bool:
-        """Whether owners withdraw here, rather than where this node hears of it."""
+        """Return whether this node leads the study, and so decides on withdrawals."""
         return self._kit.server(study.manifest) is study.manifest.protocol.leader
 
     def record(self, study: StudyRecord, owner: str, revision: int) -> SubmissionRecord:
-        """Durable when this returns; the others hear of it now, or as soon as they can be reached."""
+        """Record a withdrawal durably; the others hear of it now, or as soon as they can be reached."""
         withdrawal = self._store.withdraw(study.hash, owner, revision)
         log.info("submission withdrawn", extra={**about(study), "owner": owner})
         self._pauses.forget(study.hash)
@@ -73,7 +73,7 @@ class Withdrawals:
             self._telling.release()
 
     def _tell_all(self, study: StudyRecord, withdrawal: SubmissionRecord) -> None:
-        """Raises if one has not heard it."""
+        """Tell all others who take submissions; raise if one has not heard it."""
         question = Withdrawn(study=study.hash, owner=withdrawal.owner, revision=withdrawal.revision)
         takers = study.manifest.protocol.input_servers
         for peer in self._kit.server(study.manifest).peers:

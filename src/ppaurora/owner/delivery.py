@@ -68,7 +68,7 @@ class Delivery:
         return submission
 
     def _check_unchanged(self, prepared: PreparedSubmission) -> None:
-        """What a person agreed to was for this study, these floors, and what the kit had sent by then."""
+        """Raise unless what was prepared is for this study and these floors, and nothing was sent since."""
         check = prepared.check
         is_ours = check.manifest is not None and check.manifest.hash == self.manifest.hash
         if not is_ours or (check.owner, prepared.floors) != (self.kit.name, self.kit.settings.floors):
@@ -162,7 +162,7 @@ class Delivery:
         return self.outbox.acknowledge(submission, server, answer)
 
     def _is_there(self, client: NodeClient, submission: OutgoingSubmission) -> bool:
-        """What was acknowledged is, unless the node's disk was lost since."""
+        """Return whether a node still has what it acknowledged: it has, unless its disk was lost since."""
         answer = client.status()
         is_here = self.kit.name in answer.submitted and answer.revision == submission.offer.revision
         return answer.state == "released" or is_here
@@ -205,7 +205,7 @@ class Delivery:
         return shlex.join(["ppaurora", name, str(self.kit.folder), *arguments, *study])
 
     def describe(self, heard: Mapping[str, StudyStatus]) -> str:
-        """What was sent, and who has it: as the nodes say, by title, and else as they have acknowledged."""
+        """Return what was sent and who has it: as the nodes say, by title, else as they have acknowledged."""
         found = self.outbox.find()
         if found is None or not (found.sent or found.withdrawal):
             return "nothing"

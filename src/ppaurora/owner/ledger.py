@@ -1,4 +1,4 @@
-"""What an owner has submitted to which study, so that nearly the same data in another one is recognised.
+"""The ledger of an owner's submissions, by which nearly the same data in another study is recognised.
 
 Two results on nearly the same data can be subtracted. The ledger holds no data but a sketch of each list:
 every sample is hashed with a secret key of the kit, and the smallest hashes are kept. They are a random
@@ -131,7 +131,7 @@ class _Redacted(StrictModel):
 
 
 class LedgerEntry(_Redacted):
-    """What was submitted to one study."""
+    """The submission to one study, as the ledger keeps it."""
 
     name: str
     samples: int
@@ -185,11 +185,11 @@ class Ledger:
         return self._put(manifest, entry)
 
     def restore(self, manifest: Manifest, entry: LedgerEntry | None) -> None:
-        """What was refused is part of no study; what was submitted before it still is."""
+        """Put back the entry of what was submitted before: what was refused is part of no study."""
         self._put(manifest, entry)
 
     def forget(self, manifest: Manifest) -> None:
-        """What was withdrawn is part of no study."""
+        """Remove the entry of a study: what was withdrawn is part of none."""
         self._put(manifest, None)
 
     def _put(self, manifest: Manifest, entry: LedgerEntry | None) -> LedgerEntry | None:

@@ -57,7 +57,7 @@ class Fingerprint(StrictModel):
 
 
 class OutgoingSubmission(StrictModel):
-    """What was prepared for a study, to whom it has left, who has acknowledged it, or its withdrawal."""
+    """A submission on its way: what was prepared, for whom it has left, and who has acknowledged it."""
 
     study: str
     offer: Offer
@@ -190,7 +190,7 @@ class Outbox:
         return kept is not None and Fingerprint.of(samples, kept.salt) == kept
 
     def other_data(self, found: OutgoingSubmission) -> InputError:
-        """What to raise when something else was submitted before."""
+        """Return the error of whoever submits something else than before."""
         return InputError(
             f"other data was submitted to the study '{self._manifest.study}' from this kit before "
             f"({found.samples:,} samples: {self.delivered(found)}); nothing was sent now. Until the "
@@ -310,7 +310,7 @@ class Outbox:
         return all(server.file_name in submission.withdrawn for server in self._servers)
 
     def discard(self) -> None:
-        """What has never left."""
+        """Delete a submission that has never left."""
         (self._folder / _RECORD).unlink(missing_ok=True)
         self._delete_bodies(set())
         with contextlib.suppress(OSError):
@@ -348,7 +348,7 @@ class Outbox:
 
 
 def has_result(study: str) -> InputError:
-    """What to raise when somebody submits to a study that has its result."""
+    """Return the error of whoever submits to a study that has its result."""
     return InputError(
         f"the study '{study}' has its result, with what was submitted from this kit before; "
         "nothing was sent now. 'ppaurora result' shows it again, in Python Study.result()"

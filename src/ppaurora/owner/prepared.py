@@ -21,7 +21,7 @@ from ppaurora.policy.rules import Floors
 
 @dataclass(frozen=True)
 class OwnData:
-    """What an owner is about to submit, and how it was read; of `Samples`, nothing is known of that."""
+    """Data that an owner is about to submit, and how it was read, unless it came as `Samples`."""
 
     samples: Samples
     description: Description | None
@@ -50,7 +50,7 @@ class OwnData:
 
 @dataclass(frozen=True)
 class PreparedSubmission:
-    """What `Study.prepare` returns and `Study.send` sends: exactly this, or nothing.
+    """A submission that `Study.prepare` returns and `Study.send` sends: exactly this, or nothing.
 
     It is for one study, one owner and what the kit has sent so far. If something else was submitted from the
     kit meanwhile, or withdrawn, it is refused, and has to be prepared again.

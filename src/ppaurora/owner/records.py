@@ -45,7 +45,7 @@ def keep_record(path: Path, record: StrictModel) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What this machine's disk does not take is its owner's to mend."""
+    """Raise an `InputError` for what this machine's disk does not take: its owner can fix it."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What an owner files: the result, the parts that it was put together from, and the receipt."""
+"""The files that an owner keeps: the result, the parts that it was put together from, the receipt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ppaurora.study.receipt import Receipt, problem_with_statement, verify
 
 
 class OwnPart(StrictModel):
-    """What one server gave this owner, and the salt that shows that it is what the server committed to."""
+    """One server's part of the result, and the salt that shows that the server committed to it."""
 
     server: str
     salt: Salt
@@ -95,7 +95,7 @@ class StudyReport(MetricValues):
 
     @property
     def evaluation(self) -> EvaluationSpec:
-        """What was evaluated: model and version, outcome, positive class, how scores were read."""
+        """Return what was evaluated: model and version, outcome, positive class, how scores were read."""
         return self.receipt.evaluation
 
     def __repr__(self) -> str:

@@ -313,7 +313,7 @@ class Study:
 
     @property
     def submitted(self) -> OutgoingSubmission | None:
-        """What was prepared from this kit, whether or not all of it has arrived; None before that."""
+        """Return what was prepared from this kit, whether or not all of it has arrived; None before that."""
         return self._outbox.find()
 
     @property
@@ -334,12 +334,12 @@ class Study:
         return self._inbox.find() is not None
 
     def sent(self, answers: Mapping[str, NodeStatus]) -> str:
-        """What was sent from this kit and who has it, in words, as the nodes' answers and the kit say."""
+        """Return what was sent from this kit and who has it, as the nodes' answers and the kit say."""
         heard = {title: answer for title, answer in answers.items() if isinstance(answer, StudyStatus)}
         return self._delivery.describe(heard)
 
     def status(self) -> dict[str, NodeStatus]:
-        """What each node says of the study, by title; of one that cannot be reached, why."""
+        """Return what each node says of the study, by title; of one that cannot be reached, why."""
 
         def ask(client: NodeClient) -> NodeStatus:
             try:

@@ -44,7 +44,7 @@ def verify_receipt(path: str | Path, *, manifest_hash: str | None = None) -> Ver
 
 
 def read_filed(path: Path, *, manifest_hash: str | None = None) -> tuple[Verification, StudyReport | None]:
-    """What is filed, verified; a receipt alone has no result."""
+    """Return what is filed, verified; a receipt alone has no result."""
     content = read_json(path)
     try:
         return _verified(content, manifest_hash)

@@ -64,10 +64,10 @@ Hear = Callable[[Event | None], None]  # None: nothing more will be heard
 class ServerProcess:
     """A server in a process of its own. `hear` is called with its events, in a thread of their own.
 
-    The others find it at its `entrance`: the descriptor of a listening socket, or of one through which
+    The others find it at its `listener`: the descriptor of a listening socket, or of one through which
     connections are passed. `events` are the kinds of message that it may tell, for a module that tells
-    others. If one of the `spares` has been waiting for this, it is taken. `beside` are further descriptors
-    that it gets with its entrance.
+    others. A process that waits in the `warm_pool` is taken, if there is one. `beside` are further
+    descriptors that it gets with its listener.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class ServerProcess:
         self.title = title
         self._hear = hear
         self._kinds = events
-        spare = None if warm_pool is None else warm_pool.take(module, title)
-        self._process = spare or start_process(module, title)
+        warm = None if warm_pool is None else warm_pool.take(module, title)
+        self._process = warm or start_process(module, title)
         self._writer: threading.Thread | None = None
         try:
             with contextlib.suppress(ConnectionError):  # that it has gone is heard on its other pipe

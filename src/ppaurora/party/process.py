@@ -61,7 +61,7 @@ def run_server(serve: Callable[[Starter], None]) -> int:
 
 
 def failed(error: Exception) -> Failed:
-    """What is told of an error: in its own words if they are ours, else its type and place."""
+    """Return the event that tells of an error: in its own words if they are ours, else its type and place."""
     if isinstance(error, PpauroraError):
         return Failed(kind=type(error).__name__, message=str(error), peer=getattr(error, "peer", None))
     place = ":".join(map(str, place_of(error)))
@@ -82,7 +82,7 @@ class Starter:
         return passed[0] if passed else None
 
     def passed_sockets(self, most: int) -> list[socket.socket]:
-        """The entrance, and what was passed with it; none if they never come."""
+        """Return the listening socket and what was passed with it; nothing if they never come."""
         with socket.socket(fileno=os.dup(self._commands.fileno())) as commands:
             _, descriptors, _, _ = socket.recv_fds(commands, 1, most)
         return [socket.socket(fileno=descriptor) for descriptor in descriptors]
@@ -175,7 +175,7 @@ def _serve(starter: Starter) -> None:
 
 
 def finished(outcome: RunOutcome) -> Finished:
-    """What is told of an outcome: all of it."""
+    """Return the event that tells all of an outcome."""
     return Finished(
         parts=outcome.parts,
         seconds=outcome.seconds,
@@ -186,7 +186,7 @@ def finished(outcome: RunOutcome) -> Finished:
 
 
 def outcome_of(event: Finished) -> RunOutcome:
-    """The outcome again."""
+    """Return the outcome that an event tells of."""
     return RunOutcome(event.parts, event.seconds, event.meter, event.openings, event.peak_bytes)
 
 

@@ -60,7 +60,7 @@ def take_part(
     """Open a session and run the job in it, over a slower network if one is given.
 
     One of several workers is told who it is, has its own transport to the workers of that number elsewhere
-    and a way to its fellows `inside` the party, and is given what `Protocol.worker_share` says.
+    and a channel to the other workers of the party, and is given what `Protocol.worker_share` says.
 
     The session's keys are bound to the job, to the attempt, and to the `study` that both belong to.
     `announce` hears the session's public name, which no other session has. Takes the inputs: the

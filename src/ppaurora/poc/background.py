@@ -48,7 +48,7 @@ class Background:
 
     @property
     def process_id(self) -> int | None:
-        """Of the process, if it runs."""
+        """Return the number of the process, if it runs."""
         try:
             with self._file.open("rb") as file:
                 if _is_free(file):

@@ -91,7 +91,7 @@ def owners_of(files: Sequence[Path], columns: Columns) -> list[PocOwner]:
 
 
 def _new_name(file: Path, taken: Iterable[str]) -> str:
-    """What a plan takes as a name: small letters, digits and hyphens."""
+    """Return a name as a plan takes it: small letters, digits and hyphens."""
     stem = re.sub(r"[^a-z0-9]+", "-", file.name.split(".")[0].lower())[:_LONGEST_NAME].strip("-") or "owner"
     name, number = stem, 2
     while name in taken:

@@ -94,5 +94,5 @@ def web_proxy_in_between() -> bool:
 
 
 def get(admin: int, path: str) -> str:
-    """What a node says at its local port. Raises OSError if it does not answer."""
+    """Return what a node says at its local port; raise OSError if it does not answer."""
     return ask_locally("127.0.0.1", admin, path)

@@ -15,7 +15,7 @@ from ppaurora.study.organisations import check_nodes_apart, organisation_warning
 
 @dataclass(frozen=True)
 class Review:
-    """What a person agrees to, line by line; what it will tell the owners; what is questionable about it."""
+    """A study for review: what a person agrees to, what the owners will learn, what is questionable."""
 
     manifest: Manifest
     sizes: tuple[int, ...]  # numbers of samples for which it was computed

@@ -1,4 +1,4 @@
-"""What a worker is there for: its part of the computation."""
+"""A worker's part of the computation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ppaurora.workers.part import Station
 
 
 def compute(station: Station, inputs: Sequence[Buffer]) -> Finished:
-    """With the workers of the same number at the other servers, and with those of the own server."""
+    """Compute with the workers of the same number at the other servers, and with those of the own server."""
     task = station.order.task
     shares = read(station.order, inputs)
     transport = station.connect()

@@ -1,4 +1,4 @@
-"""What a worker is known by: a key that it makes itself, for one attempt, and that never leaves it."""
+"""The credentials of a worker: a key that it makes itself, for one attempt, and that never leaves it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Credentials:
 
     @contextlib.contextmanager
     def identity(self, endpoints: Mapping[Server, Endpoint]) -> Iterator[Identity]:
-        """To connect to the workers behind these doors, and to nobody else."""
+        """Yield an identity that connects to the workers of these endpoints, and to nobody else."""
         certificates = {peer: _certificate(peer, endpoint) for peer, endpoint in endpoints.items()}
         pins = {peer: pin_of_pem(certificate.encode()) for peer, certificate in certificates.items()}
         authorities = "".join(certificates.values())
@@ -43,7 +43,7 @@ class Credentials:
 
 
 def _certificate(peer: Server, endpoint: Endpoint) -> str:
-    """What a peer gave as its worker's, as far as it is one certificate that TLS can read."""
+    """Return the certificate that a peer gave as its worker's; raise unless it is one that TLS can read."""
     try:
         only = first_certificate(endpoint.certificate)
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=only)

@@ -25,12 +25,12 @@ _LATE = f"its workers could not be placed within {_SECONDS_TO_PLACE:g} seconds"
 
 
 def main() -> int:
-    """One server's part of one job, by several workers."""
+    """Compute one server's part of one job, by several workers."""
     return run_server(_serve)
 
 
 def engine_for(crew: Crew, title: str) -> Engine:
-    """What runs the workers of the server of this title."""
+    """Return the engine that runs the workers of the server of this title."""
     if crew.ray is None:
         return LocalEngine(title, crew.workers)
     from ppaurora.workers.ray import RayEngine  # only where Ray is installed
@@ -65,7 +65,7 @@ def _serve(starter: Starter) -> None:
 
 
 def _shares_behind(task: Task, starter: Starter) -> list[bytes | Path]:
-    """The owners' shares as they are, behind the task or in files."""
+    """Return the owners' shares as they came behind the task, or the files that they are in."""
     protocol, sums = task.job.terms.protocol, len(task.job.terms.sums)
     if protocol.server_named(task.server) not in protocol.input_servers:
         return []
@@ -75,7 +75,7 @@ def _shares_behind(task: Task, starter: Starter) -> list[bytes | Path]:
 
 
 def _orders(task: Task, peer_endpoints: PeerEndpoints) -> list[Order]:
-    """For every worker, with the doors of its number."""
+    """Return an order for every worker, with its peers' endpoints."""
     workers = crew_of(task).workers
     peers = task.job.terms.protocol.server_named(task.server).peers
     for peer in peers:
@@ -92,7 +92,7 @@ def _orders(task: Task, peer_endpoints: PeerEndpoints) -> list[Order]:
 
 
 def _watched(engine: Engine, task: Task, starter: Starter) -> list[Finished]:
-    """What every worker says in the end; what they tell meanwhile is passed on."""
+    """Return what every worker says in the end; what they tell meanwhile is passed on."""
     workers = crew_of(task).workers
     patience = task.links.timeout
     last_heard = [time.monotonic()] * workers
@@ -120,7 +120,7 @@ def _watched(engine: Engine, task: Task, starter: Starter) -> list[Finished]:
 
 
 def _root_cause(engine: Engine, number: int, event: Failed | Ended) -> PpauroraError:
-    """Who lost a colleague or a peer only echoes what happened there: hear the others first."""
+    """Return the cause of a failure: who lost a peer only echoes what happened there, so hear the others."""
     failures = {number: _failure(number, event)}
     deadline = time.monotonic() + _SECONDS_FOR_LAST_WORDS
     while min(map(_echo, failures.values())) and (left := deadline - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""What runs the workers of one server, for one attempt: the one interface that all engines have."""
+"""The interface of all engines: each runs the workers of one server, for one attempt."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Engine(Protocol):
         """Hand on a connection of a peer's worker; it is the engine's from now on."""
 
     def next_event(self, seconds: float) -> tuple[int, Event | Ended] | None:
-        """What a worker says next, or how it ended; None if nothing is heard for so long."""
+        """Return what a worker says next, or how it ended; None if nothing is heard for so long."""
 
     def close(self) -> None:
         """No worker is left behind, nor what was kept for it."""

@@ -30,7 +30,7 @@ def cut(orders: Sequence[Order], shares: Sequence[bytes | Path]) -> Iterator[tup
 
 
 def read(order: Order, inputs: Sequence[Buffer]) -> list[OwnerShare]:
-    """What this worker was given of every share; nothing at a server that takes none."""
+    """Return this worker's part of every share; nothing at a server that takes none."""
     job, worker = order.task.job, worker_of(order)
     sums = len(job.terms.sums) if worker.leads else 0
     sizes = [len(blocks(size, worker.count)[worker.index]) for size in job.sizes] if inputs else []

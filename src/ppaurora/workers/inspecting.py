@@ -38,7 +38,7 @@ _UNFINISHED = Finding.bad(
 
 
 def inspect(crew: Crew, data: Path) -> list[Finding]:
-    """All that only Ray itself can tell. `data` is the folder that the node keeps its secrets in."""
+    """Return all that only Ray itself can tell; `data` is the folder that the node keeps its secrets in."""
     assert crew.ray is not None  # noqa: S101 (there is nothing to look into otherwise)
     environment = {**os.environ, **Cluster.of(crew.ray).environment()}
     command = [sys.executable, "-P", "-m", _MODULE, str(data)]
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def _knock(cluster: Cluster) -> bool:
-    """Whether the cluster lets this process in, with what its environment gives it."""
+    """Return whether the cluster lets this process in, with what its environment gives it."""
     from ray._raylet import GcsClient
     from ray.exceptions import AuthenticationError
 

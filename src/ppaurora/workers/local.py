@@ -59,7 +59,7 @@ class LocalEngine:
         self._count = count
         self._events: queue.Queue[tuple[int, Event | None]] = queue.Queue()
         self._workers: list[ServerProcess] = []
-        self._entrances: list[socket.socket] = []
+        self._listeners: list[socket.socket] = []
 
     def place(self) -> Sequence[Endpoint]:
         descriptors = 2 * self._count**2 + _SPARE_DESCRIPTORS
@@ -71,7 +71,7 @@ class LocalEngine:
                 f"{self._count} workers could not be connected to each other: {error.strerror}; let this "
                 f"node open {descriptors} files (ulimit -n), or have fewer workers"
             ) from None
-        return self._doors()
+        return self._endpoints()
 
     def _start_all(self) -> None:
         with contextlib.ExitStack() as passed:
@@ -80,7 +80,7 @@ class LocalEngine:
                 between[low, high], between[high, low] = map(passed.enter_context, socket.socketpair())
             for number in range(self._count):
                 ours, theirs = socket.socketpair()
-                self._entrances.append(ours)
+                self._listeners.append(ours)
                 passed.enter_context(theirs)
                 beside = [between[number, other].fileno() for other in range(self._count) if other != number]
                 self._workers.append(self._start(number, theirs, beside))
@@ -96,7 +96,7 @@ class LocalEngine:
     def _hear(self, number: int, event: Event | None) -> None:
         self._events.put((number, event))
 
-    def _doors(self) -> list[Endpoint]:
+    def _endpoints(self) -> list[Endpoint]:
         endpoints: dict[int, Endpoint] = {}
         deadline = time.monotonic() + _SECONDS_TO_START
         while len(endpoints) < self._count:
@@ -120,7 +120,7 @@ class LocalEngine:
 
     def admit(self, worker: int, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):  # that it is gone is heard elsewhere
-            pass_socket(self._entrances[worker], connection)
+            pass_socket(self._listeners[worker], connection)
 
     def next_event(self, seconds: float) -> tuple[int, Event | Ended] | None:
         try:
@@ -134,7 +134,7 @@ class LocalEngine:
             worker.kill()
         for worker in self._workers:
             worker.close()
-        for listener in self._entrances:
+        for listener in self._listeners:
             listener.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What a worker does, wherever it runs: it meets its peers, and does its part of the task with them."""
+"""A worker's station, wherever it runs: its order, its credentials, its ways to other workers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Station:
         return worker_of(self.order)
 
     def connect(self) -> TlsTransport:
-        """To the workers of the same number at all other servers."""
+        """Connect to the workers of the same number at all other servers."""
         order, links = self.order, self.order.task.links
         endpoints = {peer: order.endpoints[peer.file_name] for peer in order.server.peers}
         addresses = {
@@ -63,7 +63,7 @@ def longest_wait(order: Order) -> float:
 
 
 def crew_of(task: Task) -> Crew:
-    """Of a task for several workers."""
+    """Return the crew of a task; raise if the task is for one worker."""
     if task.crew is None:
         raise MisuseError("a task for one worker is no task for a crew")
     return task.crew

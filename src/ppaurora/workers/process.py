@@ -13,7 +13,7 @@ from ppaurora.session.worker import MOST_WORKERS
 from ppaurora.workers.computing import compute
 from ppaurora.workers.credentials import Credentials
 from ppaurora.workers.part import Part, Station, longest_wait, worker_of
-from ppaurora.workers.sockets import SocketInside
+from ppaurora.workers.sockets import SocketChannel
 
 
 def main(part: Part = compute) -> int:
@@ -33,7 +33,7 @@ def _serve(part: Part, starter: Starter) -> None:
     inputs = [starter.read(length) for length in order.inputs]
     starter.stay_in_touch(order.task.links.timeout / 4)
     listener, *others = passed
-    intra_party = SocketInside(order.server.title, worker_of(order), others, longest_wait(order))
+    intra_party = SocketChannel(order.server.title, worker_of(order), others, longest_wait(order))
     with listener:
         station = Station(order, credentials, PassedSockets(listener), intra_party, starter.tell)
         try:

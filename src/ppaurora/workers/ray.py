@@ -35,7 +35,7 @@ _CALLS_AT_ONCE = 8
 
 
 def connect(cluster: Cluster) -> Any:
-    """Ray, connected to the cluster; raises a `PartyFailedError` that says why it cannot be.
+    """Return Ray, connected to the cluster; raise a `PartyFailedError` that says why it cannot be.
 
     To be called once in a process, before Ray is loaded.
     """
@@ -119,10 +119,10 @@ class RayEngine:
                     runtime_env={"env_vars": PROCESS_VARIABLES},
                 ).remote()
             )
-        return [self._door(number) for number in range(self._count)]
+        return [self._endpoint(number) for number in range(self._count)]
 
     def _reserve(self) -> None:
-        """A place for every worker, or none."""
+        """Reserve a place for every worker, or raise."""
         from ray.util.placement_group import placement_group
 
         bundle = {"CPU": self._place.cpus} | ({"memory": self._place.memory} if self._place.memory else {})
@@ -138,7 +138,7 @@ class RayEngine:
                 "[workers] of node.toml, or add machines"
             )
 
-    def _door(self, number: int) -> Endpoint:
+    def _endpoint(self, number: int) -> Endpoint:
         try:
             version, host, port, placed = self._ray.get(
                 self._actors[number].place.remote(self._place.ports), timeout=_SECONDS_TO_START
@@ -214,5 +214,5 @@ def _described(bundle: dict[str, float]) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Ray's own words may quote what was computed on: only the kind of its error is told."""
+    """Return the kind of Ray's error only: its own words may quote what was computed on."""
     return type(error).__name__

@@ -38,7 +38,7 @@ class RayWorker:
         self._changed = threading.Condition()
 
     def place(self, ports: tuple[int, int] | None) -> tuple[str, str, int, bytes]:
-        """The version of ppaurora here, where this worker listens, and its door."""
+        """Return the version of ppaurora here, where this worker listens, and its endpoint."""
         host = ray.util.get_node_ip_address()
         self._listener = _listen(host, ports)
         address = (host, int(self._listener.getsockname()[1]))
@@ -48,10 +48,10 @@ class RayWorker:
         return __version__, *address, to_json(Placed(endpoints=(endpoint,)))
 
     def run(self, order: bytes, others: Sequence[Any], *inputs: Buffer) -> bytes:
-        """All of this worker's work; its last words, whatever they are."""
+        """Do all of this worker's work, and return its last event, whatever it is."""
         told = from_json(Order, order)
         worker = worker_of(told)
-        intra_party = RayInside(told.server.title, worker, others, self._mailbox, longest_wait(told))
+        intra_party = RayChannel(told.server.title, worker, others, self._mailbox, longest_wait(told))
         try:
             with self._listener:
                 station = Station(told, self._credentials, self._listener, intra_party, self._tell)
@@ -60,11 +60,11 @@ class RayWorker:
             return to_json(failed(error))
 
     def deliver(self, number: int, sender: int, content: Buffer) -> None:
-        """What another worker of this server hands over."""
+        """Take what another worker of this server hands over."""
         self._mailbox.put(number, sender, content)
 
     def news(self, seconds: float) -> list[bytes]:
-        """What this worker has told since the last call; a sign of life if it is nothing for so long."""
+        """Return what this worker has told since the last call; a sign of life if that is nothing."""
         with self._changed:
             self._changed.wait_for(lambda: self._news, seconds)
             told, self._news = self._news, []
@@ -86,7 +86,7 @@ def _listen(host: str, ports: tuple[int, int] | None) -> Any:
 
 
 class Mailbox:
-    """What other workers have handed over, until it is asked for."""
+    """Messages of other workers, kept until they are asked for."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -103,7 +103,7 @@ class Mailbox:
             return self._letters.pop((number, sender), None)
 
 
-class RayInside:
+class RayChannel:
     """Through Ray's object store: what is handed over is put there once, and read where it is."""
 
     def __init__(

@@ -23,8 +23,8 @@ _LENGTH = struct.Struct(">Q")
 _PIECE = 1 << 20
 
 
-class SocketInside:
-    """One worker's end. `others` lead to all other workers, in order of their numbers."""
+class SocketChannel:
+    """One worker's end of the channel within its party; `others` lead to all others, by number."""
 
     def __init__(self, party: str, worker: Worker, others: Sequence[socket.socket], timeout: float) -> None:
         self._party = party
@@ -36,11 +36,11 @@ class SocketInside:
             other.setblocking(False)
 
     def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
-        """Sends and receives side by side, so that nobody waits for one who waits."""
-        swaps = {number: _Swap(sock, outgoing[number]) for number, sock in self._others.items()}
+        """Send and receive side by side, so that nobody waits for one who waits."""
+        exchanges = {number: _Exchange(sock, outgoing[number]) for number, sock in self._others.items()}
         with selectors.DefaultSelector() as selector:
-            for number, all_to_all in swaps.items():
-                selector.register(all_to_all.socket, all_to_all.wants, number)
+            for number, exchange in exchanges.items():
+                selector.register(exchange.socket, exchange.wants, number)
             deadline = time.monotonic() + self._timeout
             while selector.get_map():
                 ready = selector.select(max(deadline - time.monotonic(), 0))
@@ -51,19 +51,19 @@ class SocketInside:
                     )
                 deadline = time.monotonic() + self._timeout
                 for key, events in ready:
-                    self._move(swaps[key.data], key.data, events)
-                    if swaps[key.data].wants:
-                        selector.modify(key.fileobj, swaps[key.data].wants, key.data)
+                    self._move(exchanges[key.data], key.data, events)
+                    if exchanges[key.data].wants:
+                        selector.modify(key.fileobj, exchanges[key.data].wants, key.data)
                     else:
                         selector.unregister(key.fileobj)
         received: list[Buffer] = list(outgoing)
-        for number, all_to_all in swaps.items():
-            received[number] = all_to_all.received
+        for number, exchange in exchanges.items():
+            received[number] = exchange.received
         return received
 
-    def _move(self, all_to_all: _Swap, number: int, events: int) -> None:
+    def _move(self, exchange: _Exchange, number: int, events: int) -> None:
         try:
-            all_to_all.move(events)
+            exchange.move(events)
         except BlockingIOError:
             pass
         except OSError:
@@ -75,8 +75,8 @@ class SocketInside:
                 other.close()
 
 
-class _Swap:
-    """With one other worker: a length and as many bytes, both ways."""
+class _Exchange:
+    """The exchange with one other worker: a length and as many bytes, both ways."""
 
     def __init__(self, sock: socket.socket, outgoing: Buffer) -> None:
         self.socket = sock
@@ -89,7 +89,7 @@ class _Swap:
 
     @property
     def wants(self) -> int:
-        """What to wait for; nothing once all was sent and all is here."""
+        """Return the events to wait for; none once all was sent and all is here."""
         reads = selectors.EVENT_READ if self._arriving.nbytes or not self._has_length else 0
         return reads | (selectors.EVENT_WRITE if self._leaving else 0)
 

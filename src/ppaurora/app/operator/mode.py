@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OperatorMode(Mode):
-    """Of one node's kit. The node itself runs elsewhere, or does not run: this app does not start it."""
+    """The operator's mode, for one node's kit. This app does not start the node, which may run elsewhere."""
 
     def __init__(self, kit: NodeKit) -> None:
         self._kit = kit

@@ -37,7 +37,7 @@ _ACTIONS: dict[str, tuple[Callable[[NodeKit, str], object], str]] = {
 
 
 class OperatorPages:
-    """Of one node's kit."""
+    """The operator's pages of one node's kit."""
 
     def __init__(self, kit: NodeKit) -> None:
         self._kit = kit

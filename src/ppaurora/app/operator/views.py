@@ -1,4 +1,4 @@
-"""What an operator's pages show: of the node that runs, of what it has on disk, of one study."""
+"""View models of an operator's pages: of the node that runs, of what it has on disk, of one study."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _SECONDS_FOR_STATUS = 10.0
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a person has ticked before data is submitted."""
+    """The boxes that a person has ticked before data is submitted."""
 
     to_the_study: bool
     despite_warnings: bool
@@ -69,7 +69,7 @@ class OwnerController:
         return self.jobs.start(f"reading {draft.name}", work)
 
     def submit(self, number: str, agreement: Agreement) -> AppJob:
-        """What was looked at and agreed to: split into shares here, each sent to its node."""
+        """Split what was looked at and agreed to into shares, and send each to its node."""
         draft = self._current(number)
         prepared = draft.looked.prepared
         if prepared is None:
@@ -103,7 +103,7 @@ class OwnerController:
         return self.jobs.start("fetching the result", work)
 
     def result(self) -> StudyReport:
-        """What was collected; it is filed in the kit, where `Study.results` says."""
+        """Return the collected result, which is filed in the kit, where `Study.results` says."""
         if not self.study.is_collected:
             raise NotReleasedError("the result was not fetched yet; the study's page has a button for it")
         return self.study.result()

@@ -28,7 +28,7 @@ def _new_number() -> str:
 
 @dataclass(frozen=True)
 class Looked:
-    """What a look at the data has found, or why it cannot be used."""
+    """The findings of a look at the data, or why it cannot be used."""
 
     prepared: PreparedSubmission | None = None
     charts: tuple[Chart, ...] = ()
@@ -37,7 +37,7 @@ class Looked:
 
     @property
     def check(self) -> DataCheck | None:
-        """What there is to look at, if the data can be used."""
+        """Return the check of the data, if it can be used."""
         return None if self.prepared is None else self.prepared.check
 
 

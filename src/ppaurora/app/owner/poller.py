@@ -1,4 +1,4 @@
-"""What the nodes say of a study: asked again and again, as long as somebody looks."""
+"""Polls the nodes for a study's status, as long as somebody looks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StatusPoller:
         self._seen = Seen()
 
     def look(self, patience: float = 0.0) -> Seen:
-        """What was heard last; of the first answer, wait so many seconds for it."""
+        """Return what was heard last, after waiting so many seconds for a first answer."""
         with self._lock:
             self._looked = time.monotonic()
             if self._thread is None:

@@ -19,7 +19,7 @@ from ppaurora.pages.report.writing import facts_of
 
 @dataclass(frozen=True)
 class ResultView:
-    """What the report says of it, its charts, and where it is filed."""
+    """A result as its page shows it: the report's facts, its charts, and where it is filed."""
 
     facts: Facts
     charts: tuple[Chart, ...]

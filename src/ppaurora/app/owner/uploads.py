@@ -21,7 +21,7 @@ _PIECE = 1 << 18
 
 
 def too_large(kit: Path, study: str) -> str:
-    """What to do with a file that is."""
+    """Return what to do with a file that is too large for the page."""
     command = shlex.join(["ppaurora", "submit", str(kit), "FILE", "--study", study])
     return (
         f"The page takes files up to {MOST_BYTES >> 30} GB. Keep only the score and label columns, or "

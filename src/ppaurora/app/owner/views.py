@@ -1,4 +1,4 @@
-"""What an owner's pages print, as plain values; nothing here knows HTTP."""
+"""View models of an owner's pages, as plain values; nothing here knows HTTP."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class WorkView:
-    """What is under way, or how the last piece of work failed."""
+    """The work that is under way, or how the last piece of work failed."""
 
     title: str
     said: str
@@ -68,7 +68,7 @@ class ParticipantRow:
 
 @dataclass(frozen=True)
 class LiveView:
-    """What changes while a person looks."""
+    """The parts of a study's page that change while a person looks."""
 
     path: str
     standing: Standing

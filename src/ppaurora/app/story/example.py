@@ -38,7 +38,7 @@ class _EndedError(Exception):
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """What comes of it, and how long it took from the first share to the result."""
+    """The example's result, and how long it took from the first share to it."""
 
     report: StudyReport
     auroc: Estimate  # as the report has it

@@ -42,7 +42,7 @@ class Hospital:
 
 @dataclass(frozen=True)
 class PlainResult:
-    """What one gets of all files together, in plain NumPy."""
+    """The metrics of all files together, in plain NumPy."""
 
     auroc: Estimate
     aupr: float

@@ -16,7 +16,7 @@ _SPLITS_AT_FIRST = 2  # so that one sees that they differ
 
 
 class StoryPages:
-    """What can be read and done."""
+    """The pages of the example, which can be read and run."""
 
     def __init__(self) -> None:
         self.example = Example()

@@ -1,4 +1,4 @@
-"""What the page shows of the example's servers; before they have started, that is little."""
+"""The example's servers as the page shows them, also before they have started."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATES = {
 
 @dataclass(frozen=True)
 class ServerCost:
-    """Of one server's part of the computation, as it has logged it."""
+    """The cost of one server's part of the computation, as it has logged it."""
 
     seconds: float
     rounds: int

@@ -47,7 +47,7 @@ def _cost(log: Path) -> ServerCost | None:
 
 
 def stored_shares(consortium: ProofOfConcept, owner: str) -> tuple[StoredShare, ...]:
-    """Of one hospital, at every server that takes shares; they are there until the release."""
+    """Return one hospital's shares at every server that takes them; they are kept until the release."""
     found = []
     for server in PROTOCOL.input_servers:
         kit = NodeKit.read(consortium.kit(server.file_name))

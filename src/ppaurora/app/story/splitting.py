@@ -34,7 +34,7 @@ class RecordBits:
 
 @dataclass(frozen=True)
 class SplitRecord:
-    """What each proxy would get."""
+    """The shares of one record, one for each proxy."""
 
     shares: tuple[RecordBits, ...]
 
@@ -78,7 +78,7 @@ def _only(samples: Samples, index: int) -> Samples:
 
 
 def _bits_of(share: PlanesShare) -> RecordBits:
-    """Of a share of one record: a plane has one bit of it."""
+    """Return the bits of one record's share: a plane has one bit of it."""
     *key, label = (int(bit) for bit in unpack_lanes(share.planes, 1)[:, 0])
     return RecordBits(_number(key), label)
 

@@ -50,7 +50,7 @@ class PassedSockets:
 
 
 def pass_socket(pipe: socket.socket, connection: socket.socket) -> None:
-    """The other end of `PassedSockets`."""
+    """Pass a connection on to the other end of `PassedSockets`."""
     socket.send_fds(pipe, [b"."], [connection.fileno()])
 
 

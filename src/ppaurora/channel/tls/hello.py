@@ -19,18 +19,18 @@ _WORKER = re.compile(r"worker-([0-9]{1,3})\.(.+)", re.ASCII)
 
 
 def worker_name(worker: int, name: str) -> str:
-    """What connections to one of several workers ask for."""
+    """Return the name that connections to one of several workers ask for."""
     return f"worker-{worker}.{name}"
 
 
 def split_worker_name(name: str) -> tuple[int | None, str]:
-    """Which worker is meant, if one is, and the name of all of them together."""
+    """Return which worker is meant, if one is, and the name of all of them together."""
     found = _WORKER.fullmatch(name)
     return (None, name) if found is None else (int(found[1]), found[2])
 
 
 class NotTlsError(Exception):
-    """What arrived is not the beginning of a TLS connection."""
+    """A connection does not begin as TLS does, or asks for nothing that is here."""
 
 
 def peek_server_name(

@@ -1,4 +1,4 @@
-"""What a node must not forget: studies, submissions, attempts, results.
+"""The durable state of a node: studies, submissions, attempts, results.
 
 SQLite in WAL mode with synchronous=FULL: what a method has returned from has survived a crash. The
 shares themselves are files, written and synced before the row that names them.

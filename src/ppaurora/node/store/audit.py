@@ -75,7 +75,7 @@ class AuditedDatabase(Database):
                 self.record(found)
 
     def _write_waiting(self, descriptor: int) -> str:
-        """What is to be said of how the file was found, if anything."""
+        """Write to the file what waits, and return what the log should say of how the file was found."""
         kept = self._kept_lines()
         found = _append(descriptor, kept)
         last = read_entry(kept[-1].line).entry

@@ -104,7 +104,7 @@ Value = str | int | float | bytes | None
 
 
 class Database:
-    """One node's, in a folder of its own. Methods may be called from any thread."""
+    """The database of one node, in a folder of its own. Methods may be called from any thread."""
 
     def __init__(self, folder: Path) -> None:
         self.now: Callable[[], float] = time.time  # by which everything is stamped
@@ -195,7 +195,7 @@ class Database:
         """Something was written, and is durable."""
 
     def _rows(self, query: str, *values: Value) -> list[sqlite3.Row]:
-        """What is durable, whoever writes or waits for a lock; inside a transaction, what that has done."""
+        """Return rows as they are durable, whoever writes; inside a transaction, as that has left them."""
         if self._writer == threading.get_ident():
             return self._db.execute(query, values).fetchall()
         with self._reading:

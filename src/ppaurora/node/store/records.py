@@ -1,4 +1,4 @@
-"""What the store gives of its rows, and why it does not take something."""
+"""Records that the store reads from its rows, and the errors of what it does not take."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _parsed(text: str, hash_: str) -> Manifest:
 
 @dataclass(frozen=True)
 class SubmissionRecord:
-    """What an owner has sent, without the share itself; or that it has withdrawn it."""
+    """The latest revision of an owner: a submission, without the share itself, or its withdrawal."""
 
     owner: str
     samples: int

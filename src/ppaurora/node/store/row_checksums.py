@@ -16,12 +16,12 @@ _FUNCTION = "seal_of"
 
 
 def define_checksum(db: sqlite3.Connection) -> None:
-    """What the triggers call; without it, rows cannot be written."""
+    """Define the function that the triggers call; without it, rows cannot be written."""
     db.create_function(_FUNCTION, -1, _row_checksum, deterministic=True)
 
 
 def add_row_checksums(db: sqlite3.Connection) -> None:
-    """From now on."""
+    """Give every table a column with the digest of each row, and the triggers that keep it."""
     for table in _tables(db):
         db.execute(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
         update = f"UPDATE {table} SET seal = {_checksum_of(db, table)} WHERE rowid = NEW.rowid;"  # noqa: S608
@@ -36,7 +36,7 @@ def damaged_tables(db: sqlite3.Connection) -> list[str]:
 
 
 def structure_problem(db: sqlite3.Connection) -> str:
-    """Of pages and indexes, in SQLite's own words."""
+    """Return what is wrong with pages or indexes, in SQLite's own words; empty if nothing is."""
     (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     return "" if found == "ok" else str(found)
 

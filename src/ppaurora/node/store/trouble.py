@@ -1,4 +1,4 @@
-"""What keeps a node from writing, in a few words that people can act on."""
+"""Reasons why a node cannot write, in a few words that people can act on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STORAGE_ERRORS = (OSError, sqlite3.Error, DamagedError)
 
 
 def known_trouble(error: BaseException) -> str:
-    """Of a kind that passes when somebody makes room, unlocks, mounts or restores something; else nothing."""
+    """Return the trouble that an operator can end (make room, unlock, mount, restore), else nothing."""
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", None)
         if code is None:
@@ -56,5 +56,5 @@ def known_trouble(error: BaseException) -> str:
 
 
 def trouble_of(error: BaseException) -> str:
-    """Of any error of reading or writing."""
+    """Return the trouble behind any error of reading or writing."""
     return known_trouble(error) or BROKEN
