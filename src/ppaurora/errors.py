@@ -33,7 +33,7 @@ WARNED_EXIT_CODE = 6
 
 
 class PpauroraError(Exception):
-    """Everything that ppaurora raises on purpose.
+    """The base class of everything that ppaurora raises on purpose.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def _restored(kind: type[PpauroraError], args: tuple[Any, ...], fields: dict[str
 
 
 class InputError(PpauroraError, ValueError):
-    """Arguments or data that cannot be used; the message says what to do. It is a `ValueError`, too.
+    """Arguments or data cannot be used; the message says what to do. It is also a `ValueError`.
 
     Examples
     --------
@@ -83,9 +83,9 @@ class DataError(InputError):
     source
         A file, or an owner.
     row
-        The line of the file, or the position in an array, counted from 1; None if it is not of one row.
+        The line of the file, or the position in an array, counted from 1; None if it concerns no single row.
     column
-        The column's name; None if it is not of one column.
+        The column's name; None if it concerns no single column.
 
     Examples
     --------
@@ -151,12 +151,12 @@ class RefusedError(PpauroraError):
 
 
 class NotReleasedError(PpauroraError):
-    """The study has no result yet, or will have none before a person looks at it.
+    """The study has no result yet, or will have none until someone acts.
 
     Examples
     --------
     >>> import ppaurora
-    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> study = ppaurora.Study("kits/north", "corrected-2026")
     >>> try:
     ...     study.result()
     ... except ppaurora.NotReleasedError:
@@ -168,7 +168,7 @@ class NotReleasedError(PpauroraError):
 
 
 class NotVerifiedError(PpauroraError):
-    """A receipt, a filed result or an audit log is not what its makers signed or wrote.
+    """A receipt, a saved result or an audit log is not what was signed or written.
 
     Examples
     --------
@@ -183,13 +183,13 @@ class NotVerifiedError(PpauroraError):
 
 
 class ProtocolError(PpauroraError):
-    """The joint computation could not be finished."""
+    """The joint computation could not be completed."""
 
     exit_code = 3
 
 
 class PeerError(ProtocolError):
-    """A peer's fault, as seen from here."""
+    """Another server failed or misbehaved, as seen from here."""
 
     def __init__(self, peer: str, problem: str) -> None:
         self.peer = peer

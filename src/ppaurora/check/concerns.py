@@ -43,15 +43,15 @@ _MEND = "If so, give scores for the positive class: 1 - p for a probability p of
 
 
 class DataWarning(UserWarning):
-    """About to submit data that does not look as the study's plan says.
+    """The data about to be submitted does not look the way the study's plan says.
 
     Examples
     --------
-    A script that nobody watches stops at it, before anything is sent:
+    An unattended script can stop at it, before anything is sent:
 
     >>> import warnings
     >>> import ppaurora
-    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> study = ppaurora.Study("kits/north", "corrected-2026")
     >>> with warnings.catch_warnings():  # doctest: +ELLIPSIS
     ...     warnings.simplefilter("error", ppaurora.DataWarning)
     ...     study.submit(([1, 0, 0], [0.25, 0.65, 0.45]))

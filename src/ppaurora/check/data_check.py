@@ -31,32 +31,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class DataCheck:
-    """An owner's data, and what to look at before it is sent. It stays at the owner, and prints no counts.
+    """An owner's data, checked before it is sent. It stays with the owner, and its repr shows no counts.
 
     Attributes
     ----------
     owner, manifest
-        As whom and to which study it would be submitted; None if it was checked without a kit.
+        Who would submit it, and to which study; None if it was checked without a kit.
     source
         The file, or whose data it is.
     description
-        How it was read: columns, rows, duplicates. None of `Samples`, which are read already.
+        How it was read: columns, rows, duplicates. None for `Samples`, which have already been read.
     samples, positives, negatives
         How many there are.
     labels
         How labels are spelt, how often, and what counts as positive. Empty without a description.
     distinct_scores, tied_samples
-        How many different scores there are, and how many samples share theirs with another one.
+        How many distinct scores there are, and how many samples share theirs with another one.
     lowest, highest
-        Round numbers between which the scores lie.
+        Round numbers that bound the scores.
     auroc
-        On these samples alone, as the study reads their scores; without a value if there is one class only.
+        AUROC of these samples alone, as the study reads their scores; without a value for a single class.
     histogram
         Scores by class.
     concerns
-        What to look at; `warnings` are those at which a submission without a person to ask stops.
+        What to review; `warnings` are those that stop a submission if nobody is there to confirm it.
     refusal
-        Why `submit` would refuse this data now, or nothing.
+        Why `submit` would refuse this data now; empty if it would not.
 
     Examples
     --------
@@ -94,16 +94,16 @@ class DataCheck:
 
     @property
     def negatives(self) -> int:
-        """How many samples are of the negative class."""
+        """Return the number of samples of the negative class."""
         return self.samples - self.positives
 
     @property
     def warnings(self) -> tuple[Concern, ...]:
-        """The concerns at which a submission stops if nobody is there to decide."""
+        """Return the concerns that stop a submission if nobody is there to confirm it."""
         return tuple(concern for concern in self.concerns if concern.is_warning)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `ppaurora check --format json` prints it."""
+        """Return what `ppaurora check --format json` prints."""
         manifest, about = self.manifest, self.description
         return {
             "owner": self.owner,

@@ -55,21 +55,21 @@ def evaluate(
     Parameters
     ----------
     owners
-        Of each owner `(y_true, y_score)`, as scikit-learn's metrics take them; or a table: a data frame, a
-        file's path, a database's cursor, anything that `ppaurora.data.read_data` takes. A dict gives owners
-        names, which errors then tell.
+        For each owner `(y_true, y_score)`, as for scikit-learn's metrics; or a table: a data frame, a
+        file's path, a database's cursor, anything that `ppaurora.data.read_data` takes. A dict gives the
+        owners names, which error messages then use.
     *others
-        None: an owner's `y_true` and `y_score` are a pair in the list.
+        Not allowed: an owner's `y_true` and `y_score` are a pair in the list.
     score, label
         The names of the columns in tables.
     metrics
         Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
         `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`.
     confidence_level
-        Of intervals, for instance 0.95; none are computed by default.
+        The level of intervals, for instance 0.95; none are computed by default.
     policy
-        What may leave: rounding, floors, hidden counts. By default everything, at full precision, for
-        whoever calls this holds all data.
+        What may be released: rounding, floors, hidden counts. By default everything, at full precision,
+        because the caller holds all data.
     protocol
         "fast": any finite scores, the servers learn nothing. "paper": as in the paper ppAURORA, scores
         from 0 to 1, slower, and the servers learn more.
@@ -78,20 +78,20 @@ def evaluate(
     pos_label
         The label of the positive class, if labels are not 0/1 or true/false.
     progress
-        Called with (step, done, total) during long work: the step that is under way, and how much of all
-        work is done. `total` stays the same and `done` grows evenly with time, about.
+        Called with (step, done, total) during long work: the current step, and how much of all work is
+        done. `total` stays the same, and `done` grows roughly evenly with time.
     timeout
-        Seconds a server waits for a silent peer before it gives up.
+        Seconds to wait for a server that does not respond.
     network
-        A slower network between the servers, to measure with.
+        A simulated slower network between the servers, for measurements.
     workers
         How many workers each server has: 1, 2, 4, 8, ... or "auto", as many as this machine has cores for.
         Results do not depend on it. With the transport "memory" they are threads of this process, which
         gains no time; with "tls" they are processes.
     **parameters
-        Of the protocol. "fast": `key_bits`, 32 (exact for float32 scores only) or 64; by default what
-        the data needs. "paper": `delta`, odd, how many records move per shuffling; with values above 1
-        the proxies learn some comparisons of scores.
+        Parameters of the protocol. "fast": `key_bits`, 32 (exact for float32 scores only) or 64; by
+        default what the data needs. "paper": `delta`, odd, how many records move per shuffling; with
+        values above 1 the proxies learn some comparisons of scores.
 
     Returns
     -------

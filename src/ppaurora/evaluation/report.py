@@ -20,25 +20,25 @@ from ppaurora.statistics.estimates import Estimate, Table
 
 @dataclass(frozen=True)
 class RunCost:
-    """What the computation took once the servers were connected.
+    """What the computation cost once the servers were connected.
 
     Attributes
     ----------
     seconds
-        Of the slowest server.
+        The time of the slowest server.
     bytes
-        What all servers handed to their channels, frame headers included, TLS overhead not.
+        What all servers sent, including frame headers but not the overhead of TLS.
     rounds
-        The longest chain of messages of which each had to wait for the one before.
+        The longest chain of messages in which each had to wait for the one before.
     messages
-        How many frames were sent in all.
+        The total number of frames sent.
     bytes_by_party, peak_bytes_by_party
         What each server sent, and the most memory that it held, by the server's name. Where servers are
         threads of one process, each has the memory of the whole process.
     bytes_by_step, rounds_by_step
         The same by step of the computation, such as "merge" and "division".
     inside_bytes
-        What workers of one server handed each other, all servers together; it is in no other figure.
+        What workers of one server sent each other, over all servers; it is included in no other figure.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class MetricValues(MetricAttributes):
         return ", ".join(_short(name, found) for name, found in self.metrics.items())
 
     def _released(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it as in the JSON report."""
         return {
             "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "suppressed": self.suppressed,
@@ -160,11 +160,11 @@ class Report(MetricValues):
         By name an `Estimate` or a `Table`: `report["auroc"].interval`. Values are also attributes:
         `report.auroc`. What is suppressed is None.
     positives
-        How many there were, if the policy lets that out.
+        How many there were, if the policy releases that.
     suppressed
-        Whether a rule of the policy on secret counts failed, so that there are no values.
+        Whether a policy rule on secret counts was not met, so that there are no values.
     policy
-        What was let out, as a `Policy`.
+        The rules of the release, as a `Policy`.
     owners, samples
         How many there were.
     protocol, parameters
@@ -206,7 +206,7 @@ class Report(MetricValues):
         return f"<Report {self._in_short()}; {self.samples} samples of {self.owners} owners, {self.protocol}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as dictionaries, texts and numbers."""
+        """Return everything as dictionaries, strings and numbers."""
         rest = {
             name: deepcopy(getattr(self, name))
             for name in ("owners", "samples", "protocol", "parameters", "transport", "openings")
@@ -214,5 +214,5 @@ class Report(MetricValues):
         return {**self._released(), "policy": to_builtins(self.policy), **rest, "cost": asdict(self.cost)}
 
     def to_json(self) -> str:
-        """As `ppaurora evaluate --format json` prints it."""
+        """Return the JSON text that `ppaurora evaluate --format json` prints."""
         return json.dumps(self.to_dict(), indent=2)

@@ -38,13 +38,13 @@ _WORTH_A_WARNING = 0.5  # of the samples, from which on a second study is on nea
 
 
 class OverlapWarning(DataWarning):
-    """About to submit nearly the same data to a second study.
+    """Nearly the same data as in another study is about to be submitted.
 
     Examples
     --------
     >>> import warnings
     >>> import ppaurora
-    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> study = ppaurora.Study("kits/north", "corrected-2026")
     >>> with warnings.catch_warnings():  # doctest: +ELLIPSIS
     ...     warnings.simplefilter("error", ppaurora.OverlapWarning)
     ...     study.submit(([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2]))

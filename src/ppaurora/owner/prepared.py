@@ -67,7 +67,7 @@ class PreparedSubmission:
     Examples
     --------
     >>> import ppaurora
-    >>> study = ppaurora.Study("kits/north", "mended-2026")
+    >>> study = ppaurora.Study("kits/north", "corrected-2026")
     >>> prepared = study.prepare(([1, 0, 0], [0.75, 0.25, 0.45]))
     >>> prepared.is_begun, prepared.check.samples
     (False, 3)

@@ -41,17 +41,17 @@ class StudyReport(MetricValues):
         By name an `Estimate` or a `Table`: `report["auroc"].interval`. Values are also attributes:
         `report.auroc`. What is suppressed is None.
     positives
-        How many there were, if the policy lets that out.
+        How many there were, if the policy releases that.
     suppressed
-        Whether a rule of the policy on secret counts failed, so that there are no values.
+        Whether a policy rule on secret counts was not met, so that there are no values.
     policy
-        What was let out: the strictest of the study's policy and all owners' floors.
+        The rules of the release: the strictest of the study's policy and all owners' floors.
     owner
         Whose report it is.
     parts
-        What the values were put together from: one part of each server that gave one.
+        What the values were combined from: one part of each server that gave one.
     receipt
-        What the result rests on, signed by the nodes; `ppaurora.verify_receipt` verifies it.
+        The basis of the result, signed by the nodes; `ppaurora.verify_receipt` verifies it.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class StudyReport(MetricValues):
         return f"<StudyReport {self._in_short()}; study {self.receipt.study}, attempt {self.receipt.attempt}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as dictionaries, texts and numbers."""
+        """Return everything as dictionaries, strings and numbers."""
         return {
             **self._released(),
             "policy": to_builtins(self.policy),
@@ -112,13 +112,13 @@ class StudyReport(MetricValues):
         }
 
     def to_json(self) -> str:
-        """As `ppaurora result --format json` prints it."""
+        """Return the JSON text that `ppaurora result --format json` prints."""
         return msgspec.json.format(to_json(self.to_dict()), indent=2).decode()
 
     def save(self, path: str | Path) -> None:
-        """With its receipt, and the receipt alone beside it; each whole or not at all, mode 0600.
+        """Save the report with its receipt, and the receipt alone next to it; atomically, with mode 0600.
 
-        `Study.result` has filed both in the kit already; this is for another place.
+        `Study.result` has already saved both in the kit; this is for another place.
         """
         path = Path(path)
         save_receipt(self.receipt, path)

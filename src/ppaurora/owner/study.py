@@ -57,7 +57,7 @@ NodeStatus = StudyStatus | Unreachable
 
 
 class Study:
-    """One owner's part in a study, by its start-up kit.
+    """One owner's side of a study, given its kit.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ class Study:
     study
         The study's name; may be left out if the kit has one study only.
     timeout
-        Seconds to wait for an answer of a node.
+        Seconds to wait for an answer from a node.
     expect_hash
         The hash of the manifest that this owner agreed to, or at least its first 12 digits. If the kit holds
-        another manifest, nothing is done. Who does not trust the maker of the manifest gives all 64 digits.
+        another manifest, nothing is done. Give all 64 digits if you do not trust the maker of the manifest.
 
     Examples
     --------
-    The other owner of this study has submitted `([0, 1, 0], [0.3, 0.6, 0.6])` before:
+    The other owner of this study has already submitted `([0, 1, 0], [0.3, 0.6, 0.6])`:
 
     >>> import ppaurora
     >>> study = ppaurora.Study("kits/north", "sepsis-2026")
@@ -122,19 +122,19 @@ class Study:
         Parameters
         ----------
         data, y_score
-            As `submit` takes them. `evaluate(y_true, y_score)` will do.
+            As for `submit`, for instance `evaluate(y_true, y_score)`.
         watch
-            Called with a line for people whenever there is news; `print` will do.
+            Called with a line of text whenever there is news, for instance `print`.
         timeout
-            Seconds to wait for the result; by default as long as it takes. When they are over,
-            `NotReleasedError` is raised, and the same call later goes on with the same submission.
+            Seconds to wait for the result; by default as long as it takes. After that,
+            `NotReleasedError` is raised, and the same call later continues with the same submission.
         **columns
             As `submit` takes them: `score`, `label`, `id`, `pos_label`.
 
         Returns
         -------
         StudyReport
-            The metrics, by name and as attributes, and the receipt. Both are filed, see `result`.
+            The metrics, by name and as attributes, and the receipt. Both are saved, see `result`.
         """
         self.submit(data, y_score, **columns)
         return self.wait(watch, timeout)
@@ -145,7 +145,7 @@ class Study:
         y_score: ArrayLike | None = None,
         **columns: Unpack[ColumnNames],
     ) -> DataCheck:
-        """Look at data before it is submitted: counts, scores by class, local AUROC, and what is strange.
+        """Check data before it is submitted: counts, scores by class, local AUROC, and anything unusual.
 
         Data is given as to `submit`. Nothing leaves this machine, and nothing is kept.
 
@@ -188,7 +188,7 @@ class Study:
         replace: bool = False,
         **columns: Unpack[ColumnNames],
     ) -> PreparedSubmission:
-        """Read data and look at it, to decide whether to `send` it. Nothing is kept, and nothing leaves.
+        """Read and check data, to decide whether to `send` it. Nothing is kept, and nothing leaves.
 
         Arguments are those of `submit`. Data that the study does not take is prepared nevertheless, and
         `send` refuses it: `check.refusal` says why. Other data than was submitted before is refused here, if
@@ -197,7 +197,7 @@ class Study:
         Examples
         --------
         >>> import ppaurora
-        >>> study = ppaurora.Study("kits/north", "mended-2026")
+        >>> study = ppaurora.Study("kits/north", "corrected-2026")
         >>> prepared = study.prepare(([1, 0, 0], [0.85, 0.15, 0.35]))
         >>> prepared.check.positives, [concern.code for concern in prepared.check.warnings]
         (1, [])
@@ -228,8 +228,8 @@ class Study:
     def send(self, prepared: PreparedSubmission) -> OutgoingSubmission:
         """Send what was prepared to every node that takes submissions, or raise if that is not as it was.
 
-        Shares are drawn and kept in the kit before the first of them leaves. After a cut, the same call, or
-        `submit` with the same data, goes on with the same shares.
+        Shares are drawn and kept in the kit before the first of them leaves. If interrupted, the same call,
+        or `submit` with the same data, continues with the same shares.
         """
         with self._outbox.alone():
             self._check_no_result()
@@ -278,7 +278,7 @@ class Study:
         A typo, found in time:
 
         >>> import ppaurora
-        >>> study = ppaurora.Study("kits/north", "mended-2026")
+        >>> study = ppaurora.Study("kits/north", "corrected-2026")
         >>> sent = study.submit({"risk": [0.8, 0.1, 0.3], "died": [1, 1, 0]}, score="risk", label="died")
         >>> sent = study.submit(([1, 0, 0], [0.8, 0.1, 0.3]), replace=True)
         >>> study.is_submitted, sent.samples
@@ -297,10 +297,10 @@ class Study:
         return self.send(prepared)
 
     def withdraw(self) -> OutgoingSubmission | None:
-        """Take back what was submitted, until the computation begins; all nodes acknowledge it.
+        """Withdraw what was submitted, until the computation starts; all nodes acknowledge it.
 
-        After a cut, the same call goes on. Afterwards this or other data can be submitted again. What is
-        returned is what was withdrawn, if this kit knows it.
+        If interrupted, the same call continues. Afterwards this or other data can be submitted again. Return
+        what was withdrawn, if this kit knows it.
         """
         with self._outbox.alone():
             self._check_no_result()
@@ -352,7 +352,7 @@ class Study:
             return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
 
     def wait(self, watch: Watch | None = None, timeout: float | None = None) -> StudyReport:
-        """Until the result is there, a person has to look, or the time is over.
+        """Wait until the result is released, someone has to act, or the time is up.
 
         `watch` and `timeout` are as `evaluate` takes them.
         """
@@ -386,11 +386,11 @@ class Study:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
 
     def result(self) -> StudyReport:
-        """Put the parts of the result together. What comes of it is told to nobody.
+        """Fetch the parts of the result, combine them, and return the report. No server learns the outcome.
 
-        The parts are fetched once, and kept in the kit before they are looked at. Every later call answers
-        from there, with the same result or the same error, and no server hears of it. Result and receipt are
-        filed in the kit, see `results`.
+        The parts are fetched once, and kept in the kit before they are used. Every later call answers from
+        there, with the same result or the same error, without contacting a server. Result and receipt are
+        saved in the kit, see `results`.
         """
         manifest, protocol = self.manifest, self.manifest.protocol
         collected = self._inbox.find() or self._inbox.keep(self._fetch())
@@ -422,7 +422,7 @@ class Study:
 
     @property
     def results(self) -> Path:
-        """The file for the result of this study; its receipt is there beside it, by itself."""
+        """Return the path of the result of this study; the receipt alone is next to it."""
         return self.kit.folder / "results" / f"{self.manifest.study}.json"
 
     def _fetch(self) -> list[ReleasedPart]:

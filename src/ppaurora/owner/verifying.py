@@ -24,7 +24,7 @@ def verify_receipt(path: str | Path, *, manifest_hash: str | None = None) -> Ver
     Parameters
     ----------
     path
-        A receipt, or a result, which has its receipt in it; of a result the values are verified, too.
+        A receipt, or a result, which includes its receipt; the values of a result are verified, too.
     manifest_hash
         The hash of the manifest that you agreed to, or at least its first 12 digits; any other is refused.
 

@@ -57,24 +57,25 @@ class Floors(StrictModel):
 
 
 class Policy(StrictModel):
-    """What may leave. The defaults are those of a study; its fields are the rules of a plan's `[policy]`.
+    """What may be released. Defaults are those of a study; fields are the rules of a plan's `[policy]`.
 
     Attributes
     ----------
     minimum_owners
-        How many there must be. With two, each subtracts itself from the result.
+        How many owners there must be. With two, each can subtract itself from the result.
     largest_owner_fraction
-        Of all samples that one owner may have.
+        The largest fraction of all samples that one owner may have.
     minimum_samples, minimum_samples_per_owner
-        Of all owners together, and of each.
+        How many samples all owners together, and each of them, must have.
     minimum_positives, minimum_negatives
-        In all, and without any one owner. They are secret: the rule is enforced inside the computation.
+        How many there must be, in total and without any one owner. The counts are secret: the rule is
+        enforced inside the computation.
     minimum_per_cell
-        Samples behind every number of a table, likewise.
+        How many samples must be behind each number in a table, likewise.
     digits
-        Decimals of every released number: "auto", as many as the smaller class allows; "exact"; or a number.
+        Decimals of each released number: "auto", as many as the smaller class allows; "exact"; or a number.
     most_digits
-        How many "auto" gives at most.
+        The most decimals that "auto" gives.
     counts
         Numbers of positives and negatives: "hidden", "rounded" to fives, or "exact".
 
@@ -103,7 +104,7 @@ class Policy(StrictModel):
 
     @classmethod
     def none(cls) -> Self:
-        """Everything may leave, at full precision: for one person who holds all data."""
+        """Return the policy that releases everything at full precision: for one person who holds all data."""
         return cls(
             minimum_owners=2,
             largest_owner_fraction=1.0,
@@ -116,22 +117,22 @@ class Policy(StrictModel):
 
     @property
     def has_floors(self) -> bool:
-        """Whether there are rules on secret numbers of positives or negatives."""
+        """Return whether there are rules on secret numbers of positives or negatives."""
         return self.minimum_positives > 0 or self.minimum_negatives > 0
 
     def decimals(self, sizes: Sequence[int]) -> int | None:
-        """Of a released number, at most, for these numbers of samples; None if it is not rounded.
+        """Return the most decimals of a released number, for these numbers of samples; None if not rounded.
 
-        How many of them `auto` gives is decided inside, by the smaller class.
+        With `auto`, the number of decimals is decided inside the computation, by the smaller class.
         """
         if self.digits == EXACT:
             return None
         return min(auto_digits(sizes), self.most_digits) if self.digits == AUTO else int(self.digits)
 
     def problem_with(self, sizes: Sequence[int], *, awaited: int = 0) -> str:
-        """Which public rule owners' numbers of samples break, or nothing.
+        """Return which public rule the owners' numbers of samples break; empty if none.
 
-        While further owners are awaited, only what cannot become right any more is a problem.
+        While further owners are awaited, only what can no longer become right is a problem.
         """
         if any(size < self.minimum_samples_per_owner for size in sizes):
             return f"an owner has fewer than {self.minimum_samples_per_owner:,} samples"
@@ -152,7 +153,7 @@ class Policy(StrictModel):
         return ""
 
     def strictest(self, floors: Iterable[Floors]) -> Policy:
-        """This policy and all owners' floors."""
+        """Return the strictest rules of this policy and all owners' floors."""
         policy = self
         for floor in floors:
             policy = msgspec.structs.replace(
@@ -169,7 +170,7 @@ class Policy(StrictModel):
         return policy
 
     def described(self) -> list[tuple[str, str]]:
-        """The rules, for people."""
+        """Return the rules in words."""
         counts = {
             HIDDEN: "hidden",
             ROUNDED: f"rounded, to multiples of {COUNT_STEP}",

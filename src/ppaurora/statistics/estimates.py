@@ -26,24 +26,24 @@ _NO_WIDTH = "the interval has no width because the standard error is 0; that can
 
 @dataclass(frozen=True)
 class Estimate:
-    """One released number, and how sure it is.
+    """One released number, with its uncertainty.
 
     Attributes
     ----------
     value
         The number; None if it is suppressed, or if these samples have no such number.
     standard_error, interval, logit_interval
-        Where there are any. Intervals are (low, high), made of the released value and its standard error:
-        they have no more digits than those, whatever their floats look like.
+        None if there is none. Intervals are (low, high), computed from the released value and its standard
+        error: they are no more accurate than those, however many digits their floats have.
     method
-        Of the interval, such as "DeLong" or "Wilson".
+        The method of the interval, such as "DeLong" or "Wilson".
     confidence_level
-        Of the interval, such as 0.95.
+        The level of the interval, such as 0.95.
     digits
-        Decimals to which the value was rounded before it was released, 0 for a count; None: it is a float64.
-        The standard error has one more.
+        Decimals to which the value was rounded before it was released, 0 for a count; None if it was not
+        rounded. The standard error has one more.
     suppressed
-        A rule of the release policy holds it back. Then nothing else is there but a note.
+        Whether the release policy withholds it. Then there is nothing but a note.
     note
         What a reader should know before using it.
 
@@ -80,34 +80,34 @@ class Estimate:
             raise MisuseError("a suppressed estimate has nothing but a note")
 
     def shown(self) -> str:
-        """The value for people, with the digits that it has."""
+        """Return the value as text, with the digits that it has."""
         if self.value is None:
             return "suppressed" if self.suppressed else "undefined"
         return f"{self.value:z.{_DECIMALS if self.digits is None else self.digits}f}"
 
     def shown_shortly(self) -> str:
-        """The value as in a sentence: with four significant digits at most."""
+        """Return the value for a sentence, with at most four significant digits."""
         return self.shown() if self.value is None else self._in_a_line(self.value)
 
     def shown_bounds(self) -> tuple[str, str] | None:
-        """Of the interval, likewise; None if there is none."""
+        """Return the bounds of the interval as texts; None if there is no interval."""
         if self.interval is None:
             return None
         return self._bound(self.interval[0], math.floor), self._bound(self.interval[1], math.ceil)
 
     def shown_level(self) -> str:
-        """Of the interval: "95% CI"."""
+        """Return the level of the interval as text, such as "95% CI"."""
         return "CI" if self.confidence_level is None else f"{self.confidence_level * 100:.7g}% CI"
 
     def shown_interval(self) -> str:
-        """As pROC prints it: "95% CI: 0.5012-0.7227 (DeLong)". Empty if there is none."""
+        """Return the interval as pROC prints it: "95% CI: 0.5012-0.7227 (DeLong)"; empty if there is none."""
         bounds = self.shown_bounds()
         if bounds is None:
             return ""
         return f"{self.shown_level()}: {'-'.join(bounds)}" + (f" ({self.method})" if self.method else "")
 
     def line(self, title: str) -> str:
-        """As pROC prints it: "Area under the curve: 0.612, 95% CI: 0.5012-0.7227 (DeLong)"."""
+        """Return it as pROC prints it: "Area under the curve: 0.612, 95% CI: 0.5012-0.7227 (DeLong)"."""
         return ", ".join(filter(None, (f"{title}: {self.shown_shortly()}", self.shown_interval())))
 
     def _in_a_line(self, number: float) -> str:
@@ -128,7 +128,7 @@ class Estimate:
         return self._in_a_line(whole / steps)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; every field is there, whatever the estimate has."""
+        """Return it as in the JSON report; every field is present."""
         fields = asdict(self)
         for name in ("interval", "logit_interval"):
             fields[name] = None if fields[name] is None else list(fields[name])
@@ -162,7 +162,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """What a metric gives that has several numbers: a row for each threshold or bin.
+    """The numbers of a metric that has several: a row for each threshold or bin.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Table:
         return self.rows[number]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it as in the JSON report."""
         return {"rows": [row.to_dict() for row in self.rows]}
 
 

@@ -29,22 +29,22 @@ _CONTEXT = b"ppaurora receipt 1\0"
 
 
 class Receipt(StrictModel):
-    """What a result rests on. Self-describing; in the file it is indented, with its fields in this order.
+    """The basis of a result, signed by the nodes. The file is indented JSON, with the fields in this order.
 
     Attributes
     ----------
     format, version
         "ppaurora receipt", 1.
     study, manifest_hash, attempt
-        What was computed, and which attempt was released.
+        The study, the hash of its manifest, and which attempt was released.
     samples
-        How many each owner had, by name.
+        The number of samples of each owner, by name.
     policy
-        Under which it was released: the strictest of the study's and all owners' floors.
+        The policy of the release: the strictest of the study's and all owners' floors.
     manifest
-        All that was agreed on.
+        The full agreement.
     statements
-        What each node says and has signed, in the order of the protocol's servers.
+        What each node stated and signed, in the order of the protocol's servers.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Receipt(StrictModel):
 
     @classmethod
     def of(cls, manifest: Manifest, statements: Sequence[SignedStatement]) -> Receipt:
-        """All but manifest and statements is a summary of them."""
+        """Return the receipt with these statements; its other fields summarise them and the manifest."""
         if not statements:
             raise NotVerifiedError("no node has signed anything")
         said = statements[0].statement
@@ -88,21 +88,21 @@ class Receipt(StrictModel):
 
     @property
     def evaluation(self) -> EvaluationSpec:
-        """What was evaluated, as the manifest has it."""
+        """Return what was evaluated, according to the manifest."""
         return self.manifest.evaluation
 
     @property
     def commitments(self) -> dict[str, tuple[str, ...]]:
-        """Every owner's to its shares."""
+        """Return each owner's commitments to its shares."""
         return {one.owner: one.commitments for one in self.statements[0].statement.submissions}
 
     def statement(self, server: Server) -> Statement | None:
-        """What a server says, if it has signed."""
+        """Return a server's statement; None if it has not signed."""
         found = [one.statement for one in self.statements if one.statement.server == server.file_name]
         return found[0] if found else None
 
     def to_json(self) -> str:
-        """As the file has it."""
+        """Return the text of the file."""
         return json.dumps(to_builtins(self), indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -183,7 +183,7 @@ def _problem_with_history(said: Statement, server: Server, manifest: Manifest) -
 
 @dataclass(frozen=True)
 class Verification:
-    """What a receipt proves and what not, in sentences; of one that is refused there is none.
+    """What a receipt proves and what it does not; a receipt that is refused has none.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class Verification:
     proves, does_not_prove
         In sentences, for people.
     signed_by, missing
-        Servers with a statement, and those without, which get no part of the result.
+        Servers with a statement, and those without one, which have no part of the result.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class Verification:
         return f"<Verification of {self.receipt!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """As `ppaurora verify --format json` prints it."""
+        """Return what `ppaurora verify --format json` prints."""
         receipt = self.receipt
         return {
             "verified": True,

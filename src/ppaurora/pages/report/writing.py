@@ -40,18 +40,19 @@ def write_report(
     Parameters
     ----------
     result
-        A filed result or receipt, an owner's kit that holds one, or what `Study.result()` or
-        `ppaurora.evaluate` returned. What has a receipt is verified first, or `NotVerifiedError` is raised.
+        A saved result or receipt, an owner's kit that holds one, or what `Study.result()` or
+        `ppaurora.evaluate` returned. If it has a receipt, it is verified first; `NotVerifiedError` is
+        raised if that fails.
     path
         The file to write, or to replace.
     format
-        "html" (one page that loads nothing), "markdown", "json" or "latex" (a table). By default what the
-        ending of `path` says.
+        "html" (one self-contained page), "markdown", "json" or "latex" (a table). By default the extension
+        of `path`.
     data
-        The owner's own data, as `Study.submit` takes it: its values then stand beside the pooled ones. They
-        are computed here and sent nowhere; the report says that it is not for others.
+        The owner's own data, as for `Study.submit`, to compare with the pooled values. Its values are
+        computed locally and sent nowhere; the report says that it is not for others.
     study
-        Which of a kit's results.
+        Which of a kit's results, if there are several.
     **columns
         Columns of the data, and its positive label: `score`, `label`, `id`, `pos_label`.
 
