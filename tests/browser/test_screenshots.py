@@ -31,6 +31,7 @@ def test_the_pictures_in_docs_are_of_todays_pages() -> None:
     check_pictures(IMAGES)
 
 
+@pytest.mark.long
 def test_the_command_makes_them(browser: Browser, tmp_path: Path) -> None:
     make_pictures(browser, tmp_path)
     check_pictures(tmp_path)

@@ -173,7 +173,7 @@ class PlainExchanges:
         pass
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 700), min_size=2, max_size=5),
     workers=st.sampled_from([2, 4, 8, 64]),
