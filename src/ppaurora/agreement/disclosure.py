@@ -14,7 +14,7 @@ import numpy as np
 
 from ppaurora.agreement.terms import Terms
 from ppaurora.metrics import Query
-from ppaurora.metrics.facts import SampleClass
+from ppaurora.metrics.facts import PublicCounts, SampleClass
 from ppaurora.metrics.outputs import Form
 from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED, SAMPLES_PER_STEP, auto_digits
 
@@ -59,6 +59,7 @@ def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
         for way in filter(None, ways):
             (warnings if way.follows else told).append(way.sentence(query.samples))
         told += _roughly(query)
+    told.append(_one_person(query))
     cells = sum(output.conditional and bool(output.at) for output in query.outputs)
     if cells:
         least = terms.policy.minimum_per_cell
@@ -116,6 +117,18 @@ def _counts(query: Query) -> str:
     return said[query.policy.counts]
 
 
+def _one_person(query: Query) -> str:
+    """How far single people are visible in the numbers before these are rounded."""
+    public = PublicCounts.of(query)
+    bounds = {metric.title: metric.sensitivity_to_one_person(public) for metric in query.metrics}
+    bounded = [f"{title} by {bound.each:.2g}" for title, bound in bounds.items() if bound is not None]
+    others = [title for title, bound in bounds.items() if bound is None]
+    if not bounded:
+        return f"there is no useful bound on how far replacing one person changes {', '.join(others)}"
+    said = f"replacing one person changes, before rounding, {', '.join(bounded)} at most"
+    return f"{said}; there is no useful bound for {', '.join(others)}" if others else said
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Numbers that together narrow down how many positives there are, and how many numbers they leave."""
@@ -163,7 +176,7 @@ def _between_thresholds(query: Query) -> list[str]:
 
 
 def _from_rates(query: Query) -> list[str]:
-    """Of a rare class: a rate k/P has few denominators P that fit its decimals."""
+    """Warn of a rare class: a rate k/P has few denominators P that fit its decimals."""
     policy, said = query.policy, []
     for metric in query.metrics:
         counted = metric.rate_of

@@ -180,7 +180,7 @@ class Counts:
 
 
 class Denominator(Enum):
-    """Of an area; each is computed once for all."""
+    """What an area is divided by; each is computed once for all areas."""
 
     POSITIVES = "P"
     CLASS_PRODUCT = "P·N"
@@ -199,7 +199,7 @@ class Area(Metric):
 
     @abstractmethod
     def numerator(self, curve: Curve) -> Finish:
-        """Begun."""
+        """Begin to compute the numerator on shares; the call that is returned finishes it."""
 
     def shift(self, samples: int) -> int:
         return 0
@@ -220,14 +220,14 @@ class Area(Metric):
 
 
 def plain_estimate(value: float | None, output: Output, query: Query) -> Estimate:
-    """Without an interval."""
+    """Return a released number as an estimate without an interval."""
     if value is None:
         return Estimate(None, suppressed=True)
     return Estimate(value, digits=query.digits_of(output))
 
 
 def check_growing(name: str, numbers: Sequence[float], what: str = "") -> None:
-    """Of a parameter: finite numbers, each larger than the one before."""
+    """Raise ValueError unless a parameter has finite numbers, each larger than the one before."""
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"{name}: must be finite numbers")
     if any(later <= earlier for earlier, later in pairwise(numbers)):

@@ -124,7 +124,7 @@ def _grid(output: Output, n: WideShare, d: WideShare, steps: int) -> tuple[WideS
 def _chosen(
     suite: Suite, query: Query, outputs: Sequence[Output], taken: RingShare, levels: RingShare
 ) -> RingShare:
-    """Of every output's numbers, level after level, the one that was decided on, in units of the finest."""
+    """Choose, of every output's numbers at all levels, the one decided on, in units of the finest."""
     finest, places = query.levels[-1], spans([len(outputs)] * len(query.levels))
     pairs = []
     for number, (level, place) in enumerate(zip(query.levels, places, strict=True)):
@@ -179,7 +179,7 @@ def scale_bits(output: Output) -> int:
 
 
 def leading_zeros(query: Query) -> int:
-    """Of the smallest number: a variance is at least 1 / (4·P²·N²·(P - 1)(N - 1))."""
+    """Return those of the smallest number: a variance is at least 1 / (4·P²·N²·(P - 1)(N - 1))."""
     bits = query.samples.bit_length()
     return max(6 * bits, 64 + 2 * bits)
 

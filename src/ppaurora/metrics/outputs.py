@@ -45,7 +45,7 @@ class Ratio:
 
     @property
     def counted(self) -> RingShare:
-        """Of a count, the same by owner."""
+        """Return the numbers by owner of which a released count is the sum."""
         if self.behind is None:
             raise MisuseError("a count that is released is known by owner")
         return self.behind

@@ -37,7 +37,7 @@ class Query:
 
     @property
     def decimals(self) -> int | None:
-        """Of a released number, at most; None if numbers are not rounded."""
+        """The most that a released number has; None if numbers are not rounded."""
         return self.policy.decimals(self.sizes) if self.granted is None else self.granted
 
     @property
@@ -57,7 +57,7 @@ class Query:
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """Of all metrics, in growing order."""
+        """Return the thresholds of all metrics together, in growing order."""
         return tuple(sorted({one for metric in self.metrics for one in metric.thresholds()}))
 
     @property
@@ -67,12 +67,12 @@ class Query:
 
     @property
     def most_rate_digits(self) -> int:
-        """Of a fraction of few samples: more would tell how many there are."""
+        """The most decimals of a fraction of few samples: more would tell how many there are."""
         return _MOST_RATE_DIGITS if self.policy.counts == HIDDEN else MOST_DIGITS
 
     @property
     def most_class_digits(self) -> int:
-        """Of a fraction of a class, likewise; `auto` has looked at the class already."""
+        """The most decimals of a fraction of a class; `auto` has looked at the class already."""
         return MOST_DIGITS if self.policy.digits == AUTO else self.most_rate_digits
 
     @property
@@ -130,5 +130,5 @@ class Query:
 
 
 def unique(items: Iterable[T]) -> tuple[T, ...]:
-    """In their order."""
+    """Return every item once, in the order of first occurrence."""
     return tuple(dict.fromkeys(items))

@@ -105,7 +105,7 @@ def _added_up(suite: Suite, parts: Mapping[Metric, list[RingShare]]) -> dict[Met
 
 
 def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ratio]:
-    """Of all outputs, in wide integers."""
+    """Compute the secret ratio of every output, in wide integers."""
     by_owner = inputs.by_owner(query)
     secrets = [secret for metric in query.metrics for secret in found.secrets.get(metric, [])]
     totals = [by_owner[total].sum() for total in query.sums]

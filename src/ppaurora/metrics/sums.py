@@ -157,7 +157,7 @@ class ExpectedIn(OwnerSum):
 
 @dataclass(frozen=True)
 class Ordered:
-    """Of every owner, the larger one counts all samples that the smaller one counts."""
+    """For every owner, the larger sum counts all samples that the smaller one counts."""
 
     larger: OwnerSum
     smaller: OwnerSum

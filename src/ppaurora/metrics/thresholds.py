@@ -72,7 +72,7 @@ class AtThresholds(Metric):
 
     @abstractmethod
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
-        """Numerator and denominator."""
+        """Return numerator and denominator of the number at a threshold."""
 
     def trials(self, at: Confusion) -> Any:
         """The samples behind a proportion that has its own denominator."""

@@ -33,7 +33,7 @@ class ScoreBin:
 
 
 def histogram(samples: Samples) -> tuple[ScoreBin, ...]:
-    """Of the scores as the source has them."""
+    """Count the scores, as the source has them, by class and bin."""
     scores, is_positive = samples.scores_of_source, samples.labels == 1
     edges = _edges(float(scores.min()), float(scores.max()))
     positives, negatives = (_counts(scores[some], edges) for some in (is_positive, ~is_positive))

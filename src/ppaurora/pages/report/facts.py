@@ -57,7 +57,10 @@ class ReceiptFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """Of one result. `own` is there only if the owner gave its data; then the report is not for others."""
+    """All that is said about one result.
+
+    `own` is there only if the owner gave its data; then the report is not for others.
+    """
 
     study: str
     owner: str
@@ -96,7 +99,7 @@ class Facts:
 
 
 def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts | None = None) -> Facts:
-    """Of a study's result, or of its receipt alone."""
+    """Return what there is to say about a study's result, or about its receipt alone."""
     receipt, manifest = found.receipt, found.receipt.manifest
     statements = receipt.statements
     job = manifest.job(statements[0].statement.submissions)
@@ -150,7 +153,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
 
 
 def evaluation_facts(report: Report) -> Facts:
-    """Of `ppaurora evaluate`: one person held all data, and there is no receipt."""
+    """Return what there is to say after `evaluate`: one person held all data, and there is no receipt."""
     numbers = numbers_of(report.metrics, {})
     where = f"{report.owners} owners ({counted(report.samples, report.positives, report.policy)})"
     policy: Policy = report.policy

@@ -24,13 +24,13 @@ from ppaurora.statistics.curves import precision_recall_points, roc_points
 
 
 def pooled_charts(facts: Facts) -> list[Chart]:
-    """Of what is released; beside it the owner's own, where the report has that."""
+    """Draw what is released; beside it the owner's own, where the report has that."""
     charts = [_intervals(facts), _decision_curve(facts), _reliability(facts)]
     return [chart for chart in charts if chart is not None]
 
 
 def own_charts(facts: Facts, samples: Samples) -> list[Chart]:
-    """Of the owner's own data alone."""
+    """Draw the owner's own data alone."""
     own = facts.own
     assert own is not None  # noqa: S101 (whoever has samples has facts of them)
     edges = [own.bins[0][0], *(high for _, high, _, _ in own.bins)]

@@ -33,12 +33,12 @@ class Number:
 
     @property
     def text(self) -> str:
-        """Value and interval."""
+        """The value, with its interval if there is one."""
         return f"{self.shown} ({self.shown_interval})" if self.shown_interval else self.shown
 
     @property
     def width(self) -> float | None:
-        """Of the interval, as it is shown."""
+        """The width of the interval, as it is shown."""
         return None if self.bounds is None else float(self.bounds[1]) - float(self.bounds[0])
 
     @property

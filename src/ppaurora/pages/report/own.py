@@ -19,7 +19,7 @@ _DECIMALS = 3
 
 @dataclass(frozen=True)
 class OwnFacts:
-    """Of the owner's own data: counts, numbers, and in words how sure they are."""
+    """What the owner's own data gives: counts, numbers, and in words how sure they are."""
 
     source: str
     samples: int
@@ -42,7 +42,7 @@ class OwnFacts:
 def own_facts(
     samples: Samples, metrics: Sequence[Metric], level: float | None, submitted: int, pooled: Iterable[Number]
 ) -> OwnFacts:
-    """Of samples as the study reads them: a higher score is the more positive one."""
+    """Compute them on samples as the study reads them: a higher score is the more positive one."""
     confidence = LEVEL if level is None else level
     numbers = numbers_of(_values(metrics, samples, confidence), settings_of(metrics), _DECIMALS)
     return OwnFacts(
@@ -57,7 +57,7 @@ def own_facts(
 
 
 def _values(metrics: Iterable[Metric], samples: Samples, level: float) -> dict[str, Estimate | Table]:
-    """Of one class alone, only how well probabilities fit is defined."""
+    """Compute the metrics; for one class alone, only how well probabilities fit is defined."""
     has_both = 0 < samples.labels.sum() < len(samples)
     return {
         metric.name: metric.on_own_data(samples, level)

@@ -50,7 +50,7 @@ def results_sentence(
 
 
 def caption_of(where: str, evaluated: EvaluationSpec | None) -> str:
-    """Of a table of the results."""
+    """Return the caption of a table of the results."""
     return f"Performance{_subject(evaluated)} in the pooled test samples of {where}."
 
 
