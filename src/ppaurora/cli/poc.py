@@ -28,6 +28,7 @@ from ppaurora.poc.background import interruptions
 from ppaurora.poc.consortium import ProofOfConcept, find_poc, make_poc, owners_of
 from ppaurora.poc.machine import program, web_proxy_in_between
 from ppaurora.policy.rules import Policy
+from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol, protocols
 
 _DEFAULT = "ppaurora-poc"
 _POLICIES = {"none": Policy.none, "study": Policy}
@@ -63,7 +64,7 @@ class _InOrder(click.Group):
     epilog=example("ppaurora poc start", "ppaurora poc status", "ppaurora poc clean"),
 )
 def poc_command() -> None:
-    """Proof of concept: a whole consortium on this machine, three nodes and an owner per file.
+    """Proof of concept: a whole consortium on this machine, a node per server and an owner per file.
 
     Kits, TLS and commands are those of production; no root and no containers are needed. Whoever controls
     this machine sees all data: it is a rehearsal, and protects nobody.
@@ -82,6 +83,11 @@ def poc_command() -> None:
     type=click.Choice(list(_POLICIES)),
     help="What may leave: 'none' (default), everything; 'study', what a study's default rules let out.",
 )
+@click.option(
+    "--protocol",
+    type=click.Choice(list(protocols())),
+    help=f"How it is computed, and by which servers; by default {DEFAULT_PROTOCOL}.",
+)
 @click.option("--submit", is_flag=True, help="Also submit for every owner, wait, and print the result.")
 def start_command(
     files: tuple[Path, ...],
@@ -89,22 +95,24 @@ def start_command(
     columns: Columns,
     metrics: str | None,
     policy: str | None,
+    protocol: str | None,
     submit: bool,
 ) -> None:
-    """Start three nodes, with an owner for each of FILES, or three made-up hospitals.
+    """Start the nodes, with an owner for each of FILES, or three made-up hospitals.
 
     The nodes run on when this command has ended. Run again, it starts those that do not run.
     """
     began = time.monotonic()
     is_new = not (folder / "poc.json").exists()
-    owners = owners_of(files, columns) if files and is_new else ()
+    chosen = find_protocol(protocol or DEFAULT_PROTOCOL)
+    owners = owners_of(files, columns, chosen) if files and is_new else ()
     with interruptions() as interrupted:
         if is_new:
             names = tuple((metrics or ",".join(DEFAULT_METRICS)).replace(" ", "").split(","))
-            poc = make_poc(folder, owners, columns, names, _POLICIES[policy or "none"]())
+            poc = make_poc(folder, owners, columns, names, _POLICIES[policy or "none"](), chosen)
         else:
             poc = find_poc(folder)
-            _check_the_same(poc, files, columns, metrics or policy)
+            _check_the_same(poc, files, columns, metrics or policy or protocol)
         try:
             started = poc.start(interrupted)
             interrupted()

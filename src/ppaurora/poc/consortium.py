@@ -1,4 +1,4 @@
-"""A proof of concept: a folder with a plan, kits, three nodes in the background, and their logs.
+"""A proof of concept: a folder with a plan, kits, nodes in the background, and their logs.
 
     poc.json     what this folder is, and where each owner's data is
     study.toml   the plan that the kits were made from
@@ -34,8 +34,9 @@ from ppaurora.node.status import study_status
 from ppaurora.node.store import Store
 from ppaurora.poc.background import Background, only_one
 from ppaurora.poc.hospitals import write_hospitals
-from ppaurora.poc.machine import NODES, PROTOCOL, get, listen_here, participants, ports_for_nodes, program
+from ppaurora.poc.machine import PROTOCOL, get, listen_here, participants, ports_for_nodes, program
 from ppaurora.policy.rules import Policy
+from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
@@ -54,6 +55,7 @@ class PocRecord(StrictModel):
     version: Literal[1] = 1
     owners: dict[Name, str]  # where each one's data is, seen from the folder
     columns: Columns
+    protocol: str = DEFAULT_PROTOCOL
 
 
 @dataclass(frozen=True)
@@ -75,17 +77,18 @@ class NodeSeen:
     log: Path
 
 
-def owners_of(files: Sequence[Path], columns: Columns) -> list[PocOwner]:
+def owners_of(files: Sequence[Path], columns: Columns, protocol: type[Protocol] = PROTOCOL) -> list[PocOwner]:
     """An owner per file, called like it. A file that cannot be submitted is refused here."""
     if len(files) == 1:
         raise InputError(f"{files[0]}: is one owner's file; a study needs at least two, with a file each")
+    nodes = [server.file_name for server in protocol.servers]
     seen: set[Path] = set()
     owners: list[PocOwner] = []
     for file in files:
         if file.resolve() in seen:
             raise InputError(f"{file}: is named twice; every owner has a file of its own")
         seen.add(file.resolve())
-        name = _new_name(file, [*NODES, AUTHORITY, *(owner.name for owner in owners)])
+        name = _new_name(file, [*nodes, AUTHORITY, *(owner.name for owner in owners)])
         owners.append(PocOwner(name, file, len(read_dataset(file, columns).samples(columns.pos_label))))
     return owners
 
@@ -105,6 +108,7 @@ def make_poc(
     columns: Columns,
     metrics: Sequence[str],
     policy: Policy,
+    protocol: type[Protocol] = PROTOCOL,
 ) -> ProofOfConcept:
     """Set everything up in a new folder, whole or not at all; without owners, with the example hospitals."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -113,7 +117,7 @@ def make_poc(
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
         try:
-            _fill(building, owners, columns, metrics, policy)
+            _fill(building, owners, columns, metrics, policy, protocol)
             building.rename(folder)
         finally:
             shutil.rmtree(building, ignore_errors=True)
@@ -123,7 +127,12 @@ def make_poc(
 
 
 def _fill(
-    folder: Path, owners: Sequence[PocOwner], columns: Columns, metrics: Sequence[str], policy: Policy
+    folder: Path,
+    owners: Sequence[PocOwner],
+    columns: Columns,
+    metrics: Sequence[str],
+    policy: Policy,
+    protocol: type[Protocol],
 ) -> None:
     for name in ("data", "logs", "processes"):
         (folder / name).mkdir()
@@ -131,8 +140,8 @@ def _fill(
         name: str(path.relative_to(folder)) for name, path in write_hospitals(folder / "data").items()
     }
     most = max((owner.samples for owner in owners), default=0)
-    _make_kits(folder, places, columns, metrics, policy, most)
-    (folder / _RECORD).write_bytes(to_json(PocRecord(owners=places, columns=columns)))
+    _make_kits(folder, places, columns, metrics, policy, protocol, most)
+    (folder / _RECORD).write_bytes(to_json(PocRecord(owners=places, columns=columns, protocol=protocol.name)))
 
 
 def _make_kits(
@@ -141,19 +150,22 @@ def _make_kits(
     columns: Columns,
     metrics: Sequence[str],
     policy: Policy,
+    protocol: type[Protocol],
     most: int,
 ) -> None:
-    ports = ports_for_nodes()
+    ports = ports_for_nodes(protocol)
     is_probability = any(find_metric(name).of_probabilities for name in metrics)
     plan = [
         f'name = "{STUDY}"',
         f"metrics = {json.dumps(metrics)}",
-        "confidence_level = 0.95",
+        *(["confidence_level = 0.95"] if protocol.rounds_inside else []),
         "[evaluation]",
         'description = "A proof of concept: everybody is on one machine."',
         f'score_scale = "{"probability" if is_probability else "any"}"',
         *([] if columns.pos_label is None else [f"positive_class = {json.dumps(columns.pos_label)}"]),
-        participants(ports, owners, {name: f"Organisation of {name}" for name in NODES}),
+        participants(ports, owners, {name: f"Organisation of {name}" for name in ports}),
+        "[protocol]",
+        *(f"{name} = {json.dumps(value)}" for name, value in protocol().to_plain().items()),
         "[limits]",
         f"samples_per_owner = {max(most, 1_000_000)}",
         "[policy]",
@@ -161,9 +173,9 @@ def _make_kits(
     ]
     (folder / "study.toml").write_text("\n".join(plan) + "\n")
     manifest = provision(folder / "study.toml", folder / "kits")
-    for name in NODES:
+    for name, at in ports.items():
         kit = folder / "kits" / name
-        listen_here(kit, ports[name])
+        listen_here(kit, at)
         accept(NodeKit.read(kit), manifest)
 
 
@@ -187,8 +199,10 @@ class ProofOfConcept:
         self.folder = folder
         self.columns = record.columns
         self.data = {owner: folder / place for owner, place in record.owners.items()}
+        self._protocol = find_protocol(record.protocol)
+        names = [server.file_name for server in self._protocol.servers]
         self._processes = {
-            name: Background(folder / "processes" / f"{name}.pid", self.log(name)) for name in NODES
+            name: Background(folder / "processes" / f"{name}.pid", self.log(name)) for name in names
         }
 
     def kit(self, name: str) -> Path:
@@ -212,7 +226,7 @@ class ProofOfConcept:
 
     def study(self) -> StudyStatus:
         """As the node that leads has it on disk, whether it runs or not."""
-        kit = NodeKit.read(self.kit(PROTOCOL.leader.file_name))
+        kit = NodeKit.read(self.kit(self._protocol.leader.file_name))
         with Store(kit.data) as store:
             accepted = {study.hash: study for study in store.studies()}
             return study_status(kit, store, accepted[self.manifest.hash])

@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 from ppaurora.errors import PartyFailedError
 from ppaurora.node.admin_client import ask_locally
-from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
+from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 
 PROTOCOL = find_protocol(DEFAULT_PROTOCOL)
 NODES = tuple(server.file_name for server in PROTOCOL.servers)
-# Those that owners talk to.
-_FOR_OWNERS = {server.file_name for server in (*PROTOCOL.input_servers, *PROTOCOL.result_servers)}
 # Below those from which systems take ports for outgoing connections, which would come in between.
 _PORTS = range(20_000, 32_000)
 
@@ -50,10 +48,13 @@ def free_ports(count: int) -> list[int]:
     raise PartyFailedError(f"there are no {count} free ports on this machine")
 
 
-def ports_for_nodes() -> dict[str, Ports]:
-    ports = iter(free_ports(3 * len(NODES)))
+def ports_for_nodes(protocol: type[Protocol] = PROTOCOL) -> dict[str, Ports]:
+    """Return free ports for the node of every server; only some have one that owners talk to."""
+    ports = iter(free_ports(3 * len(protocol.servers)))
+    for_owners = {*protocol.input_servers, *protocol.result_servers}
     return {
-        name: Ports(next(ports) if name in _FOR_OWNERS else None, next(ports), next(ports)) for name in NODES
+        server.file_name: Ports(next(ports) if server in for_owners else None, next(ports), next(ports))
+        for server in protocol.servers
     }
 
 
