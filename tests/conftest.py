@@ -25,14 +25,21 @@ settings.load_profile("unhurried")
 
 # Files that take long, the longest first: begun last, one of them would keep one core busy and others idle.
 LONGEST = (
-    "node/test_studies.py",
-    "node/test_recovery.py",
     "workers/test_on_ray.py",
     "poc/test_poc.py",
-    "campaign/test_campaign.py",
+    "node/test_studies.py",
     "supply/test_extras.py",
+    "campaign/test_campaign.py",
+    "node/test_recovery.py",
     "supply/test_installation.py",
+    "party/test_failures.py",
+    "browser/test_owner_mishaps.py",
+    "workers/test_engines.py",
     "documents/test_deploying.py",
+    "workers/test_nodes.py",
+    "workers/test_values.py",
+    "workers/test_merging.py",
+    "documents/test_ray_guide.py",
     "benchmarks/test_attacks.py",
 )
 PLACES = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
