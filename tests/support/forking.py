@@ -62,7 +62,7 @@ class Preloaded:
     def fork(self, task: Mapping[str, Any], descriptors: Sequence[int]) -> int:
         """Return the number of a new child of this process, which has begun with the task."""
         content = json.dumps(task).encode()
-        with self._lock, _adopting():
+        with self._lock, _undisturbed(), _adopting():
             if self._commands is None:
                 self._commands = self._start()
             socket.send_fds(self._commands, [_LENGTH.pack(len(content))], descriptors)
@@ -88,6 +88,16 @@ class Preloaded:
             self._commands.close()
         if self._process is not None:
             self._process.wait()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals wait meanwhile: else there might be a child that nobody knows of."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
@@ -219,7 +229,10 @@ def _run_tasks(commands: socket.socket) -> NoReturn:
             os._exit(0)
         content = b""
         while len(content) < _LENGTH.unpack(start)[0]:
-            content += commands.recv(1 << 20)
+            piece = commands.recv(1 << 20)
+            if not piece:  # it was killed in the middle of a task
+                os._exit(0)
+            content += piece
         told, tells = os.pipe()
         # The parent of a fork ends at once, so that the process that asked becomes its parent.
         between = os.fork()
@@ -315,6 +328,7 @@ def _set_words(words: Sequence[str]) -> None:
 if __name__ == "__main__":
     _sigint = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for name in _PRELOADED:
         importlib.import_module(name)
     if threading.active_count() > 1 or len(os.listdir("/proc/self/task")) > 1:
