@@ -271,7 +271,7 @@ def test_a_link_is_good_once(sessions: Sessions) -> None:
 
 
 def test_a_link_that_could_be_used_twice_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The positive control: a door that forgets no token."""
+    """The positive control: sessions that forget no token."""
 
     class Kept(list[str]):
         def remove(self, value: str) -> None:

@@ -16,7 +16,7 @@ FILES = (
     "tests/node/test_full_disk.py",
     "tests/node/test_clock.py",
     "tests/node/test_crowd.py",
-    "tests/node/test_gate.py",
+    "tests/node/test_sni_router.py",
     "tests/node/test_recovery.py",
     "tests/node/test_malformed.py",
     "tests/node/test_malformed_requests.py",

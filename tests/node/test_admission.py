@@ -1,4 +1,4 @@
-"""Who is at the door: certificates that do not get in, participants in another role, false leaders."""
+"""Who is let in: certificates that do not get in, participants in another role, false leaders."""
 
 from __future__ import annotations
 

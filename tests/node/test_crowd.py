@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 from ppaurora.errors import PeerError
-from ppaurora.node import admission as porch_module
+from ppaurora.node import admission
 from tests.support.crowds import HELLO_BEGUN, crowd, descriptors_of, memory_of, start_with_descriptors
 from tests.support.trials import PAIR, PreparedUpload, Trials, becomes
 
@@ -80,7 +80,7 @@ def test_an_owner_has_only_so_many_connections(narrow: Trials) -> None:
     """With its certificate shown; the oldest goes, and the owner is still served."""
     context = narrow.owner("north").client_context(narrow.manifest)
     held = []
-    for _ in range(porch_module._MOST_OF_AN_OWNER + 8):
+    for _ in range(admission._MOST_OF_AN_OWNER + 8):
         raw = socket.create_connection(("127.0.0.1", port_of(narrow)), timeout=60)
         held.append(context.wrap_socket(raw))
     held[0].settimeout(60)

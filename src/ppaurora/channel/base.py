@@ -69,7 +69,7 @@ class Channel:
         self._transport.put(to, (header.pack(), *payload))
 
     def receive(self, sender: Server, length: int) -> memoryview:
-        """The next frame of `sender`, which must have exactly `length` bytes."""
+        """Return the next frame of `sender`, which must have exactly `length` bytes."""
         frame = self._transport.get(sender, length)
         header = frame.header
         if header.session != self.session:

@@ -51,7 +51,7 @@ class Header:
         return cls(depth, session, sequence, length)
 
     def check_due(self, due: int, sender: Server) -> None:
-        """A longer frame than is due is refused before anything of it is kept."""
+        """Refuse a longer frame than is due, before anything of it is kept."""
         if self.length > due:
             raise PeerMisbehavedError(
                 sender.title, f"sent {self.length} bytes in frame {self.sequence} where {due} were due"

@@ -34,7 +34,7 @@ class IntraPartyChannel(Protocol):
         """
 
     def close(self) -> None:
-        """This worker takes no further part."""
+        """Leave: this worker takes no further part."""
 
 
 class Alone:
@@ -91,7 +91,7 @@ class _Table:
         return taken
 
     def _settled(self, sender: int, receiver: int) -> bool:
-        """Whether there is something, or never will be."""
+        """Return whether there is something, or never will be."""
         return bool(self._queues[sender][receiver]) or sender in self._gone
 
     def leave(self, index: int) -> None:
@@ -103,6 +103,6 @@ class _Table:
 def memory_intra_party_channels(
     party: str, count: int, timeout: float = LONGEST_WAIT
 ) -> list[MemoryIntraPartyChannel]:
-    """The ends of all workers of a party."""
+    """Return the ends of all workers of a party."""
     table = _Table(party, count)
     return [MemoryIntraPartyChannel(index, table, timeout) for index in range(count)]

@@ -38,7 +38,7 @@ class _Mailbox:
             )
 
     def get(self, timeout: float) -> bytes | None:
-        """The next frame, or None if the sender left; raises TimeoutError if it is silent."""
+        """Return the next frame, or None if the sender left; raise TimeoutError if it is silent."""
         with self._changed:
             if not self._changed.wait_for(lambda: bool(self._frames) or self._sender_left, timeout):
                 raise TimeoutError
@@ -98,6 +98,6 @@ class MemoryTransport:
 
 
 def memory_transports(servers: type[Server], timeout: float = 120.0) -> tuple[MemoryTransport, ...]:
-    """The connected ends, in the order of the servers."""
+    """Return the connected ends, in the order of the servers."""
     mailboxes = {(sender, receiver): _Mailbox() for sender in servers for receiver in sender.peers}
     return tuple(MemoryTransport(server, mailboxes, timeout) for server in servers)

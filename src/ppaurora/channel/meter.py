@@ -17,11 +17,11 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rounds: int = 0
 
     def __add__(self, other: Cost) -> Cost:
-        """One step after the other."""
+        """Return the cost of one step after the other."""
         return Cost(self.messages + other.messages, self.bytes + other.bytes, self.rounds + other.rounds)
 
     def __mul__(self, times: int) -> Cost:
-        """The same step several times in a row."""
+        """Return the cost of the same step several times in a row."""
         return Cost(self.messages * times, self.bytes * times, self.rounds * times)
 
 
@@ -85,7 +85,7 @@ class Meter:
     _forks: list[Meter] = field(default_factory=list)
 
     def fork(self) -> Meter:
-        """One whose count is a part of this one's reading."""
+        """Return a meter whose count is a part of this one's reading."""
         self._forks.append(Meter())
         return self._forks[-1]
 
@@ -129,7 +129,7 @@ class Meter:
         return sum(tally.bytes for tally in self.steps.values())
 
     def reading(self) -> MeterReading:
-        """Everything counted, here and by forks; to be called outside of any step."""
+        """Return everything counted, here and by forks; to be called outside of any step."""
         self._tally(self._step).rounds = self.depth - self._inner_rounds
         steps = {name: Cost(tally.messages, tally.bytes, tally.rounds) for name, tally in self.steps.items()}
         own = MeterReading(

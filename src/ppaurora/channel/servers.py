@@ -11,7 +11,7 @@ class Server(IntEnum):
 
     @property
     def title(self) -> str:
-        """As people call it."""
+        """Return the server's name as people call it."""
         return self.name.lower().replace("_", " ")
 
     @property
@@ -21,15 +21,15 @@ class Server(IntEnum):
 
     @property
     def file_name(self) -> str:
-        """The title as a name of a file, a folder or a section."""
+        """Return the title as a name of a file, a folder or a section."""
         return self.title.replace(" ", "-")
 
     @property
     def peers(self) -> tuple[Self, ...]:
-        """The other servers of the same protocol."""
+        """Return the other servers of the same protocol."""
         return tuple(server for server in type(self) if server is not self)
 
     @property
     def runs_ahead(self) -> bool:
-        """Whether it sends without waiting for answers, so that it must be held back when others are slow."""
+        """Return whether it sends without waiting for answers, and must be held back when others are slow."""
         return False

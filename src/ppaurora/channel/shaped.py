@@ -34,7 +34,7 @@ class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def parse(cls, round_trip: str | None, bandwidth: str | None) -> Network | None:
-        """From words like "10ms" and "100mbit"; None if nothing is shaped."""
+        """Return the network of words like "10ms" and "100mbit"; None if nothing is shaped."""
         if round_trip is None and bandwidth is None:
             return None
         return cls(

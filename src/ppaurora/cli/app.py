@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ppaurora.app.server import run
 from ppaurora.cli.examples import example
 from ppaurora.cli.paths import FOLDER
 from ppaurora.errors import InputError
@@ -21,6 +22,4 @@ def app_command(kit: Path | None, port: int, no_browser: bool) -> None:
     # Looked for only: they are loaded once the link is printed, which is late to find out.
     if any(importlib.util.find_spec(package) is None for package in ("aiohttp", "jinja2", "markupsafe")):
         raise InputError('the app needs more packages: sh install.sh app, or pip install "ppaurora[app]"')
-    from ppaurora.app.server import run
-
     run(kit, port=port, browser=not no_browser, say=lambda line: click.echo(line, err=True))

@@ -68,12 +68,12 @@ class Authority:
         return True
 
     def issue(self, name: str, lifetime: datetime.timedelta) -> Issued:
-        """A certificate for a new key."""
+        """Return a certificate for a new key, and the key."""
         key = ec.generate_private_key(ec.SECP256R1())
         return Issued(self.certify(name, key.public_key(), lifetime), _key_bytes(key))
 
     def certify(self, name: str, key: ec.EllipticCurvePublicKey, lifetime: datetime.timedelta) -> bytes:
-        """A certificate for a key that exists, to use as server and as client."""
+        """Return a certificate for a key that exists, to use as server and as client."""
         certificate = (
             _builder(_name(name), self._certificate.subject, key, lifetime)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -96,7 +96,7 @@ def pin_of_pem(certificate: bytes) -> str:
 
 
 def first_certificate(text: str) -> str:
-    """As PEM, without what is around it. Raises ValueError if there is none."""
+    """Return the first certificate as PEM, without what is around it; raise ValueError if there is none."""
     return (
         x509.load_pem_x509_certificate(text.encode()).public_bytes(serialization.Encoding.PEM).decode("ascii")
     )
@@ -111,7 +111,7 @@ def describe_certificates(text: str) -> list[str]:
 
 
 def days_left(certificate: bytes) -> float:
-    """How many days a certificate is still valid; below zero if it is no longer, infinite if not yet."""
+    """Return for how many days a certificate is valid; below zero if no longer, infinite if not yet."""
     parsed = x509.load_pem_x509_certificate(certificate)
     now = datetime.datetime.now(datetime.UTC)
     if now < parsed.not_valid_before_utc:
@@ -120,7 +120,7 @@ def days_left(certificate: bytes) -> float:
 
 
 def read_pem(path: Path) -> bytes:
-    """A certificate file, or an error that says what is wrong with it."""
+    """Return the content of a certificate file, or raise an error that says what is wrong with it."""
     try:
         content = path.read_bytes()
         x509.load_pem_x509_certificates(content)

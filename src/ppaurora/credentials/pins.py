@@ -29,7 +29,7 @@ def pin_of(certificate: bytes) -> str:
 
 
 def _element(der: bytes, at: int, tag: int) -> tuple[int, int]:
-    """Where the contents of the element at this place begin and end; it must have this tag.
+    """Return where the contents of the element at this place begin and end; it must have this tag.
 
     Strictly DER, where every length has one encoding: nobody can read another key here than TLS did.
     """

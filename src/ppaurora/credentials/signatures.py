@@ -30,12 +30,12 @@ class Signature:
 
     @property
     def pin(self) -> str:
-        """By which the key is known, see `pins`."""
+        """Return the pin by which the key is known, see `pins`."""
         return hashlib.sha256(self.key).hexdigest()
 
 
 def sign(key_file: Path, content: bytes) -> Signature:
-    """With a private key of any kind that certificates for TLS have."""
+    """Sign with a private key of any kind that certificates for TLS have."""
     try:
         key = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
     except OSError as error:
@@ -57,7 +57,7 @@ def sign(key_file: Path, content: bytes) -> Signature:
 
 
 def problem_with(signature: Signature, content: bytes) -> str:
-    """Why it is no signature of this content; nothing if it is. Whose key it is, the caller compares."""
+    """Return why it is no signature of this content, or nothing; the caller compares whose key it is."""
     try:
         key = serialization.load_der_public_key(signature.key)
     except (ValueError, UnsupportedAlgorithm):

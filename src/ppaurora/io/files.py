@@ -10,7 +10,7 @@ from ppaurora.errors import InputError
 
 
 def read_text(path: Path, most_bytes: int | None = None) -> str:
-    """In UTF-8, with the line ends that it has; of somebody else's file, only if it is not too large."""
+    """Read a file in UTF-8, with its line ends; of somebody else's, only if it is not too large."""
     try:
         with path.open("rb") as file:
             content = file.read(-1 if most_bytes is None else most_bytes + 1)
@@ -43,7 +43,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = 0o644) -> None:
 
 
 def write_secret(path: Path, content: bytes) -> None:
-    """For its owner's eyes only, and never over something that is there."""
+    """Write a file for its owner's eyes only, and never over something that is there."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

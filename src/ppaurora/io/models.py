@@ -78,7 +78,7 @@ def from_json(kind: type[M], raw: bytes | str) -> M: ...
 @overload
 def from_json(kind: Any, raw: bytes | str) -> Any: ...
 def from_json(kind: Any, raw: bytes | str) -> Any:
-    """Raises ValueError, which quotes no value, for anything but what `to_json` makes of this kind."""
+    """Return a value of this kind; raise ValueError, which quotes no value, if it is not of that kind."""
     _learn(kind)
     try:
         return msgspec.json.decode(raw, type=kind, dec_hook=_from_plain)
@@ -97,7 +97,7 @@ def from_builtins(kind: type[M], content: Any) -> M:
 
 
 def _learn(kind: Any) -> None:
-    """Before it is read for the first time: two threads that do so at once would crash the process."""
+    """Have msgspec look into a type before it is read: two threads that do so at once would crash."""
     if kind not in _LEARNT:
         with _LEARNING:
             msgspec.json.Decoder(kind, dec_hook=_from_plain)
@@ -132,7 +132,7 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 
 
 def _locate(kind: Any, content: Any, error: msgspec.ValidationError) -> tuple[str, str]:
-    """The place, with dots, and the problem."""
+    """Return the place, with dots, and the problem."""
     message, _, path = str(error).partition(" - at `")
     before, _, path = path.partition("$")
     steps = re.findall(r"\.?([^.\[\]`]+|\[[^\]]*\])", path)
@@ -182,7 +182,7 @@ def _nearest(key: str, known: list[str]) -> str:
 
 
 def _inner(kind: Any, name: str) -> Any:
-    """The type of a model's field, or of an element of a tuple."""
+    """Return the type of a model's field, or of an element of a tuple."""
     hints = get_type_hints(kind, include_extras=True) if isinstance(kind, type) else {}
     inner = hints.get(name, next(iter(get_args(kind)), Any))
     models = [part for part in get_args(inner) if hasattr(part, "__struct_fields__")]

@@ -10,7 +10,7 @@ HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:
 
 
 def printable(text: object) -> str:
-    """Without control of the terminal, and no longer than anybody reads."""
+    """Return a text without control of the terminal, and no longer than anybody reads."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST])
 
 
@@ -31,7 +31,7 @@ class CheckedText(str):
 
     @classmethod
     def check(cls, text: str) -> None:
-        """Raises ValueError, which says what is wrong."""
+        """Raise ValueError, which says what is wrong, unless the text is as it should be."""
 
 
 class Line(CheckedText):

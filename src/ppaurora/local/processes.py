@@ -132,7 +132,7 @@ class LocalProcesses:
         self._events.put((server, event))
 
     def links(self, server: Server) -> Links:
-        """How a server finds the others here."""
+        """Return how a server finds the others here."""
         addresses = {
             peer: ("127.0.0.1", int(listener.getsockname()[1])) for peer, listener in self._listeners.items()
         }
@@ -166,7 +166,7 @@ class LocalProcesses:
         return server, event
 
     def _root_cause(self, failure: PpauroraError, reporter: Server) -> BaseException:
-        """Who lost a peer only echoes what happened there: hear the others before blaming anyone."""
+        """Return the cause of a failure: who lost a peer only echoes it, so hear the others first."""
         failures = {reporter: failure}
         deadline = time.monotonic() + _SECONDS_FOR_LAST_WORDS
         while isinstance(root_cause(failures), PeerError) and len(failures) < len(self._processes):

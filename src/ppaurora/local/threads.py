@@ -32,7 +32,7 @@ def run_in_threads(
     network: Network | None = None,
     workers: int = 1,
 ) -> dict[Server, RunOutcome]:
-    """Every server's outcome, or the error that stopped the run."""
+    """Return every server's outcome, or raise the error that stopped the run."""
     protocol = job.terms.protocol
     lanes = [
         dict(zip(protocol.servers, memory_transports(protocol.servers, timeout), strict=True))
@@ -59,7 +59,7 @@ def _by_workers(
     timeout: float,
     network: Network | None,
 ) -> RunOutcome:
-    """One server's outcome: the first worker's session is opened, and forks for the others."""
+    """Return one server's outcome: the first worker's session is opened, and forks for the others."""
     protocol, count = job.terms.protocol, len(lanes)
     intra_party_channels = memory_intra_party_channels(lanes[0].role.title, count)
     shaped = [lane if network is None else ShapedTransport(lane, network) for lane in lanes]
@@ -158,7 +158,7 @@ def _side_by_side(
 
 
 def root_cause(failures: Mapping[Server, BaseException]) -> BaseException:
-    """A party that lost its peer only echoes what happened there.
+    """Return the cause of failures: a party that lost its peer only echoes what happened there.
 
     So an error of another kind comes first, then one that blames a party of which nothing was heard, then one
     that says more than that a peer is gone: whoever complains leaves, and that may be told of before it.

@@ -26,7 +26,7 @@ class Finding(StrictModel):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing has to be fixed before it works."""
+        """Return whether nothing has to be fixed before it works."""
         return self.severity is not Severity.BAD
 
     def to_dict(self) -> dict[str, object]:

@@ -96,17 +96,17 @@ class RefusalCode(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether the node does not have what was sent, and will not have it."""
+        """Return whether the node does not have what was sent, and will not have it."""
         return self.outlook in (Outlook.FINAL, Outlook.REPLACEABLE)
 
     @property
     def is_replaceable(self) -> bool:
-        """Whether a submission with a higher revision can take the place of what was refused."""
+        """Return whether a submission with a higher revision can take the place of what was refused."""
         return self.outlook is Outlook.REPLACEABLE
 
     @property
     def is_passing(self) -> bool:
-        """Whether the node cannot write just now, and will be able to later."""
+        """Return whether the node cannot write just now, and will be able to later."""
         return self.outlook is Outlook.PASSING
 
 

@@ -86,7 +86,7 @@ class Activity:
             return self._attempts.get(study)
 
     def attempts_of_others(self, study: str) -> int:
-        """How many attempts run for other studies."""
+        """Return how many attempts run for other studies."""
         with self._lock:
             return len(self._attempts.keys() - {study})
 
@@ -98,7 +98,7 @@ class Activity:
             time.sleep(0.05)
 
     def progress(self, study: str) -> str:
-        """How far a running attempt is, for people."""
+        """Return how far a running attempt is, for people."""
         attempt = self.attempt(study)
         return "" if attempt is None else f"attempt {attempt.number}: {attempt.progress or 'starting'}"
 

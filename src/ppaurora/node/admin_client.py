@@ -30,7 +30,7 @@ class RunningNode:
 
 
 def find_running(kit: NodeKit) -> RunningNode | None:
-    """The node of this kit, if it runs on this machine; None if nobody answers, or somebody else does."""
+    """Return the node of this kit if it runs here; None if nobody answers, or somebody else does."""
     host, port = split_address(kit.settings.listen_admin)
     host = _ANYWHERE.get(host, host)
     try:
@@ -49,7 +49,7 @@ def find_running(kit: NodeKit) -> RunningNode | None:
 
 
 def _ask_for_json(host: str, port: int, path: str) -> Any:
-    """Also of a node that is not ready."""
+    """Return the answer as JSON, also of a node that is not ready."""
     try:
         return json.loads(ask_locally(host, port, path))
     except urllib.error.HTTPError as error:
@@ -58,7 +58,7 @@ def _ask_for_json(host: str, port: int, path: str) -> Any:
 
 
 def ask_locally(host: str, port: int, path: str) -> str:
-    """Raises OSError if nobody answers, or if the answer is that the node is not ready."""
+    """Return the answer; raise OSError if nobody answers, or if the answer is that the node is not ready."""
     shown = f"[{host}]" if ":" in host else host
     with _WITHOUT_WEB_PROXY.open(f"http://{shown}:{port}{path}", timeout=_SECONDS_TO_ANSWER) as answer:
         return str(answer.read(_MOST_BYTES).decode())

@@ -108,7 +108,7 @@ class AdmissionControl:
             self._loop.add_reader(sock, self._speaks, self._number)
 
     def _make_room(self) -> bool:
-        """The oldest of those who say nothing goes; but everybody has a moment, so others wait outside."""
+        """Drop the oldest of those who say nothing, once it has had a moment; else accept nobody now."""
         number, visit = next(iter(self._silent.items()))
         left = visit.since + _SECONDS_FOR_EVERYBODY - self._loop.time()
         if left > 0:
@@ -141,7 +141,7 @@ class AdmissionControl:
         self._refused(reason)
 
     def _speaks(self, number: int) -> None:
-        """As many bytes as were awaited are here, or it has gone."""
+        """Go on with a connection: as many bytes as were awaited are here, or it has gone."""
         visit = self._silent[number]
         try:
             seen = visit.sock.recv(max(visit.awaited, RECORD_HEADER), socket.MSG_PEEK)
@@ -157,7 +157,7 @@ class AdmissionControl:
             self._greet(number, visit)
 
     def _wait_for_more(self, visit: _Visit, seen: bytes) -> None:
-        """The kernel calls again when all of the first record is here, or its header as a beginning."""
+        """Have the kernel call again when the first record is here, or its header as a beginning."""
         if len(seen) < visit.awaited:
             raise NotTlsError("closed before it had said hello")
         visit.awaited = first_record_bytes(seen)
@@ -206,7 +206,7 @@ class AdmissionControl:
                 del self._owners[pin]
 
     async def _look(self) -> None:
-        """Nobody stays for ever who is not known."""
+        """Drop those who have stayed too long without showing who they are."""
         while True:
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
             now = self._loop.time()

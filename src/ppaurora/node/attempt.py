@@ -37,12 +37,12 @@ log = logging.getLogger(__name__)
 
 
 def fresh_token() -> str:
-    """A name for an attempt that outsiders cannot guess; the other nodes are told."""
+    """Return a name for an attempt that outsiders cannot guess; the other nodes are told."""
     return secrets.token_hex(16)
 
 
 def budget_seconds(job: Job, factor: float) -> float:
-    """How long an attempt may take, from what is public: the work that the protocol declares for the job."""
+    """Return how long an attempt may take, from public facts: the work that the protocol declares."""
     work = sum(job.terms.protocol.work(job.query).values()) + _BYTES_PER_SAMPLE * sum(job.sizes)
     return factor * (_SECONDS_AT_LEAST + work / _BYTES_PER_SECOND)
 
@@ -63,7 +63,7 @@ class AttemptPlan:
     workers: int = 1  # alike at all nodes
 
     def binding(self) -> bytes:
-        """The study as the session's keys are bound to it: manifest and submissions."""
+        """Return what the session's keys are bound to: manifest and submissions."""
         return canonical_json([VERSION, self.manifest.hash, self.agreed])
 
 
@@ -114,7 +114,7 @@ class Attempt:
             self._process.send(PeerEndpoints(endpoints=dict(endpoints)))
 
     def results(self) -> tuple[ResultShare, ...]:
-        """One part per owner, none at a server that gets none; or the error that ended the attempt."""
+        """Return one part per owner, if this server gets any; raise the error that ended the attempt."""
         with self._resources:
             while True:
                 match self._next_event():
@@ -141,7 +141,7 @@ class Attempt:
             raise PartyFailedError("the computation gave no sign of life and was stopped") from None
 
     def abort(self, reason: str, *, blameless: bool = False) -> None:
-        """From another thread; `results` then raises."""
+        """End the attempt from another thread; `results` then raises."""
         self._aborted = BlamelessError(reason) if blameless else PartyFailedError(reason)
         self.has_ended = True
         self._process.kill()

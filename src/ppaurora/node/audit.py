@@ -56,13 +56,13 @@ class CheckedLog:
 
 
 def make_entry(head: AuditHead, time: Time, text: str) -> str:
-    """The line that follows after `head`."""
+    """Return the line that follows after `head`."""
     entry = Entry(entry=head.entries + 1, time=time, text=text, previous=head.hash, hash=BEGINNING.hash)
     return to_json(msgspec.structs.replace(entry, hash=entry.expected_hash())).decode()
 
 
 def read_entry(line: str) -> Entry:
-    """Raises ValueError for what no node has written."""
+    """Return a line as an entry; raise ValueError for what no node has written."""
     entry = from_json(Entry, line)
     if to_json(entry).decode() != line or entry.hash != entry.expected_hash():
         raise ValueError("is not as it was written")
@@ -111,7 +111,7 @@ def _waiting(lines: Sequence[bytes], kept: Sequence[KeptLine]) -> int:
 
 
 def problem_with_head(entries: Sequence[Entry], head: AuditHead) -> str:
-    """Why a log is not the one that had this end when a receipt was signed; nothing if it is."""
+    """Return why a log is not the one that had this end when a receipt was signed; nothing if it is."""
     if head.entries > len(entries):
         return f"it has {len(entries)} entries, and had {head.entries} when the receipt was signed"
     if head.entries and entries[head.entries - 1].hash != head.hash:

@@ -27,7 +27,7 @@ class Authorities:
         self._owners: set[str] = set()
 
     def server_context(self) -> ssl.SSLContext:
-        """For a port of this node."""
+        """Return the TLS context of a port of this node."""
         context = tls_context(ssl.Purpose.CLIENT_AUTH, self._kit.certificate, self._kit.key, "")
         with self._lock:
             for authorities in self._trusted:
@@ -36,7 +36,7 @@ class Authorities:
         return context
 
     def is_owner(self, pin: str) -> bool:
-        """Whether an owner of an accepted study has this key."""
+        """Return whether an owner of an accepted study has this key."""
         return pin in self._owners
 
     def trust(self, authorities: str, owners: Iterable[str] = ()) -> None:

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def steady_seconds() -> float:
-    """Also while the machine is suspended, where the system can tell."""
+    """Return seconds of a steady clock, also while the machine is suspended, where the system can tell."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -61,7 +61,7 @@ class Clock:
             return clock_problem(self._ahead)
 
     def look(self) -> None:
-        """From time to time: write down the time, and hear what the operator says."""
+        """Write down the time, and hear what the operator says; to be called from time to time."""
         with contextlib.suppress(*STORAGE_ERRORS):  # without a disk it counts on all the same
             seen = self._store.seen_time()
             if seen is not None and seen.confirmations != self._confirmations:
@@ -81,7 +81,7 @@ class Clock:
         self._note(now, ahead)
 
     def _advance(self) -> float:
-        """The node's time now; the caller has the lock."""
+        """Return the node's time now; the caller has the lock."""
         steady, wall = steady_seconds(), time.time()
         counted = self._time + steady - self._steady
         ahead = wall - counted
@@ -114,7 +114,7 @@ class Clock:
 
 
 def _allowance_after_a_stop(ahead: float) -> float:
-    """How far the clock may be ahead at a start: nobody knows how long the node was stopped.
+    """Return how far the clock may be ahead at a start: nobody knows how long the node was stopped.
 
     If the clock was not believed before the stop, it is believed again only if it has gone back since.
     """
@@ -122,7 +122,7 @@ def _allowance_after_a_stop(ahead: float) -> float:
 
 
 def clock_problem(ahead: float) -> str:
-    """For people, of a clock that is so many seconds ahead of a node's own count."""
+    """Return in words what is wrong with a clock that is so many seconds ahead of a node's own count."""
     if not ahead:
         return ""
     way = "ahead of" if ahead > 0 else "behind"

@@ -69,7 +69,7 @@ class Follower:
         self._beginning = threading.RLock()
 
     def answer(self, pin: str, question: AnyQuestion) -> Answer:
-        """To who has this key. What this node cannot read or write is said, and nobody else's fault."""
+        """Answer who has this key; what this node cannot read or write is said, and nobody else's fault."""
         try:
             return self._answer(pin, question)
         except STORAGE_ERRORS as error:
@@ -148,7 +148,7 @@ class Follower:
         return Verdict.READY, ""
 
     def _compared(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
-        """With what owners have said here. What is newer on one side has yet to arrive on the other."""
+        """Compare with what owners have sent here; what is newer on one side has yet to reach the other."""
         here = {one.owner: one for one in self._store.latest_revisions(study)}
         missing = [one.owner for one in agreed if one.owner not in here]
         if missing:
@@ -270,7 +270,7 @@ class Follower:
         return Answer(answer=Verdict.RELEASED, statement=statement)
 
     def _let_end(self, study: StudyRecord, number: int) -> None:
-        """This node's own part of what is released may end a moment after the others', and is no failure."""
+        """Wait for this node's own part of what is released, which may end a moment after the others'."""
         deadline = time.monotonic() + _SECONDS_TO_END
         while time.monotonic() < deadline and not self._activity.stopping.is_set():
             attempt = self._activity.attempt(study.hash)

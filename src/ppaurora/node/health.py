@@ -28,7 +28,7 @@ class Health:
 
     @property
     def trouble(self) -> str:
-        """Why nothing can be written here; empty if it can."""
+        """Return why nothing can be written here; empty if it can."""
         return self._trouble
 
     def note_trouble(self, trouble: str) -> str:

@@ -120,7 +120,7 @@ class Leader:
                     self._store.set_note(hash_, reason)
 
     def _lead_on(self, study: StudyRecord) -> None:
-        """One step further: try, settle, stop, or tell."""
+        """Take a study one step further: try, settle, stop, or tell."""
         if study.state is StudyState.RELEASED:
             self._tell(study)
             return
@@ -143,7 +143,7 @@ class Leader:
             self._try(study, plan)
 
     def _plan(self, study: StudyRecord, last: int) -> AttemptPlan:
-        """The next attempt, which all nodes are ready for; raises if there is to be none, or not yet."""
+        """Return the next attempt, which all nodes are ready for; raise if there is none, or not yet."""
         spent = self._runner.limit_problem(study)
         if spent:
             raise MustStopError(spent)
@@ -167,7 +167,7 @@ class Leader:
         return self._runner.plan(study, last + 1, fresh_token(), agreed, workers)
 
     def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:
-        """Nobody whose share is still on its way to another node is to be refused because of a stop."""
+        """Wait for shares that are on their way to other nodes: a stop is to refuse none of them."""
         for peer in self._peers(study):
             with contextlib.suppress(PeerError):
                 answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
@@ -214,7 +214,7 @@ class Leader:
                 self._ask(study, peer, Stop(study=study.hash, note=note))
 
     def _settle(self, study: StudyRecord, number: int) -> None:
-        """This node's part is done. Release the result once all who get a part have it; else it failed."""
+        """Release the result once all who get a part have it, this node included; else the attempt failed."""
         deadline = time.monotonic() + self._kit.settings.silence_seconds + _SECONDS_TO_ANSWER
         awaited = [peer for peer in self._peers(study) if peer in study.manifest.protocol.result_servers]
         while awaited and not self._activity.stopping.is_set():
@@ -235,7 +235,7 @@ class Leader:
             self._tell(study)
 
     def _tell(self, study: StudyRecord) -> None:
-        """All others of the release; one that does not hear it keeps it from nobody else."""
+        """Tell all others of the release; one that does not hear it keeps it from nobody else."""
         number = self._store.last_attempt(study.hash)
         problems = []
         # Those without a part come first: what they have signed goes to owners through those with one.

@@ -38,7 +38,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Everything that this process has to say, ours and that of the libraries."""
+    """Log everything that this process says, ours and that of the libraries, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
@@ -50,7 +50,7 @@ def log_to_stderr() -> None:
 
 
 def _as_callers_fault(record: logging.LogRecord) -> bool:
-    """A request that is no HTTP is no error of this node, whatever the library calls it."""
+    """Lower the level of a line about a request that is no HTTP: it is no error of this node."""
     kind = record.exc_info[0] if record.exc_info else None
     if kind is not None and issubclass(kind, HttpProcessingError):
         record.levelno, record.levelname = logging.INFO, "INFO"
@@ -96,11 +96,11 @@ class RateLimitedLog:
 
 
 def about(study: StudyRecord) -> dict[str, object]:
-    """The facts that name a study in a line."""
+    """Return the facts that name a study in a line."""
     return {"study": study.manifest.study, "hash": study.hash[:16]}
 
 
 def log_unforeseen(log: logging.Logger, what: str, error: Exception) -> None:
-    """Its type and place only: a traceback with values might quote data."""
+    """Log an error by its type and place only: a traceback with values might quote data."""
     file, line = place_of(error)
     log.error(what, extra={"reason": type(error).__name__, "place": f"{file}:{line}"})

@@ -99,7 +99,7 @@ def _router(kit: NodeKit, authorities: Authorities) -> SniRouter:
 
 
 def cannot_listen(kit: NodeKit, setting: str, where: str, error: OSError) -> InputError:
-    """Which setting to change."""
+    """Return the error that says which setting to change."""
     hint = "; another program, or another node, has this port" if error.errno == errno.EADDRINUSE else ""
     reason = os.strerror(error.errno) if error.errno else str(error)
     return InputError(

@@ -32,7 +32,7 @@ def opened(kit: NodeKit) -> Iterator[Store]:
 
 
 def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:
-    """The one of this name that was accepted here."""
+    """Return the study of this name that was accepted here."""
     accepted = {known.manifest.study: known for known in store.studies()}
     if name not in accepted:
         names = ", ".join(accepted) or "none"
@@ -50,7 +50,7 @@ class NodeRecords:
 
 
 def look_at_records(kit: NodeKit) -> NodeRecords:
-    """Also while the node does not run."""
+    """Return what is on record, also while the node does not run."""
     with opened(kit) as store:
         trouble = store.writing_problem()
         seen = store.seen_time()
@@ -90,7 +90,7 @@ def abort(kit: NodeKit, name: str) -> int:
 
 
 def stop(kit: NodeKit, name: str) -> None:
-    """With the attempt that is under way, if one is."""
+    """Stop a study here, with the attempt that is under way, if one is."""
     with opened(kit) as store:
         store.stop(find_study(store, kit, name).hash, "this node's operator stopped the study")
 

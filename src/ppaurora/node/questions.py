@@ -47,7 +47,7 @@ def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, s
 
 
 def read_line(sock: ssl.SSLSocket) -> bytes:
-    """One deadline for all of it, so that nobody trickles."""
+    """Read one line, with one deadline for all of it, so that nobody trickles."""
     line = bytearray()
     deadline = time.monotonic() + (sock.gettimeout() or _SECONDS_TO_SPEAK)
     while not line.endswith(b"\n"):

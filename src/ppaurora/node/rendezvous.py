@@ -35,7 +35,7 @@ _SECONDS_TO_ANSWER = 15.0
 
 
 def own_placement(kit: NodeKit, plan: AttemptPlan, endpoints: tuple[Endpoint, ...]) -> SignedPlacement:
-    """Where this node's workers are, signed."""
+    """Return where this node's workers are, signed."""
     placement = Placement(
         study=plan.manifest.hash,
         attempt=plan.number,
@@ -52,7 +52,7 @@ def own_placement(kit: NodeKit, plan: AttemptPlan, endpoints: tuple[Endpoint, ..
 def all_endpoints(
     plan: AttemptPlan, placements: Sequence[SignedPlacement]
 ) -> dict[str, tuple[Endpoint, ...]]:
-    """Every server's, each as its own node has signed it for this attempt; raises a `PeerError` otherwise."""
+    """Return every server's endpoints, as its own node has signed them, or raise `PeerError`."""
     by_server = {signed.placement.server: signed for signed in placements}
     endpoints = {}
     for server in plan.manifest.protocol.servers:

@@ -9,7 +9,7 @@ _SECONDS_PER_DAY = 86_400.0
 
 
 def is_over(store: Store, study: StudyRecord, now: float) -> bool:
-    """Whether what this node has of a study is to be deleted, by the node's time.
+    """Return whether what this node has of a study is to be deleted, by the node's time.
 
     The manifest's days count from the release, and before it from the last submission to this node. Without
     either there is nothing to delete.

@@ -40,7 +40,7 @@ class AttemptRunner:
     warm_pool: WarmPool | None = None
 
     def obstacle(self, study: StudyRecord) -> str:
-        """Why nothing could be written here that an attempt has to write; nothing if it could."""
+        """Return why nothing could be written here that an attempt has to write; nothing if it could."""
         trouble = self.activity.health.note_trouble(self.store.writing_problem())
         if not trouble:
             self._end_unwritten(study)
@@ -63,14 +63,14 @@ class AttemptRunner:
         return self.store.lost_shares(study)
 
     def workers_for(self, study: StudyRecord, agreed: Sequence[Submitted]) -> int:
-        """How many workers this node would compute with."""
+        """Return how many workers this node would compute with."""
         job = study.manifest.job(tuple(agreed))
         return job.fitting_workers(self.kit.settings.workers.workers_for(job.sizes))
 
     def plan(
         self, study: StudyRecord, number: int, token: str, agreed: Sequence[Submitted], workers: int = 1
     ) -> AttemptPlan:
-        """With the shares that this node has, if it takes any."""
+        """Return the plan of an attempt, with the shares that this node has, if it takes any."""
         kept = [submission.file for submission in self.store.submissions(study)]
         files = tuple(self.store.shares / file for file in kept if file is not None)
         return AttemptPlan(study.manifest, number, token, tuple(agreed), files, workers)
@@ -129,19 +129,19 @@ class AttemptRunner:
         log.warning("attempt failed", extra={**about(study), "attempt": number, "reason": reason})
 
     def limit_problem(self, study: StudyRecord) -> str:
-        """Why no further attempt is made here, if as many were made as the manifest allows; else nothing."""
+        """Return why no further attempt is made, if the manifest allows no more; else nothing."""
         spent = self.store.spent_attempts(study.hash)
         if spent < study.manifest.terms.limits.attempts:
             return ""
         return f"{spent} attempts failed" + (f"; the last one: {study.note}" if study.note else "")
 
     def stop(self, study: StudyRecord, note: str) -> None:
-        """Until this node's operator has looked."""
+        """Stop a study until this node's operator has looked."""
         self.store.set_state(study.hash, StudyState.STOPPED, note)
         log.warning("study stopped", extra={**about(study), "note": note})
 
     def release(self, study: StudyRecord, number: int) -> None:
-        """From now on owners get their parts here, if this node has any; shares are needed no longer."""
+        """Let owners get their parts here, if this node has any, and delete shares."""
         if self.kit.server(study.manifest) in study.manifest.protocol.result_servers:
             self.store.release(study.hash, number)
         else:  # it takes the leader's word, unless it has stopped: then its own operator has to look

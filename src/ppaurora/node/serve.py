@@ -42,7 +42,7 @@ def serve(kit: NodeKit) -> None:
 
 
 def _allow_many_connections() -> None:
-    """As many open files as the administrator permits; the default is often a thousand."""
+    """Allow as many open files as the administrator permits; the default is often a thousand."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65536)), hard))

@@ -51,13 +51,13 @@ def _statement(kit: NodeKit, store: Store, study: StudyRecord, attempt: Released
 
 
 def all_statements(kit: NodeKit, store: Store, hash_: str) -> tuple[SignedStatement, ...]:
-    """This node's and those of others that it has, in any order."""
+    """Return this node's statement and those of others that it has, in any order."""
     own_statement(kit, store, hash_)
     return tuple(store.statements(hash_).values())
 
 
 def keep_statements(store: Store, study: StudyRecord, statements: Iterable[SignedStatement]) -> None:
-    """Those that verify. One that does not would only spoil receipts."""
+    """Keep the statements that verify; one that does not would only spoil receipts."""
     for signed in statements:
         problem = problem_with_statement(signed, study.manifest)
         if problem:

@@ -97,7 +97,7 @@ class Watcher:
         self._tried = time.monotonic()
 
     def _note(self, error: Exception, what: str) -> None:
-        """A disk that cannot be written to is told of once, whatever fails because of it."""
+        """Log what failed; a disk that cannot be written to is told of once."""
         if not self._activity.health.note_error(error):
             log_unforeseen(log, what, error)
 

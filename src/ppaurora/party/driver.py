@@ -52,7 +52,7 @@ _OTHER_ERRORS: dict[str, type[PpauroraError]] = {
 
 
 def failure_of(event: Failed, title: str) -> PpauroraError:
-    """The error that one of this title told of."""
+    """Return the error that the server of this title told of."""
     if event.peer and event.kind in _PEER_ERRORS:
         return _PEER_ERRORS[event.kind](event.peer, event.message.removeprefix(f"{event.peer} "))
     return _OTHER_ERRORS.get(event.kind, PartyFailedError)(f"{title}: {event.message}")
@@ -106,7 +106,7 @@ class ServerProcess:
         self._hear(None)
 
     def send(self, message: StrictModel, *raw: bytes) -> None:
-        """A line, and bytes behind it. Returns at once: a server that does not read holds up nobody."""
+        """Send a line and bytes behind it, and return at once: a server that does not read delays nobody."""
         assert self._process.stdin is not None  # noqa: S101
         content = [to_json(message) + b"\n", *raw]
         before = self._writer
@@ -115,11 +115,11 @@ class ServerProcess:
         self._writer = writer
 
     def kill(self) -> None:
-        """From any thread; that it ended is heard as its last event."""
+        """Kill the process, from any thread; that it ended is heard as its last event."""
         self._process.kill()
 
     def end(self) -> str:
-        """How it ended, in words, once nothing more was heard of it."""
+        """Return in words how it ended, once nothing more was heard of it."""
         try:
             code = self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
@@ -127,7 +127,7 @@ class ServerProcess:
         return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
     def failure(self, event: Failed | None) -> PpauroraError:
-        """The error that it told of, or that it ended without a word."""
+        """Return the error that it told of, or that it ended without telling any."""
         if event is None:
             return PartyFailedError(
                 f"{self.title} {self.end()} before it was done; the run was stopped "

@@ -35,7 +35,7 @@ _FIRST_TO_GO = "800"  # if memory runs out, the kernel takes this process rather
 
 
 def main() -> int:
-    """One server's part of one job."""
+    """Compute one server's part of one job."""
     return run_server(_serve)
 
 
@@ -77,7 +77,7 @@ class Starter:
         self._speaking = threading.Lock()
 
     def listener(self) -> socket.socket | None:
-        """Where the other servers will connect; it comes before the first message. None if it never does."""
+        """Return the socket at which the other servers will connect; None if it never comes."""
         passed = self.passed_sockets(1)
         return passed[0] if passed else None
 
@@ -88,7 +88,7 @@ class Starter:
         return [socket.socket(fileno=descriptor) for descriptor in descriptors]
 
     def hear(self, kind: type[M]) -> M | None:
-        """The next message, or None if there will be none."""
+        """Return the next message, or None if there will be none."""
         line = self._commands.readline()
         return from_json(kind, line) if line else None
 
@@ -134,7 +134,7 @@ class Starter:
             done.set()
 
     def stay_in_touch(self, seconds: float) -> None:
-        """From now on, give a sign of life now and then, and leave when the other end is gone."""
+        """Give a sign of life now and then from now on, and leave when the other end is gone."""
         threading.Thread(target=self._stay_in_touch, args=(seconds,), daemon=True).start()
 
     def _stay_in_touch(self, seconds: float) -> None:
@@ -191,7 +191,7 @@ def outcome_of(event: Finished) -> RunOutcome:
 
 
 def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShare]:
-    """From files, or from the pipe; a server that takes no submissions has none."""
+    """Read shares from files, or from the pipe; a server that takes no submissions has none."""
     protocol, sizes, sums = task.job.terms.protocol, task.job.sizes, len(task.job.terms.sums)
     if server not in protocol.input_servers:
         return []
@@ -204,14 +204,14 @@ def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShar
 
 
 def share_in(file: Path) -> bytes:
-    """As an owner submitted it, behind its salt."""
+    """Read a share from a file, as an owner submitted it, behind its salt."""
     with file.open("rb") as opened:
         opened.seek(SALT_BYTES)
         return opened.read()
 
 
 def connect(server: Server, links: Links, listener: socket.socket) -> TlsTransport:
-    """To all peers; the listener is closed behind the last."""
+    """Connect to all peers; the listener is closed behind the last."""
     pins = {peer: links.pins[peer.file_name] for peer in server.peers}
     addresses = {peer: links.addresses[peer.file_name] for peer in server.peers}
     identity = Identity(Path(links.certificate), Path(links.key), links.authorities, pins)

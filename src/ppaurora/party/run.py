@@ -30,7 +30,7 @@ class RunOutcome:
 
     @classmethod
     def of_workers(cls, outcomes: Sequence[RunOutcome]) -> RunOutcome:
-        """A server's, from those of its workers, the first one's first; of memory, what one of them held."""
+        """Return a server's outcome, from those of its workers, in order; memory is what one of them held."""
         openings: Counter[str] = Counter()
         for outcome in outcomes:
             openings.update(outcome.openings)
@@ -80,7 +80,7 @@ def take_part(
 
 
 def peak_memory() -> int:
-    """The most memory this process ever held, in bytes."""
+    """Return the most memory this process ever held, in bytes."""
     try:
         # Linux's ru_maxrss remembers the process that started this one; VmHWM does not.
         status = Path("/proc/self/status").read_text()

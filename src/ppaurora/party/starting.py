@@ -25,7 +25,7 @@ PROCESS_VARIABLES = {**_ALLOCATOR, **ONE_THREAD}
 
 
 def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
-    """A process that sees the packages that this one sees; it complains only to who debugs.
+    """Start a process that sees the packages that this one sees; it complains only to who debugs.
 
     It waits for its task on a local socket, which can also carry the descriptor that comes first.
     """
@@ -47,7 +47,7 @@ def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
 
 
 def pass_listener(process: subprocess.Popen[bytes], listener: int, *more: int) -> None:
-    """The first that a server process gets: the socket at which the others will find it.
+    """Pass a server process the first that it gets: the socket at which the others will find it.
 
     A worker also gets those that lead to the other workers of its server.
     """
@@ -78,7 +78,7 @@ class WarmPool:
             self._waiting[module, title] = start_process(module, title)
 
     def take(self, module: str, title: str) -> subprocess.Popen[bytes] | None:
-        """One that waits, if there is one; from now on it is the caller's."""
+        """Return a process that waits, if there is one; from now on it is the caller's."""
         with self._lock:
             process = self._waiting.pop((module, title), None)
         if process is not None and process.poll() is not None:
@@ -99,7 +99,7 @@ class WarmPool:
 
 
 def discard(process: subprocess.Popen[bytes]) -> None:
-    """End it, whatever it does, and whatever nobody has heard of it."""
+    """End a process, whatever it does, and whatever nobody has heard of it."""
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout):

@@ -32,7 +32,7 @@ class Background:
         self._started: subprocess.Popen[bytes] | None = None
 
     def start(self, arguments: Sequence[str]) -> None:
-        """In a session of its own, so that no Ctrl-C meant for the command reaches it."""
+        """Start the process in a session of its own, so that no Ctrl-C meant for the command reaches it."""
         with self._file.open("ab") as file, self._log.open("ab") as log:
             _take(file)
             file.truncate(0)
@@ -58,7 +58,7 @@ class Background:
             return None
 
     def stop(self) -> bool:
-        """By SIGTERM, and after half a minute by SIGKILL. False if it did not run."""
+        """Stop the process by SIGTERM, after half a minute by SIGKILL, and return whether it ran."""
         deadline = time.monotonic() + _SECONDS_TO_END
         number = self.process_id
         if number is not None:

@@ -78,7 +78,7 @@ class NodeSeen:
 
 
 def owners_of(files: Sequence[Path], columns: Columns, protocol: type[Protocol] = PROTOCOL) -> list[PocOwner]:
-    """An owner per file, called like it. A file that cannot be submitted is refused here."""
+    """Return an owner per file, called like it; a file that cannot be submitted is refused here."""
     if len(files) == 1:
         raise InputError(f"{files[0]}: is one owner's file; a study needs at least two, with a file each")
     nodes = [server.file_name for server in protocol.servers]
@@ -180,7 +180,7 @@ def _make_kits(
 
 
 def find_poc(folder: Path) -> ProofOfConcept:
-    """The one that is there."""
+    """Return the proof of concept that is in this folder."""
     path = folder / _RECORD
     if not path.exists():
         raise InputError(f"{folder}: there is no proof of concept; begin one with: ppaurora poc start")
@@ -225,14 +225,14 @@ class ProofOfConcept:
         return Manifest.read(self.folder / "kits" / f"{STUDY}.json")
 
     def study(self) -> StudyStatus:
-        """As the node that leads has it on disk, whether it runs or not."""
+        """Return the study as the node that leads has it on disk, whether it runs or not."""
         kit = NodeKit.read(self.kit(self._protocol.leader.file_name))
         with Store(kit.data) as store:
             accepted = {study.hash: study for study in store.studies()}
             return study_status(kit, store, accepted[self.manifest.hash])
 
     def start(self, interrupted: Callable[[], None]) -> list[str]:
-        """The nodes that do not run; they answer when this returns. `interrupted` raises what came between.
+        """Start the nodes that do not run; they answer when this returns. `interrupted` raises what came.
 
         If it fails, nothing that was started here runs on.
         """

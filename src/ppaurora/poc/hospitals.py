@@ -11,7 +11,7 @@ HOSPITALS = {"north": (340, 1.6), "harbour": (260, 1.2), "valley": (180, 0.9)}
 
 
 def write_hospitals(folder: Path) -> dict[str, Path]:
-    """One CSV file each: risks in per cent, so that many are equal, and who fell ill. The same every time."""
+    """Write one CSV file each: risks in per cent, so that many are equal, and who fell ill."""
     random = np.random.default_rng(2026)
     paths = {}
     for name, (patients, slope) in HOSPITALS.items():

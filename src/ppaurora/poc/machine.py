@@ -33,7 +33,7 @@ _given: set[int] = set()  # by this process, to somebody who may listen there la
 
 
 def free_ports(count: int) -> list[int]:
-    """At which nobody listens now; drawn at random, so that others who do the same find other ones.
+    """Return ports at which nobody listens, drawn at random, so that others who do the same find others.
 
     This process is given each but once, unless there are no more.
     """
@@ -61,7 +61,7 @@ def ports_for_nodes(protocol: type[Protocol] = PROTOCOL) -> dict[str, Ports]:
 def participants(
     ports: Mapping[str, Ports], owners: Iterable[str], organisations: Mapping[str, str] | None = None
 ) -> str:
-    """The tables of a plan that say who takes part."""
+    """Return the tables of a plan that say who takes part."""
     lines = []
     for node, found in ports.items():
         lines += [f"[nodes.{node}]", f'nodes_address = "127.0.0.1:{found.nodes}"']
@@ -88,7 +88,7 @@ def program(*arguments: str) -> list[str]:
 
 
 def web_proxy_in_between() -> bool:
-    """Whether owners' commands here would ask a web proxy for the way to this machine."""
+    """Return whether owners' commands here would ask a web proxy for the way to this machine."""
     proxies = urllib.request.getproxies_environment()
     excepted = urllib.request.proxy_bypass_environment("127.0.0.1")  # type: ignore[attr-defined]
     return "https" in proxies and not excepted

@@ -27,13 +27,13 @@ class Review:
 
 
 def review(manifest: Manifest, sizes: Sequence[int] | None = None) -> Review:
-    """Without numbers of samples, of the smallest study that the policy lets out."""
+    """Review a study; without numbers of samples, the smallest one that the policy lets out."""
     sizes = sizes or smallest_sizes(manifest.terms, len(manifest.owners))
     return Review(manifest, tuple(sizes), disclosure(manifest.terms, sizes))
 
 
 def said_of_sizes(sizes: Sequence[int]) -> str:
-    """How many samples each has, as a part of a sentence."""
+    """Return how many samples each has, as a part of a sentence."""
     *others, last = (f"{size:,}" for size in sizes)
     if set(others) <= {last}:
         return f"each has {last}"

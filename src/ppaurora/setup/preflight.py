@@ -73,7 +73,7 @@ def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Finding]:
 
 
 def _valid(certificate: Path, authority: Path) -> str:
-    """A certificate is valid as long as its authority is."""
+    """Return for how long a certificate is valid, which is as long as its authority is, or raise."""
     ends = {path: days_left(read_pem(path)) for path in (certificate, authority) if path.exists()}
     if not certificate.exists() or ends[certificate] == float("inf"):
         raise InputError(f"{certificate}: is missing, or not valid yet; is this machine's clock right?")
@@ -157,7 +157,7 @@ def check_node(kit: NodeKit) -> Iterator[Finding]:
 
 
 def check_workers(kit: NodeKit) -> Iterator[Finding]:
-    """Where this node would compute: on this machine, or on a cluster of its own that is in order."""
+    """Return where this node would compute: on this machine, or on a cluster of its own that is in order."""
     settings = kit.settings.workers
     place = settings.cluster(kit.folder)
     if place is None:

@@ -30,7 +30,7 @@ _SECRETS = (_TOKEN, _KEY)
 
 
 def installed_ray() -> str:
-    """The version of Ray that is installed here; raises an `InputError` that says what to do otherwise."""
+    """Return the version of Ray that is installed here, or raise an `InputError` that says what to do."""
     try:
         version = importlib.metadata.version("ray")
     except importlib.metadata.PackageNotFoundError:
@@ -64,14 +64,14 @@ class Cluster:
 
     @property
     def is_local(self) -> bool:
-        """Whether all of it is on this machine, where nobody else can reach it."""
+        """Return whether all of it is on this machine, where nobody else can reach it."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
 
     def environment(self) -> dict[str, str]:
-        """For a process that will load Ray. Nothing is reported to anybody."""
+        """Return the variables of a process that will load Ray. Nothing is reported to anybody."""
         folder = self.credentials
         variables = {
             "RAY_AUTH_MODE": "token",
@@ -87,7 +87,7 @@ class Cluster:
         return variables | ({"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"} if self.is_local else {})
 
     def check_credentials(self) -> str:
-        """All there, and secrets for nobody else to read."""
+        """Raise unless all credentials are there, and secrets for nobody else to read."""
         for name in (_TOKEN, _CERTIFICATE, _KEY, _AUTHORITY):
             path = self.credentials / name
             try:
@@ -128,7 +128,7 @@ class Cluster:
             sock.do_handshake()
 
     def answers_at(self, port: int) -> bool:
-        """Whether anybody listens at another port of the head's."""
+        """Return whether anybody listens at another port of the head's."""
         try:
             socket.create_connection((self.host, port), _SECONDS_TO_CONNECT).close()
         except OSError:

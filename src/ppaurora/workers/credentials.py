@@ -54,7 +54,7 @@ def _certificate(peer: Server, endpoint: Endpoint) -> str:
 
 @contextlib.contextmanager
 def _in_memory(content: bytes) -> Iterator[Path]:
-    """As a file that has no name and is on no disk, where the system has such files."""
+    """Yield the path of a file with this content, on no disk where the system has such files."""
     if not hasattr(os, "memfd_create"):
         with tempfile.NamedTemporaryFile() as file:  # readable by this user only
             file.write(content)

@@ -16,7 +16,7 @@ from ppaurora.workers.part import worker_of
 
 
 def cut(orders: Sequence[Order], shares: Sequence[bytes | Path]) -> Iterator[tuple[Order, Sequence[Buffer]]]:
-    """Every worker's order, with its parts of all shares."""
+    """Yield every worker's order, with its parts of all shares."""
     job = orders[0].task.job
     protocol, sums = job.terms.protocol, len(job.terms.sums)
     parts: list[list[bytes]] = [[] for _ in orders]

@@ -30,7 +30,7 @@ _BYTES_PER_WORKER = 128 << 20  # an interpreter and what it loads, with some roo
 
 
 def workers_here(bytes_needed: int = 0, servers: int = 1) -> int:
-    """The largest power of two of workers that this machine has cores for, and memory beside the data.
+    """Return the largest power of two of workers that this machine has cores and memory for.
 
     `servers` is how many servers run on this machine at once.
     """

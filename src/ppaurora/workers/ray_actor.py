@@ -142,4 +142,4 @@ class RayChannel:
         return received
 
     def close(self) -> None:
-        """The engine ends the actor."""
+        """Do nothing: the engine ends the actor."""

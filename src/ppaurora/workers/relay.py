@@ -14,7 +14,7 @@ _SECONDS_TO_CONNECT = 10.0
 
 
 def relay(connection: socket.socket, address: tuple[str, int]) -> None:
-    """From now on, until either side ends; in threads of its own."""
+    """Pass bytes on in both directions until either side ends, in threads of its own."""
     try:
         worker = socket.create_connection(address, _SECONDS_TO_CONNECT)
     except OSError:  # that a worker is gone is heard elsewhere

@@ -55,7 +55,7 @@ def pass_socket(pipe: socket.socket, connection: socket.socket) -> None:
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """At an address of either family; "::" takes both."""
+    """Listen at an address of either family; "::" takes both."""
     if ":" not in host:
         return socket.create_server((host, port), backlog=256)
     both = host == "::" and socket.has_dualstack_ipv6()
@@ -151,7 +151,7 @@ class _Acceptor:
         self._selector.close()
 
     def accept_peer(self, expected: Sequence[Server], deadline: float) -> tuple[Server, ssl.SSLSocket]:
-        """The next connection that authenticates as an expected peer; any other is dropped."""
+        """Return the next connection that authenticates as an expected peer; any other is dropped."""
         while (seconds := deadline - time.monotonic()) > 0:
             for key, _ in self._selector.select(seconds):
                 if key.fileobj is self._listener:
@@ -185,7 +185,7 @@ class _Acceptor:
             self._drop(self._pending[0])
 
     def _advance_handshake(self, connection: ssl.SSLSocket) -> bool:
-        """As far as it goes without waiting; True once it is done."""
+        """Advance a handshake as far as it goes without waiting, and return whether it is done."""
         try:
             connection.do_handshake()
         except ssl.SSLWantReadError:

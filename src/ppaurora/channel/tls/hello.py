@@ -36,7 +36,7 @@ class NotTlsError(Exception):
 def peek_server_name(
     connection: socket.socket, seconds: float, may_stay: Callable[[], bool] = lambda: True
 ) -> str | None:
-    """Waits for the first record, and leaves it where it is; no longer than the connection may stay."""
+    """Wait for the first record, leave it where it is, and return the name that it asks for."""
     deadline = time.monotonic() + seconds
     ready = select.poll()
     ready.register(connection, select.POLLIN)
@@ -54,7 +54,7 @@ def peek_server_name(
 
 
 def first_record_bytes(seen: bytes) -> int:
-    """How long the first record is, from what is seen of it; its header at least."""
+    """Return how long the first record is, from what is seen of it; its header at least."""
     if seen[0] != _HANDSHAKE:
         raise NotTlsError("does not speak TLS")
     if len(seen) < RECORD_HEADER:
@@ -68,7 +68,7 @@ def first_record_bytes(seen: bytes) -> int:
 
 
 def server_name(hello: bytes) -> str | None:
-    """From a ClientHello message, RFC 8446 section 4.1.2 and RFC 6066 section 3."""
+    """Return the name in a ClientHello message, RFC 8446 section 4.1.2 and RFC 6066 section 3."""
     try:
         return _server_name(_Reader(hello))
     except IndexError:

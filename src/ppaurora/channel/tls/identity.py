@@ -25,14 +25,14 @@ class Identity:
         return tls_context(purpose, self.certificate, self.key, self.authorities)
 
     def check(self, peer: Server, sock: ssl.SSLSocket) -> None:
-        """Raises if the other end is not this peer."""
+        """Raise if the other end is not this peer."""
         if self.recognise(sock, [peer]) is None:
             raise PeerMisbehavedError(
                 peer.title, "presented a certificate whose key is not the one pinned for its role"
             )
 
     def recognise(self, sock: ssl.SSLSocket, among: Iterable[Server]) -> Server | None:
-        """Which of these peers is at the other end, if any."""
+        """Return which of these peers is at the other end, if any."""
         shown = peer_pin(sock)
         return next((peer for peer in among if self.pins[peer] == shown), None)
 

@@ -87,7 +87,7 @@ class _Link:
 
     @property
     def open_to_more(self) -> bool:
-        """Whether to take what the peer sends: it is waited for, or there is room to keep it for later."""
+        """Return whether to take what the peer sends: it is waited for, or there is room to keep it."""
         announced = self.decoder.announced
         if self.end is not None:
             return False
@@ -100,7 +100,7 @@ class _Link:
         return self.inbox_bytes + HEADER_BYTES + announced.length <= self.inbox_limit + self.allowance
 
     def expect(self, due: int | None) -> None:
-        """The next frame is waited for, and may have so many bytes; or nothing is, with None."""
+        """Note that a frame of at most so many bytes is waited for next; or, with None, that nothing is."""
         self.due = due
         self._check_due()
 
@@ -185,7 +185,7 @@ class TlsTransport:
             self._wait_for_room(link, link.outbox_limit // 2)
 
     def _wait_for_room(self, link: _Link, most: int) -> None:
-        """Until no more than so many bytes wait to leave; meanwhile more is kept of what others send."""
+        """Wait until no more than so many bytes wait to leave, and keep meanwhile what others send."""
         for other in self._links.values():
             other.allowance = self._sent_bytes
         try:

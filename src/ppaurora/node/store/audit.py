@@ -50,7 +50,7 @@ class AuditedDatabase(Database):
         return read_entry(rows[0]["line"]).head if rows else BEGINNING
 
     def audit_log(self) -> tuple[bytes, list[KeptLine]]:
-        """The file, and what the database has of its end, with nobody writing meanwhile."""
+        """Return the file, and what the database has of its end, with nobody writing meanwhile."""
         with _locked(self.audit_file):
             return self.audit_file.read_bytes(), self._kept_lines()
 

@@ -172,7 +172,7 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Durable when it is left. Inside another one it is a part of that."""
+        """Yield a transaction, durable when it is left; inside another one it is a part of that."""
         with self._lock:
             inside_another = self._db.in_transaction
             if inside_another:
@@ -202,7 +202,7 @@ class Database:
             return self._reader.execute(query, values).fetchall()
 
     def writing_problem(self) -> str:
-        """Why not all that an attempt has to write could be written now; nothing if it could."""
+        """Return why not all that an attempt has to write could be written now; nothing if it could."""
         try:
             if _place(self._file) != self._place:
                 raise FileNotFoundError(errno.ENOENT, "another database is in its place")
@@ -217,7 +217,7 @@ class Database:
         return ""
 
     def _check_rows(self) -> None:
-        """Before what cannot be taken back, and before anybody is accused: every row is as it was written."""
+        """Raise unless every row is as it was written: before anything is deleted or anybody accused."""
         with self._reading:
             if damaged_tables(self._reader):
                 raise DamagedError(DAMAGED)
@@ -235,6 +235,6 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 def _place(file: Path) -> tuple[int, int]:
-    """Which file of which disk it is: the open one may have been moved away."""
+    """Return which file of which disk it is: the open one may have been moved away."""
     found = file.stat()
     return found.st_dev, found.st_ino

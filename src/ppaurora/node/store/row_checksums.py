@@ -31,7 +31,7 @@ def add_row_checksums(db: sqlite3.Connection) -> None:
 
 
 def damaged_tables(db: sqlite3.Connection) -> list[str]:
-    """Those with a row that is not as it was written."""
+    """Return the tables with a row that is not as it was written."""
     return [table for table in _tables(db) if is_damaged(db, table)]
 
 
@@ -42,7 +42,7 @@ def structure_problem(db: sqlite3.Connection) -> str:
 
 
 def is_damaged(db: sqlite3.Connection, table: str, where: str = "1", values: Sequence[str] = ()) -> bool:
-    """Whether one of these rows is not as it was written."""
+    """Return whether one of these rows is not as it was written."""
     query = f"SELECT 1 FROM {table} WHERE {where} AND seal IS NOT {_checksum_of(db, table)} LIMIT 1"  # noqa: S608
     try:
         return db.execute(query, values).fetchone() is not None
@@ -66,7 +66,7 @@ def _columns(db: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _row_checksum(*values: int | float | str | bytes | None) -> str:
-    """The same with every Python: how one quotes a text depends on the letters that it knows."""
+    """Return a row's digest, the same with every Python: how one quotes a text depends on its letters."""
     digest = hashlib.sha256()
     for value in values:
         content = value if isinstance(value, bytes) else str(value).encode()
