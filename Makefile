@@ -42,7 +42,7 @@ lint: .venv/ready ## style, layout and types: ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: .venv/ready ## mend style and layout
+format: .venv/ready ## fix style and layout
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
