@@ -59,7 +59,7 @@ def test_a_jump_ahead_deletes_nothing_until_the_operator_confirms_it(
     with caplog.at_level(logging.WARNING):
         times.jump(31 * DAY)
         assert not expires(store, clock)
-    assert [record.getMessage() for record in caplog.records] == ["the clock is not believed"]
+    assert [record.getMessage() for record in caplog.records] == ["the clock is not trusted"]
     assert "31.0 days ahead" in clock.problem
     times.pass_by(29 * DAY)
     assert not expires(store, clock)

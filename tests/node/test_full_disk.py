@@ -77,7 +77,7 @@ def test_a_node_without_room_is_waited_for(nodes: Trials, node: str) -> None:
     manifest = nodes.study(f"no-room-{node}")
     with no_room(nodes, node):
         submit_all(nodes, manifest.study)
-        check_waiting(nodes, manifest, node, "no room")
+        check_waiting(nodes, manifest, node, "no disk space")
     check_over(nodes, manifest, node)
 
 
@@ -162,11 +162,11 @@ def test_a_disk_that_is_really_full(small_disk: Deployment, run: RunCommand) -> 
     with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
         while True:
             file.write(bytes(4096))
-    assert becomes(lambda: small_disk.health("proxy-0") == (503, ["no room"]))
+    assert becomes(lambda: small_disk.health("proxy-0") == (503, ["no disk space"]))
     code, said = run("studies", small_disk.kit("proxy-0"))
-    assert (code, "not ready: no room at proxy 0" in said) == (0, True)
+    assert (code, "not ready: no disk space at proxy 0" in said) == (0, True)
     study = Study(small_disk.kit("north"))
-    assert study.status()["proxy 0"].note == "not ready: no room at proxy 0"
+    assert study.status()["proxy 0"].note == "not ready: no disk space at proxy 0"
     filling.unlink()
     submit_all(small_disk, manifest.study, OWNERS)
     check_over(small_disk, manifest, "proxy-0")
@@ -175,7 +175,7 @@ def test_a_disk_that_is_really_full(small_disk: Deployment, run: RunCommand) -> 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (OSError(errno.ENOSPC, "x"), "not ready: no room at proxy 1"),
+        (OSError(errno.ENOSPC, "x"), "not ready: no disk space at proxy 1"),
         (OSError(errno.EROFS, "x"), "not ready: the data folder cannot be written to at proxy 1"),
     ],
 )

@@ -125,7 +125,7 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
         ask(
             "Is it right?",
             yes=yes,
-            declined="not confirmed; set the clock, and the node believes it again by itself",
+            declined="not confirmed; set the clock, and the node trusts it again by itself",
         )
         store.confirm_time(time.time())
     click.echo("confirmed")

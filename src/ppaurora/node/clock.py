@@ -108,9 +108,9 @@ class Clock:
     def _tell(self, ahead: float) -> None:
         self._told = bool(ahead)
         if ahead:
-            log.warning("the clock is not believed", extra={"reason": clock_problem(ahead)})
+            log.warning("the clock is not trusted", extra={"reason": clock_problem(ahead)})
         else:
-            log.info("the clock is believed again")
+            log.info("the clock is trusted again")
 
 
 def _allowance_after_a_stop(ahead: float) -> float:
@@ -127,8 +127,8 @@ def clock_problem(ahead: float) -> str:
         return ""
     way = "ahead of" if ahead > 0 else "behind"
     return (
-        f"the machine's clock is {_duration(abs(ahead))} {way} this node's count; nothing is deleted on its "
-        "word. Set it, or if it is right: ppaurora confirm-clock"
+        f"the machine's clock is {_duration(abs(ahead))} {way} this node's count; nothing is deleted "
+        "because of it. Set it, or if it is right: ppaurora confirm-clock"
     )
 
 

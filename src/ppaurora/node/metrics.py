@@ -27,7 +27,7 @@ class Metrics:
             "ppaurora_not_ready", "1 while this node cannot write what an attempt needs.", registry=registry
         )
         self.clock_not_believed = Gauge(
-            "ppaurora_clock_not_believed", "1 while the machine's clock is not believed.", registry=registry
+            "ppaurora_clock_not_believed", "1 while the machine's clock is not trusted.", registry=registry
         )
         self.lost_shares = Gauge(
             "ppaurora_lost_shares", "Shares to be submitted again by their owners.", registry=registry

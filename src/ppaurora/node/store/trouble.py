@@ -7,7 +7,7 @@ import sqlite3
 
 from ppaurora.errors import PpauroraError
 
-NO_ROOM = "no room"
+NO_ROOM = "no disk space"
 LOCKED = "the database is locked"
 READ_ONLY = "the data folder cannot be written to"
 GONE = "the data folder is gone"
