@@ -35,7 +35,7 @@ def main() -> int:
     for name, (labels, scores) in hospitals.items():
         alone = roc_auc_score(labels, scores)
         different = len(set(scores))
-        print(f"  {name:8} {len(labels):4} samples, {different:3} different scores, AUROC alone {alone:.3f}")
+        print(f"  {name:8} {len(labels):4} samples, {different:3} distinct scores, AUROC alone {alone:.3f}")
 
     print("\nEach splits its samples into two shares. Proxy 0, proxy 1 and the helper compute on shares ...")
     owners = list(hospitals.values())
@@ -61,10 +61,10 @@ def main() -> int:
         print(f"{name:24}{found[name]:16.12f}{expected:16.12f}{difference:14.1e}")
     print(report["auroc"].line("Area under the curve"))
     cost = report.cost
-    print(f"\n{cost.seconds:.2f} s once started, {cost.bytes / 1e6:.2f} MB in all, {cost.rounds} rounds.")
+    print(f"\n{cost.seconds:.2f} s once started, {cost.bytes / 1e6:.2f} MB in total, {cost.rounds} rounds.")
     print(f"Values opened to the servers: {sum(report.openings.values())}.")
 
-    print("\nA study between organisations releases less; this is what a policy lets out:")
+    print("\nA study between organisations releases less; this is what its policy allows:")
     policy = ppaurora.Policy(largest_owner_fraction=0.6)  # by default nobody has more than half
     released = ppaurora.evaluate(owners, metrics=METRICS, policy=policy, transport="tls")
     for name in METRICS:

@@ -51,7 +51,7 @@ class Terms(StrictModel):
     metrics: tuple[Metric, ...]
     confidence_level: Annotated[
         float | None,
-        Meta(description="Of intervals; leave it out if there are to be none.", examples=[0.95]),
+        Meta(description="Level of confidence intervals; leave it out for none.", examples=[0.95]),
     ] = None
     protocol: Protocol = msgspec.field(default_factory=Fast)
     limits: Limits = Limits()

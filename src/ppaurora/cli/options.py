@@ -152,7 +152,7 @@ _POLICIES = {"none": Policy.none, "study": Policy}
 
 
 def policy_options(command: F) -> F:
-    """Add options for what may leave: a policy by name, and single rules of it."""
+    """Add options for what may be released: a policy by name, and individual rules of it."""
     for name, what in reversed(_RULES.items()):
         command = click.option(_flag(name), name, type=int, help=what)(command)
     for option in (
@@ -172,8 +172,8 @@ def policy_options(command: F) -> F:
             type=click.Choice(list(_POLICIES)),
             default="none",
             show_default=True,
-            help="What may leave: everything, or what studies let out by default. "
-            "The following options change single rules.",
+            help="What may be released: everything, or what studies release by default. "
+            "The following options change individual rules.",
         ),
     ):
         command = option(command)

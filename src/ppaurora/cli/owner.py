@@ -42,7 +42,7 @@ from ppaurora.study.kit import NodeKit, read_kit
 @study_option
 @format_option
 def preflight_command(kit: Path, study: str | None, output: str) -> None:
-    """Check KIT before it is needed: files, certificate, clock, the way to the servers, versions."""
+    """Check KIT before it is needed: files, certificate, clock, connections to the servers, versions."""
     found = read_kit(kit)
     if output == "text":
         click.echo(f"kit of {found.title if isinstance(found, NodeKit) else found.name}")

@@ -81,7 +81,7 @@ def poc_command() -> None:
 @click.option(
     "--policy",
     type=click.Choice(list(_POLICIES)),
-    help="What may leave: 'none' (default), everything; 'study', what a study's default rules let out.",
+    help="What may be released: 'none' (default), everything; 'study', what a study's default rules allow.",
 )
 @click.option(
     "--protocol",

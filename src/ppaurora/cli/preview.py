@@ -89,7 +89,7 @@ def _read(about: Description) -> Iterator[tuple[str, str]]:
     missing = f"in {about.incomplete:,} rows, the first at row {about.first_incomplete}"
     yield "missing values", missing if about.incomplete else "none"
     if about.id_column is None:
-        yield "duplicates", "not looked for; --id names a column that tells samples apart"
+        yield "duplicates", "not checked; --id names a column that identifies samples"
     else:
         yield "duplicates", f"{about.duplicates:,} in column '{printable(about.id_column)}'"
 

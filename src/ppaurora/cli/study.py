@@ -46,7 +46,7 @@ def show(manifest: Manifest, sizes: Sequence[int] | None = None) -> None:
 
 def _show_disclosure(found: Disclosure, sizes: Sequence[int], *, err: bool) -> None:
     """Print what owners will learn from the release."""
-    click.echo(f"what the release tells the owners, if {said_of_sizes(sizes)} samples:", err=err)
+    click.echo(f"what the release discloses to the owners, if {said_of_sizes(sizes)} samples:", err=err)
     for sentence in found.told:
         click.echo(f"  - {sentence}", err=err)
 

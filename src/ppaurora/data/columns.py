@@ -34,7 +34,7 @@ class Columns(StrictModel):
     score, label
         The names of the columns; of one that nobody has named yet, an empty text.
     id
-        The name of a column that tells samples apart; without one, no duplicates are looked for.
+        The name of a column that identifies samples; without one, no duplicates are looked for.
     pos_label
         The label of the positive class, if labels are not 0/1 or true/false.
     """

@@ -65,7 +65,7 @@ def read_data(
     score, label
         The names of the columns; others are ignored.
     id
-        The name of a column that tells samples apart, to count duplicates. It is used for nothing else.
+        The name of a column that identifies samples, to count duplicates. It is used for nothing else.
     name
         Whose data it is, for errors; a file's path by default.
 

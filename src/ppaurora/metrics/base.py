@@ -138,7 +138,7 @@ class Metric(ABC):
         return ()
 
     def thresholds(self) -> tuple[float, ...]:
-        """Public ones at which it has numbers, in growing order."""
+        """Public ones at which it has numbers, in increasing order."""
         return ()
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:

@@ -164,7 +164,7 @@ class Bins(StrictModel):
         Meta(
             min_length=2,
             max_length=_MOST_BINS + 1,
-            description="Edges of the bins, in growing order; ten equal ones from 0 to 1 by default.",
+            description="Edges of the bins, in increasing order; by default ten equal bins from 0 to 1.",
         ),
     ] = tuple(edge / 10 for edge in range(11))
 

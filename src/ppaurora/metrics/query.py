@@ -57,7 +57,7 @@ class Query:
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """Return the thresholds of all metrics together, in growing order."""
+        """Return the thresholds of all metrics together, in increasing order."""
         return tuple(sorted({one for metric in self.metrics for one in metric.thresholds()}))
 
     @property

@@ -51,7 +51,7 @@ class Thresholds(StrictModel):
         Meta(
             min_length=1,
             max_length=_MOST_THRESHOLDS,
-            description="Scores from which on a sample is called positive, in growing order.",
+            description="Scores at or above which a sample is called positive, in increasing order.",
         ),
     ]
 

@@ -45,17 +45,17 @@ SAMPLE = f"""\
 #
 #   ppaurora provision study.toml --out kits/
 #
-# writes the manifest that everybody agrees on, and a start-up kit for every node and owner.
+# writes the manifest that everyone agrees to, and a kit for every node and owner.
 
 name = "sepsis-2026"
 
 {_choices("Any of", {metric.name: metric.description for metric in METRICS.values()})}
-# One with parameters is a table: {{ name = "{Sensitivity.name}", thresholds = [0.2, 0.5] }}
+# A metric with parameters is a table: {{ name = "{Sensitivity.name}", thresholds = [0.2, 0.5] }}
 metrics = {json.dumps(DEFAULT_METRICS)}
 {_settings()}
 
 {_choices("One of", {name: protocol.summary for name, protocol in protocols().items()})}
-# Each has parameters of its own: {_parameters()}
+# Each has its own parameters: {_parameters()}
 [protocol]
 name = "fast"
 key_bits = 64
@@ -71,7 +71,7 @@ positive_class = "sepsis"
 score_direction = "higher"
 # What scores are: "any" finite number, or "probability", from 0 to 1.
 score_scale = "any"
-# The last day, in UTC, on which submissions are taken, or a time such as "2026-12-31T18:00:00Z".
+# The last day, in UTC, on which submissions are accepted, or a time such as "2026-12-31T18:00:00Z".
 # submissions_until = "2026-12-31"
 
 # Three servers, run by three organisations that do not collude.
@@ -91,39 +91,39 @@ nodes_address = "proxy1.example.net:8444"
 organisation = "An Institute"
 nodes_address = "helper.example.com:8444"
 
-# The data owners, at least three unless the policy says otherwise. Names are of small letters, digits and
-# hyphens.
+# The data owners, at least three unless the policy says otherwise. Names consist of lower-case letters, digits
+# and hyphens.
 [owners.hospital-a]
 
 [owners.hospital-b]
 
 [owners.hospital-c]
-# An organisation's own certificate, instead of one that 'provision' makes. Its key stays at home.
+# An organisation's own certificate, instead of one that 'provision' makes. Its key stays there.
 # certificate = "hospital-c.pem"
-# Who signed it, if that is not itself.
+# Who signed it, unless it is self-signed.
 # authority = "hospital-c-ca.pem"
 
 [limits]
 samples_per_owner = 1_000_000
-# How often the servers try again by themselves when a computation is cut off.
+# How often the servers retry by themselves when a computation is interrupted.
 attempts = 5
-# Results, and shares that were never evaluated, are deleted after so many days.
+# Results, and shares that were never evaluated, are deleted after this many days.
 retention_days = 30
 
-# What may leave the computation. 'ppaurora disclosure study.toml' says what it will tell.
+# What may leave the computation. 'ppaurora disclosure study.toml' says what it will disclose.
 [policy]
 # Public rules: checked by every node for itself.
 minimum_owners = 3
 largest_owner_fraction = 0.5
 minimum_samples = 100
 minimum_samples_per_owner = 10
-# Rules on secrets, enforced inside: in all, and without any one owner.
+# Rules on secret counts, enforced inside: in total, and without any one owner.
 minimum_positives = 10
 minimum_negatives = 10
 # Samples behind every number of a table, likewise.
 minimum_per_cell = 10
 # Decimals of every released number: "auto" (as the smaller class allows, at most most_digits), a number, or
-# "exact". Exact numbers can tell class counts and labels: docs/disclosure.md.
+# "exact". Exact numbers can reveal class counts and labels: docs/disclosure.md.
 digits = "auto"
 most_digits = 4
 # Numbers of positives and negatives: "hidden", "rounded" (to fives) or "exact".
