@@ -90,7 +90,7 @@ def story_scenes(context: BrowserContext) -> Iterator[str]:
         yield "story-beginning"
         page.get_by_role("button", name="Run the whole story").click()
         yield "story-computing"
-        expect(page.get_by_role("heading", name="Is it right?")).to_be_visible()
+        expect(page.get_by_role("heading", name="Is it correct?")).to_be_visible()
         yield "story-result"
         context.clear_cookies()
         page.goto(link)

@@ -91,8 +91,8 @@ nodes_address = "proxy1.example.net:8444"
 organisation = "An Institute"
 nodes_address = "helper.example.com:8444"
 
-# The data owners, at least three unless the policy says otherwise. Names consist of lower-case letters, digits
-# and hyphens.
+# The data owners, at least three unless the policy says otherwise. Names consist of lower-case letters,
+# digits and hyphens.
 [owners.hospital-a]
 
 [owners.hospital-b]
