@@ -10,7 +10,7 @@ import pytest
 from ppaurora.agreement.terms import Terms
 from ppaurora.algorithms.merge import merge_all
 from ppaurora.algorithms.merge_network import merge_network
-from ppaurora.algorithms.redistribution import inside_cost
+from ppaurora.algorithms.redistribution import intra_party_cost
 from ppaurora.channel.intra_party import memory_intra_party_channels
 from ppaurora.channel.meter import Cost, Meter, MeterReading
 from ppaurora.channel.servers import Server
@@ -81,7 +81,7 @@ def inside_bytes_of_merges(workers: int, components: int) -> int:
     """As declared."""
     message = partial(costs.passed_on, KEY_BITS, components)
     pairs = merge_network.pairs([SAMPLES] * OWNERS).values()
-    return sum(inside_cost(*pair, workers, message).bytes for pair in pairs)
+    return sum(intra_party_cost(*pair, workers, message).bytes for pair in pairs)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4, 8])
@@ -116,7 +116,7 @@ def test_a_merge_passes_on_inside_what_it_declares(sizes: tuple[int, int], worke
 
     assert sum(by_threads(workers, work)) == sum(sizes)
     first, second = merge_network.pairs(sizes)[2]
-    declared = inside_cost(first, second, workers, partial(costs.passed_on, KEY_BITS, 1))
+    declared = intra_party_cost(first, second, workers, partial(costs.passed_on, KEY_BITS, 1))
     counted = Cost(
         sum(meter.intra_party.messages for meter in meters), sum(meter.intra_party.bytes for meter in meters)
     )

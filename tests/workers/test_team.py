@@ -76,7 +76,7 @@ def test_depth_goes_along_with_what_depends_on_it() -> None:
         team = Team(worker, intra_party_channels[worker.index], meters[worker.index])
         nothing = records_of([])
         outgoing = [records_of([1]) if worker.index == 1 and to == 0 else nothing for to in range(4)]
-        team.swap_records(outgoing, [0, 1, 0, 0] if worker.index == 0 else [0] * 4)
+        team.all_to_all_records(outgoing, [0, 1, 0, 0] if worker.index == 0 else [0] * 4)
 
     by_threads(4, work)
     assert [meter.depth for meter in meters] == [10, 10, 1, 0]

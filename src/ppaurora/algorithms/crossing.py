@@ -40,7 +40,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Point:
-    """Of the curve, each a list of one."""
+    """A point of the curve: numbers, each a list of one."""
 
     tp: RingShare
     fp: RingShare
@@ -79,7 +79,7 @@ class _Blocks:
         return range(0, self.samples + 1, self.size)
 
     def positions(self) -> Iterator[NDArray[np.intp]]:
-        """Of each block and of the one after it; n stands for what is beyond."""
+        """Give the positions of each block and the first one after it; n stands for what is beyond."""
         for start in self.starts:
             yield np.minimum(np.arange(start, start + self.size + 1), self.samples)
 
@@ -90,7 +90,7 @@ class _Blocks:
 
 
 def find_crossings(curve: Curve, limits: Sequence[Limit]) -> list[Crossing]:
-    """Of a curve that has kept its ends; all limits in the same rounds. At the first worker only."""
+    """Find where a curve that has kept its ends crosses limits, in the same rounds; at the first worker."""
     if not limits:
         return []
     suite, blocks = curve.suite, _Blocks(curve.size)

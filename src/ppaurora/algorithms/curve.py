@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ppaurora.algorithms.scan import last_flagged
 from ppaurora.sharing.blocks import blocks, unit
 from ppaurora.sharing.shares import RingShare
-from ppaurora.suites.base import Flags, Labels, Suite
+from ppaurora.suites.base import Secrets, Suite
 
 MOST_SAMPLES = 1 << 30  # 2·P·N and 2·P·2^precision_bits stay below 2^62, as the division needs it
 _MOST_PRECISION_BITS = 33
@@ -48,12 +48,12 @@ class Curve:
     def __init__(
         self,
         suite: Suite,
-        labels: Labels,
-        ends: Flags | None,
+        labels: Secrets,
+        ends: Secrets | None,
         quantities: Sequence[Quantity],
         size: int | None = None,
     ) -> None:
-        """Of several workers each gives what it has of a list of this size."""
+        """Take a merged list's labels and ends of groups, or what a worker has of a list of `size`."""
         self.suite = suite
         self.size = len(labels) if size is None else size
         self.labels = labels

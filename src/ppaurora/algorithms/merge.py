@@ -114,11 +114,11 @@ class MergeTwo:
         return self.merge(one, other, spread or Spread(Team(), len(one), len(other)))
 
     def works(self, sizes: Sequence[int]) -> dict[int, int]:
-        """Of every merge of many lists, by its result's number; without what is per request."""
+        """Return the work of every merge of many lists, by its result's number, but for that per request."""
         return {number: self.work(*pair) for number, pair in self.pairs(sizes).items()}
 
     def total_work(self, sizes: Sequence[int]) -> int:
-        """Of all merges, with every request of the longest chain."""
+        """Return the work of all merges, with every request of the longest chain."""
         ready = dict.fromkeys(range(len(sizes)), 0)
         pairs = self.pairs(sizes)
         for merge in self.plan(sizes):

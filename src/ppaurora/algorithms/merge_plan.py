@@ -86,7 +86,7 @@ def _in_odd_blocks(stop: int, block: int) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def merge_cost(first: int, second: int) -> PlanCost:
-    """Of one merge."""
+    """Return the cost of one merge."""
     words = [layer.words for layer in layers_of(first, second)]
     return PlanCost(len(words), sum(words))
 
@@ -141,7 +141,7 @@ def _joined(lists: Sequence[_Tree], factor: int, most: int) -> list[_Tree]:
 
 
 def _best_tree(lists: list[_Tree], weight: int) -> _Tree:
-    """Of all trees over the lists in order of their lengths."""
+    """Return the best of all trees over the lists in order of their lengths."""
     lists = sorted(lists, key=lambda tree: tree.size)
     best: dict[tuple[int, int], list[_Tree]] = {(at, at + 1): [tree] for at, tree in enumerate(lists)}
     for length in range(2, len(lists) + 1):

@@ -57,7 +57,7 @@ def limb_weights(samples: int) -> tuple[int, ...]:
 
 
 def begin_placement_sums(curve: Curve) -> Callable[[], PlacementSums]:
-    """Of a curve that has kept its ends; all in one round. Finished when it is called."""
+    """Begin the sums over a curve that has kept its ends, all in one round; finished when it is called."""
     of_negatives = _begin_squares(curve, FP, TP, HIGH_TP)
     of_positives = _begin_squares(curve, TP, FP, HIGH_FP)
     return lambda: PlacementSums(of_negatives(), of_positives())

@@ -35,7 +35,7 @@ def by_residue(team: Team, taken: list[Records], size: int, wire: int) -> Record
     for number, part in enumerate(records.deal(team.count)):
         outgoing[(wire + block.start + number) % team.count] = part
     del records, part
-    received = team.swap_records(outgoing, _by_residue_sizes(size, wire, team.count, team.index))
+    received = team.all_to_all_records(outgoing, _by_residue_sizes(size, wire, team.count, team.index))
     return concat_records(received) if received else none
 
 
@@ -57,7 +57,7 @@ def in_block(team: Team, taken: list[Records], size: int, wire: int) -> tuple[Re
     none = records[:0]
     del records
     sizes = _in_block_sizes(size, wire, team.count, team.index)
-    received = team.swap_records(outgoing, sizes)
+    received = team.all_to_all_records(outgoing, sizes)
     by_worker = [received.pop(0) if count else none for count in sizes]
     place = places[team.index]
     by_turns = [by_worker[(wire + place.start + number) % team.count] for number in range(team.count)]
@@ -80,15 +80,16 @@ def with_next(team: Team, lists: Sequence[Any], sizes: Sequence[int]) -> list[An
     if followed:
         due[team.index + 1] = len(followed)
     extended = list(lists)
-    for following in team.swap_records(outgoing, due):
+    for following in team.all_to_all_records(outgoing, due):
         for place, number in enumerate(followed):
             extended[number] = concat_records([lists[number], following[place]])
     return extended
 
 
-def inside_cost(first: int, second: int, workers: int, message: Callable[[int], int]) -> Cost:
-    """What a merge takes inside a party, all of its workers together; `message` has the bytes of so many
-    records.
+def intra_party_cost(first: int, second: int, workers: int, message: Callable[[int], int]) -> Cost:
+    """Return what a merge costs within a party, all of its workers together.
+
+    `message` gives the bytes of so many records.
     """
     moves = [
         partial(_by_residue_sizes, first, -first, workers),

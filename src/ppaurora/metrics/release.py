@@ -28,7 +28,7 @@ from ppaurora.metrics.query import Query
 from ppaurora.metrics.sums import FalsePositives, OwnerSum, TruePositives
 from ppaurora.metrics.withholding import decide, withhold
 from ppaurora.sharing.shares import RingShare, concat, stack
-from ppaurora.suites.base import Flags, Records, Suite
+from ppaurora.suites.base import Records, Secrets, Suite
 
 
 def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> RingShare:
@@ -88,11 +88,12 @@ def _curve(suite: Suite, query: Query, merged: list[Records], *, with_ends: bool
     return Curve(suite, labels, ends, query.quantities, query.samples)
 
 
-def _ends_of_groups(suite: Suite, records: Records, size: int) -> Flags:
-    """A worker's last record is compared with the next one's first."""
+def _ends_of_groups(suite: Suite, records: Records, size: int) -> Secrets:
+    """Return where groups of ties end; a worker's last record is compared with the next one's first."""
     with suite.step("ties"):
         (followed,) = with_next(suite.team, [records], [size])
-        return suite.ends_of_groups(followed.keys)[: len(records)]
+        ends: Secrets = suite.ends_of_groups(followed.keys)
+        return ends[: len(records)]
 
 
 def _added_up(suite: Suite, parts: Mapping[Metric, list[RingShare]]) -> dict[Metric, list[RingShare]]:

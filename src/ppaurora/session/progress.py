@@ -17,12 +17,12 @@ _SECONDS_BETWEEN_REPORTS = 0.1
 
 
 def weight(cost: Cost, bytes_per_round: int) -> int:
-    """Of a step, from what it declares to cost: time follows the bytes, and a round takes some by itself."""
+    """Return a step's weight from its declared cost: time follows the bytes, a round takes some by itself."""
     return cost.bytes + bytes_per_round * cost.rounds
 
 
 def no_progress(step: str, done: int, total: int) -> None:
-    """Reports to nobody."""
+    """Report a step's progress to nobody."""
 
 
 def throttled(progress: Progress, clock: Callable[[], float] = time.monotonic) -> Progress:

@@ -25,7 +25,7 @@ from ppaurora.sharing.shares import (
 )
 from ppaurora.sharing.spans import spans
 from ppaurora.sharing.stages import check_length
-from ppaurora.suites.base import Suite
+from ppaurora.suites.base import SuiteOf
 from ppaurora.suites.network import comparators, half_for, strides
 
 
@@ -99,7 +99,7 @@ class ArrayRecords:
         return ArrayRecords(self.keys.like(keys), self.labels.like(labels))
 
 
-class ArraySuite(Suite):
+class ArraySuite(SuiteOf[RingShare, RingShare | BitShare, RingShare]):
     """What follows from the other functionalities where keys and flags are ring elements."""
 
     @property
@@ -115,11 +115,8 @@ class ArraySuite(Suite):
         ones = self.to_ring(flags)
         return concat([ones[place].sum() for place in places])
 
-    def compare_neighbours(self, lists: Sequence[RingShare]) -> RingShare:
-        descends: RingShare = self.compare(
-            concat([keys[:-1] for keys in lists]), concat([keys[1:] for keys in lists])
-        )
-        return descends
+    def compare_neighbours(self, lists: Sequence[RingShare]) -> RingShare | BitShare:
+        return self.compare(concat([keys[:-1] for keys in lists]), concat([keys[1:] for keys in lists]))
 
     def ends_of_groups(self, keys: RingShare) -> RingShare:
         if len(keys) <= 1:

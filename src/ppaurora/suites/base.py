@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from ppaurora.errors import MisuseError
 from ppaurora.sharing.shares import Holder, Public, RingShare, WideShare, Words, concat, stack
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.suites.team import Team
+from ppaurora.suites.team import Part, Team
 
-# A suite's own types, opaque to algorithms: additive shares or bit planes. Both can be measured with
-# len and sliced like lists.
-Keys = Any
-Flags = Any
-Labels = Any
+# A scheme's own types, opaque to algorithms: additive shares, say, or bit planes.
+Keys = TypeVar("Keys", bound="Secrets")  # what records are sorted by
+Flags = TypeVar("Flags", bound="Secrets")  # bits, and labels
+Marks = TypeVar("Marks", bound=Part)  # flags one by one, as they are carried along a curve
 
 FIXED_POINT_BITS = 50
 SIGNIFICAND_BITS = 53  # of a float64
@@ -31,14 +30,22 @@ WIDE_BOUND = 1 << 230  # of wide denominators
 GRID_BOUND = 1 << 254  # of what is compared on a grid
 
 
+class Secrets(Protocol):
+    """A list of secrets of any kind, which can be measured and sliced."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int | slice) -> Self: ...
+
+
 class Records(Protocol):
     """A list of samples: keys to sort by, and labels that travel with them."""
 
     @property
-    def keys(self) -> Keys: ...
+    def keys(self) -> Any: ...
 
     @property
-    def labels(self) -> Labels: ...
+    def labels(self) -> Any: ...
 
     def __len__(self) -> int: ...
 
@@ -91,8 +98,11 @@ def side_by_side(groups: Sequence[Sequence[int]], count: int) -> NDArray[np.intp
     return np.array([column + [0] * (longest - len(column)) for column in columns], dtype=np.intp).T
 
 
-class Suite(ABC):
-    """One party's end of the functionalities, or that of one of its workers."""
+class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
+    """One party's end of the functionalities, or that of one of its workers, with a scheme's own types.
+
+    Records, wires and owners' shares have types that depend on these, which Python cannot say: they are Any.
+    """
 
     holder: Holder  # of the numbers that it computes on
     additive: Holder  # of parts whose sum is the secret, as owners share their sums
@@ -181,11 +191,11 @@ class Suite(ABC):
         """Exchange where wires meet at a stride, in place, for several merges in the same rounds."""
 
     @abstractmethod
-    def flags_from_start(self, flags: Flags) -> Any:
+    def flags_from_start(self, flags: Flags) -> Marks:
         """The flags one by one, after a first one that is set."""
 
     @abstractmethod
-    def carry(self, flags: Any, values: RingShare, source: slice, target: slice, *, join: bool) -> None:
+    def carry(self, flags: Marks, values: RingShare, source: slice, target: slice, *, join: bool) -> None:
         """Values go from source to target positions where the target has no flag; in place, for all rows.
 
         No position is both. With `join`, a target then has a flag if it or its source had.
@@ -196,7 +206,7 @@ class Suite(ABC):
         """How many flags are 1, for every stretch of them; one follows the other, from the first flag on."""
 
     @abstractmethod
-    def to_ring(self, flags: Flags | Labels, into: RingShare | None = None) -> RingShare:
+    def to_ring(self, flags: Flags, into: RingShare | None = None) -> RingShare:
         """The same bits as elements of the ring, written to `into` if that is given."""
 
     @abstractmethod
@@ -314,7 +324,7 @@ class Suite(ABC):
 
     @abstractmethod
     def no_records(self) -> Records:
-        """An empty list."""
+        """Return an empty list of records."""
 
     @abstractmethod
     def step(self, name: str) -> AbstractContextManager[None]:
@@ -326,3 +336,7 @@ class Suite(ABC):
 
         The session makes it a part of the whole run's work before it tells whoever watches.
         """
+
+
+Suite = SuiteOf[Any, Any, Any]
+"""Any scheme's suite, as algorithms see it."""

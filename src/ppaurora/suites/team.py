@@ -1,7 +1,7 @@
 """The workers of one party, as one of them sees it: what it hands to the others and gets from them.
 
 Together they hold that party's shares, each a part of every list. All run the same algorithm; where a step
-needs what another worker has, it is passed on inside the party. Shares are passed on as they are: x = m - r
+needs what another worker has, it is passed on within the party. Shares are passed on as they are: x = m - r
 stays x = m - r, and the sum of shares is a share of the sum. A party of one worker passes nothing on, and
 every method gives back what it was given.
 """
@@ -53,7 +53,7 @@ P = TypeVar("P", bound=Part)
 M = TypeVar("M", bound=Movable)
 N = TypeVar("N", bound=RingShare)
 
-_HEADER = struct.Struct("<III")  # which swap it is, how many messages led to it, how many arrays follow
+_HEADER = struct.Struct("<III")  # which exchange it is, how many messages led to it, how many arrays follow
 _SHAPE = struct.Struct("<cB")  # an array's kind, and how many axes it has
 _KINDS: dict[bytes, np.dtype[Any]] = {b"w": np.dtype("<u8"), b"b": np.dtype(np.uint8)}
 
@@ -83,7 +83,7 @@ class Team:
         is empty afterwards.
 
         What was sent to other parties leaves first: nobody there waits for what lies here while this worker
-        waits for its fellows. The depth of messages goes along with what depends on them.
+        waits for the other workers. The depth of messages goes along with what depends on them.
         """
         if self.count == 1:
             return [list(outgoing[0])]
@@ -132,8 +132,11 @@ class Team:
 
     # Records
 
-    def swap_records(self, outgoing: list[M], sizes: Sequence[int]) -> list[M]:
-        """As `swap`; of worker k this one gets so many. Lists of none are left out."""
+    def all_to_all_records(self, outgoing: list[M], sizes: Sequence[int]) -> list[M]:
+        """Send list k to worker k, and return what each had for this one, so many records as `sizes` says.
+
+        Empty lists are left out.
+        """
         kind = outgoing[self.index][:0]
         if self.count > 1:
             give_back_freed_memory()  # there is a moment with the list twice
@@ -144,7 +147,7 @@ class Team:
 
 
 def message_bytes(shapes: Sequence[tuple[int, ...]]) -> int:
-    """Of arrays of words on their way to another worker."""
+    """Return how many bytes arrays of words take on their way to another worker."""
     return _HEADER.size + sum(_SHAPE.size + 8 * len(shape) + 8 * math.prod(shape) for shape in shapes)
 
 

@@ -45,7 +45,7 @@ class StreamLedger:
 
 @contextmanager
 def keep_ledger(ledger: StreamLedger | None = None) -> Iterator[StreamLedger]:
-    """Of all contexts of this process, in a new ledger or in the one that is given."""
+    """Keep a ledger of all contexts of this process, in a new ledger or in the one that is given."""
     kept = StreamLedger() if ledger is None else ledger
     lock, open_stream = threading.Lock(), Context.stream
 

@@ -137,7 +137,7 @@ def exchange(key_bits: int, words: int) -> Cost:
 
 
 def exchange_layer(key_bits: int, batches: Sequence[int]) -> Cost:
-    """Of batches of so many words."""
+    """Return the cost of batches of so many words."""
     return _together(_greater(key_bits, words) + gate((key_bits + 1) * words) for words in batches)
 
 
@@ -150,7 +150,7 @@ def dot() -> Cost:
 
 
 def dot_squares(lengths: Sequence[int]) -> Cost:
-    """Of pairs of such lengths: two numbers per element from the helper, nothing between the proxies."""
+    """Return the cost for pairs of such lengths: two numbers per element, from the helper alone."""
     return _together(_deal(2 * length) for length in lengths) + gate(1)
 
 
@@ -191,7 +191,7 @@ def is_positive(count: int) -> Cost:
 
 
 def all_positive(count: int, sizes: Sequence[int]) -> Cost:
-    """Of groups of such sizes among `count` numbers."""
+    """Return the cost for groups of such sizes among `count` numbers."""
     if not any(sizes):
         return Cost()
     groups = word_count(len(sizes))

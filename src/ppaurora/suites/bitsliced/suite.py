@@ -36,7 +36,7 @@ from ppaurora.suites.base import (
     WIDE_BOUND,
     N,
     Records,
-    Suite,
+    SuiteOf,
     side_by_side,
 )
 from ppaurora.suites.bitsliced import conversions, division, public_division, trees, wide
@@ -59,7 +59,7 @@ from ppaurora.suites.role import Role
 from ppaurora.suites.team import Team
 
 
-class BitslicedSuite(Suite):
+class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
     """One party's end of the functionalities in masked form."""
 
     def __init__(self, context: Context, key_bits: int = 64) -> None:

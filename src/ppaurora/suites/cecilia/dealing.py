@@ -102,7 +102,7 @@ class Dealing:
         self.send(Role.HELPER, [(algebra, part)])
 
     def at_helper(self, algebra: Algebra, shape: Shape) -> Array:
-        """The helper's side."""
+        """Return, at the helper, the value that the proxies show it."""
         parts = [self.receive(proxy, [(algebra, shape)])[0] for proxy in (Role.PROXY_0, Role.PROXY_1)]
         return algebra.add(*parts)
 

@@ -168,7 +168,7 @@ class CeciliaSuite(ArraySuite):
         return [int(number) for number in told]
 
     def is_positive(self, x: RingShare) -> RingShare:
-        """MSB(-x)."""
+        """Return MSB(-x), which is 1 where x > 0."""
         return self.msb(0 - x)
 
     def exchange(self, left: ArrayRecords, right: ArrayRecords) -> tuple[ArrayRecords, ArrayRecords]:
