@@ -38,7 +38,7 @@ NOT_IN_EVALUATE = {"limits"}
 class LongerTerms(Terms):
     """Terms with a field that nothing else knows of."""
 
-    note: str = ""
+    unheard_of: str = ""
 
 
 def lacking(field: str, before: Terms, after: Terms) -> set[str]:
@@ -94,8 +94,8 @@ def test_a_field_is_everywhere(field: str) -> None:
 def test_a_field_that_is_left_out_would_be_found() -> None:
     """The control: what takes the terms whole has a new field at once, the others are named."""
     before = LongerTerms(metrics=TERMS.metrics)
-    after = msgspec.structs.replace(before, note="as agreed by telephone")
-    assert lacking("note", before, after) == {"sample", "plan", "manifest", "evaluate"}
+    after = msgspec.structs.replace(before, unheard_of="as agreed by telephone")
+    assert lacking("unheard_of", before, after) == {"sample", "plan", "manifest", "evaluate"}
 
 
 ADDED = """
@@ -107,7 +107,7 @@ from ppaurora.agreement import terms
 
 
 class Terms(terms.Terms):
-    note: Annotated[str, Meta(description="For people.", examples=["as agreed"])] = ""
+    remark: Annotated[str, Meta(description="For people.", examples=["as agreed"])] = ""
 
 
 terms.Terms = Terms
@@ -118,14 +118,14 @@ from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE, Plan
 from tests.messages.vectors.manifest import least
 
-assert "# For people.\\nnote = \\"as agreed\\"\\n" in SAMPLE
+assert "# For people.\\nremark = \\"as agreed\\"\\n" in SAMPLE
 plan = checked(Plan, tomllib.loads(SAMPLE))
-assert plan.terms.note == "as agreed"
-manifest = Manifest.parse(checked(Manifest, least(note=plan.note)).text(), "here")
-assert manifest.terms.note == "as agreed"
-assert ("note", "as agreed") in manifest.describe()
+assert plan.terms.remark == "as agreed"
+manifest = Manifest.parse(checked(Manifest, least(remark=plan.remark)).text(), "here")
+assert manifest.terms.remark == "as agreed"
+assert ("remark", "as agreed") in manifest.describe()
 job = terms.Job(terms=manifest.terms.under([]), sizes=(100, 100, 100))
-assert job.terms.note == "as agreed"
+assert job.terms.remark == "as agreed"
 """
 
 
