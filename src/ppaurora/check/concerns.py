@@ -196,7 +196,7 @@ def duplicate_concerns(description: Description | None) -> Iterator[Concern]:
 
 
 def _fewest(samples: Samples) -> int:
-    """Of the smaller class."""
+    """Return the number of samples of the smaller class."""
     positives = int(samples.labels.sum())
     return min(positives, len(samples) - positives)
 

@@ -119,7 +119,7 @@ class Estimate:
         return f"{number:z.{self.digits}f}"
 
     def _bound(self, bound: float, outwards: Callable[[float], int]) -> str:
-        """Of a rounded estimate the bounds are rounded outwards: it is not known better."""
+        """Return a bound, which is rounded outwards for a rounded estimate: it is not known better."""
         if self.digits is None:
             return self._in_a_line(bound)
         steps = 10**self.digits

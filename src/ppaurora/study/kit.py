@@ -36,7 +36,7 @@ STUDIES = "studies"
 
 
 class NodeSettings(StrictModel):
-    """`node.toml`."""
+    """The settings of a node, in `node.toml`."""
 
     role: str
     listen_nodes: Address
@@ -51,7 +51,7 @@ class NodeSettings(StrictModel):
 
 
 class OwnerSettings(StrictModel):
-    """`owner.toml`."""
+    """The settings of an owner, in `owner.toml`."""
 
     name: Name
     authority: str | None = None  # further authorities to trust, when a node's has changed
@@ -122,7 +122,7 @@ class _Kit:
 
 @dataclass(frozen=True)
 class NodeKit(_Kit):
-    """A node's kit."""
+    """The start-up kit of a node, as a folder."""
 
     settings: NodeSettings
 
@@ -172,7 +172,7 @@ class NodeKit(_Kit):
 
 @dataclass(frozen=True)
 class OwnerKit(_Kit):
-    """An owner's kit."""
+    """The start-up kit of an owner, as a folder."""
 
     settings: OwnerSettings
 

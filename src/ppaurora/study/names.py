@@ -43,6 +43,6 @@ class Address(CheckedText):
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port."""
+    """Return the host and the port of an address."""
     host, _, port = address.rpartition(":")
     return host.strip("[]"), int(port)

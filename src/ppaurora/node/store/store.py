@@ -241,9 +241,8 @@ class Store(AuditedDatabase):
                 if before.withdrawn and revision == before.revision:
                     return before
                 self._check_rows()
-                raise SupersededError(
-                    f"this owner has submitted something later, with revision {before.revision}"
-                )
+                later = f"with revision {before.revision}"
+                raise SupersededError(f"this owner has submitted something later, {later}")
             if state in _OVER:
                 raise ClosedError(f"the study is {state}")
             self._check_not_begun(study)

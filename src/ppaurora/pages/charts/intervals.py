@@ -31,7 +31,7 @@ class IntervalRow:
 
 
 def intervals(rows: Sequence[IntervalRow], *, title: str, caption: str) -> Chart:
-    """Of numbers from 0 to 1; there must be one at least."""
+    """Draw intervals of numbers from 0 to 1; there must be one at least."""
     tops = [_TOP]
     for row in rows:
         tops.append(tops[-1] + _ROW + (0 if _fits(row) else _LINE))
@@ -51,7 +51,7 @@ def intervals(rows: Sequence[IntervalRow], *, title: str, caption: str) -> Chart
 
 
 def _ends(numbers: list[float]) -> tuple[float, float]:
-    """Of the axis: wide enough that a narrow interval looks narrow."""
+    """Return the ends of the axis: wide enough that a narrow interval looks narrow."""
     more = max(0.0, _LEAST_WIDTH - (max(numbers) - min(numbers))) / 2
     low, high = min(numbers) - more, max(numbers) + more
     return around([max(low, 0.0), min(high, 1.0)], within=(0.0, 1.0))

@@ -22,7 +22,7 @@ def precision_recall_curve(
     title: str = "Precision-recall curve of your own data",
     area: str = "",
 ) -> Chart:
-    """Of points along growing recall; `area` is the average precision as a text."""
+    """Draw the curve of points along growing recall; `area` is the average precision as a text."""
     caption = (
         "Precision against recall at every threshold"
         + (f"; average precision, the area under these steps, is {area}" if area else "")

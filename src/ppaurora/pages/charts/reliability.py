@@ -25,7 +25,7 @@ class ReliabilityBin:
 
 
 def reliability_diagram(bins: Sequence[ReliabilityBin], *, title: str = "Reliability diagram") -> Chart:
-    """Of pooled bins, and of the owner's own if there are any."""
+    """Draw the diagram of pooled bins, and of the owner's own if there are any."""
     with_own = any(one.own for one in bins)
     drawn = sum(one.point is not None for one in bins)
     caption = (

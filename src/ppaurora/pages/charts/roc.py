@@ -21,7 +21,7 @@ def roc_curve(
     title: str = "ROC curve of your own data",
     area: str = "",
 ) -> Chart:
-    """Of points from (0, 0) to (1, 1); `area` is the AUROC as a text."""
+    """Draw the curve of points from (0, 0) to (1, 1); `area` is the AUROC as a text."""
     caption = (
         "Sensitivity against 1 − specificity at every threshold"
         + (f"; the area under the curve is {area}" if area else "")
