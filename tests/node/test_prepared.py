@@ -139,12 +139,12 @@ def test_it_is_for_one_study_and_one_owner(nodes: Trials) -> None:
 
 
 def test_what_another_study_got_meanwhile_is_looked_at_first(nodes: Trials) -> None:
-    for name in ("earlier", "later"):
+    for name in ("looked-at-early", "looked-at-late"):
         nodes.study(name)
-    data, study = fresh(), north(nodes, "later")
+    data, study = fresh(), north(nodes, "looked-at-late")
     prepared = study.prepare(data)
     assert prepared.check.warnings == ()
-    north(nodes, "earlier").submit(data)
+    north(nodes, "looked-at-early").submit(data)
     with pytest.raises(InputError, match="has changed since it was shown: check it again"):
         study.send(prepared)
     assert study.submitted is None

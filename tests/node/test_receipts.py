@@ -148,7 +148,7 @@ def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(verifying, "_MOST_BYTES", 1 << 20)
     path = tmp_path / "receipt.json"
     path.write_bytes(b" " * (1 << 20))
-    with pytest.raises(NotVerifiedError, match="is no receipt"):
+    with pytest.raises(NotVerifiedError, match="is not a receipt"):
         ppaurora.verify_receipt(path)
     path.write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(InputError, match="is larger than 1 MB"):
@@ -248,11 +248,11 @@ def test_another_key_is_refused(running: Trials, filed: dict[str, Any], tmp_path
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "is no receipt"),
-        ("[]", "it is no receipt"),
+        ("", "is not a receipt"),
+        ("[]", "it is not a receipt"),
         ('{"format": "ppaurora receipt"}', "another version of the protocol"),
         ('{"a": 1, "a": 2}', "it is not a receipt (not JSON, or a name is in it twice)"),
-        ("[" * 100_000, "is no receipt"),
+        ("[" * 100_000, "is not a receipt"),
     ],
 )
 def test_what_is_no_receipt(text: str, says: str, tmp_path: Path) -> None:

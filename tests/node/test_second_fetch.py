@@ -256,7 +256,7 @@ def test_files_of_another_study_or_damaged_ones_are_not_taken(watched: Watch) ->
         (good[:-1], "is damaged"),
         (rewritten({**json.loads(good), "study": "0" * 64}).decode(), "belongs to another manifest"),
         (rewritten({**json.loads(good), "answers": []}).decode(), "is damaged"),
-        (good.replace(released.manifest.hash, "0" * 64, 1), "it is not as it was written"),
+        (good.replace(released.manifest.hash, "0" * 64, 1), "it has changed since it was written"),
     ):
         path.write_text(bad)
         with pytest.raises(InputError, match=says):

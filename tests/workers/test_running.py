@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ppaurora
-from ppaurora import InputError, Policy, evaluation
+from ppaurora import InputError, Policy
 from ppaurora.agreement.terms import Job, Terms
 from ppaurora.channel.intra_party import memory_intra_party_channels
 from ppaurora.channel.memory import memory_transports
@@ -83,7 +83,7 @@ def test_processes_compute_what_threads_do() -> None:
 
 
 def test_auto_has_no_more_workers_than_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "workers_here", lambda servers: 32)
+    monkeypatch.setattr("ppaurora.evaluation.evaluate.workers_here", lambda servers: 32)
     report = ppaurora.evaluate(OWNERS, metrics=["auroc"], workers="auto")
     expected = ppaurora.evaluate(OWNERS, metrics=["auroc"], workers=8)
     assert (report.auroc, report.cost.bytes) == (expected.auroc, expected.cost.bytes)
