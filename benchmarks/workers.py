@@ -41,7 +41,7 @@ def _measured_table(measured: Sequence[Measurement]) -> Table:
         "CPU seconds",
         "x one worker's",
         "GB sent",
-        "GB inside",
+        "GB between workers",
         "rounds",
         "MB per worker",
     )

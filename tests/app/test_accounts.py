@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ppaurora.app import accounts
-from ppaurora.app import sessions as front_door
+from ppaurora.app import sessions as app_sessions
 from ppaurora.app.sessions import Sessions
 from tests.app.test_security import SECRET, Notes
 from tests.support.local_app import PATIENCE, Browser, entered, served
@@ -63,7 +63,7 @@ def test_a_cookie_is_of_no_use_to_another_account(
     assert SECRET not in said
     assert SECRET in browser.get("/").text
 
-    monkeypatch.setattr(front_door, "account_of", lambda _: 0)  # the positive control: nobody asks
+    monkeypatch.setattr(app_sessions, "account_of", lambda _: 0)  # the positive control: nobody asks
     assert SECRET in stolen(browser, family)
 
 

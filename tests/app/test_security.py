@@ -59,7 +59,7 @@ def browser(sessions: Sessions) -> Browser:
 
 
 @pytest.fixture(scope="module")
-def open_door() -> Iterator[tuple[Sessions, Notes]]:
+def unguarded() -> Iterator[tuple[Sessions, Notes]]:
     """The same app without its guard: the positive control of every refusal below."""
     notes = Notes()
     with served(notes, lambda app: app.middlewares.remove(guard)) as (sessions, _):
@@ -135,15 +135,15 @@ FORMS_FROM_ELSEWHERE: dict[str, tuple[int, Request]] = {
             "/write", {"note": "x"}, csrf_token=csrf_token_of(sessions), Sec_Fetch_Site="none"
         ),
     ),
-    "without the session's word": (
+    "without the session's CSRF token": (
         403,
         lambda browser, sessions: browser.post("/write", {"note": "x"}, csrf_token=""),
     ),
-    "with a wrong word": (
+    "with a wrong CSRF token": (
         403,
         lambda browser, sessions: browser.post("/write", {"note": "x"}, csrf_token="A" * 43),
     ),
-    "with letters that no word has": (
+    "with letters that no CSRF token has": (
         403,
         lambda browser, sessions: browser.post("/write", {"note": "x"}, csrf_token="\u00e9" * 43),
     ),
@@ -169,7 +169,7 @@ FORMS_FROM_ELSEWHERE: dict[str, tuple[int, Request]] = {
             "POST", "/write", b'{"note": "x"}', {"Content-Type": "text/plain"}
         ),
     ),
-    "with a file before the word": (
+    "with a file before the CSRF token": (
         403,
         lambda browser, sessions: browser.send(
             "POST",
@@ -196,8 +196,8 @@ def test_a_page_is_not_shown(case: str, sessions: Sessions, browser: Browser) ->
 
 
 @pytest.mark.parametrize("case", FROM_ELSEWHERE)
-def test_without_the_guard_it_would_be_shown(case: str, open_door: tuple[Sessions, Notes]) -> None:
-    sessions, _ = open_door
+def test_without_the_guard_it_would_be_shown(case: str, unguarded: tuple[Sessions, Notes]) -> None:
+    sessions, _ = unguarded
     answer = FROM_ELSEWHERE[case][1](entered(sessions), sessions)
     assert answer.status == 200
     assert SECRET in answer.text
@@ -213,8 +213,8 @@ def test_a_form_is_not_taken(case: str, sessions: Sessions, browser: Browser, no
 
 
 @pytest.mark.parametrize("case", [one for one in FORMS_FROM_ELSEWHERE if "no form" not in one])
-def test_without_the_guard_it_would_be_taken(case: str, open_door: tuple[Sessions, Notes]) -> None:
-    sessions, notes = open_door
+def test_without_the_guard_it_would_be_taken(case: str, unguarded: tuple[Sessions, Notes]) -> None:
+    sessions, notes = unguarded
     browser = entered(sessions)
     before = len(notes.written)
     assert FORMS_FROM_ELSEWHERE[case][1](browser, sessions).status == 200

@@ -50,7 +50,7 @@ def is_withdrawn(nodes: Trials, owner: OwnerAtWork) -> bool:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_form_of_another_site_changes_nothing(nodes: Trials, submitted: OwnerAtWork, host: str) -> None:
-    """Even with the session's word, which it cannot know. The cookie goes along: the site is the same."""
+    """Even with the CSRF token, which it cannot know. The cookie goes along: the site is the same."""
     own, stranger = submitted.page, submitted.visitor.context.new_page()
     action = f"{submitted.address}/withdraw"
     with other_site(posting_page(action, {"csrf": csrf_token(own)})) as origin:

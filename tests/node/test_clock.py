@@ -166,7 +166,7 @@ def released(alone: StartNode) -> Node:
 def test_a_node_says_that_it_does_not_believe_the_clock(
     released: Node, run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In memory, for `/healthz`; in the metrics; by `studies`. The operator's word ends it."""
+    """In memory, for `/healthz`; in the metrics; by `studies`. The operator's confirmation ends it."""
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + YEAR)
     health, (study,) = released.activity.health, released.store.studies()

@@ -53,7 +53,7 @@ def check_settled(deployment: Deployment, node: str) -> None:
 
     assert becomes(lambda: len(opened()) > 0)
     assert opened() == [("trial", 1)]
-    assert becomes(lambda: len(children(deployment.processes[node].pid)) == 1)  # the spare
+    assert becomes(lambda: len(children(deployment.processes[node].pid)) == 1)  # the warm process
     released = 'ppaurora_studies{state="released"} 1.0'
     assert becomes(lambda: released in deployment.get(node, "/metrics"))
     assert becomes(lambda: "ppaurora_attempts_running 0.0" in deployment.get(node, "/metrics"))

@@ -161,7 +161,7 @@ def test_a_node_with_a_damaged_row_goes_on_when_it_is_mended(nodes: Trials) -> N
     assert becomes(lambda: nodes.health("proxy-0") == (200, []))
 
 
-def test_a_seal_is_the_same_with_every_python() -> None:
+def test_a_checksum_is_the_same_with_every_python() -> None:
     """A letter of Unicode 15, which Python 3.11 does not know and 3.12 does: an upgrade damages nothing."""
     values = ("\U0001fae8", 1, 0.1, None, b"\x00")
     content = "str 4 \U0001fae8int 1 1float 3 0.1NoneType 4 Nonebytes 1 \x00"

@@ -1,4 +1,4 @@
-"""A process that waits for its order: at most one, for one order, and nothing is left of it."""
+"""A warm process waits for its order: at most one, for one order, and nothing is left of it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
 @pytest.fixture(scope="module")
 def consortium(tmp_path_factory: pytest.TempPathFactory) -> Consortium:
     """Its nodes do not run."""
-    return Consortium(tmp_path_factory.mktemp("spare"), PAIR)
+    return Consortium(tmp_path_factory.mktemp("warm"), PAIR)
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_machine_that_cannot_start_one_goes_on_without(
     assert warm_pool.take(MUTE, "first") is None
 
 
-def test_a_spare_serves_one_order_only() -> None:
+def test_a_warm_process_serves_one_order_only() -> None:
     """It ends with the first, here one that it cannot understand; what comes behind it is not heard."""
     process = start_process(Protocol.process, "proxy 0")
     try:
@@ -147,7 +147,7 @@ def test_a_spare_serves_one_order_only() -> None:
         discard(process)
 
 
-def test_a_spare_that_is_never_wanted_leaves_when_its_starter_does() -> None:
+def test_a_warm_process_that_is_never_wanted_leaves_when_its_starter_does() -> None:
     process = start_process(Protocol.process, "proxy 0")
     try:
         assert process.stdin is not None
@@ -157,7 +157,7 @@ def test_a_spare_that_is_never_wanted_leaves_when_its_starter_does() -> None:
         discard(process)
 
 
-def test_a_run_takes_spares_and_every_run_has_its_own(
+def test_a_run_takes_warm_processes_and_every_run_has_its_own(
     warm_pool: WarmPool, started: list[subprocess.Popen[bytes]]
 ) -> None:
     owners = [check_samples("owner", np.arange(8) % 2, np.arange(8) / 8) for _ in range(2)]
@@ -179,7 +179,7 @@ def test_a_run_takes_spares_and_every_run_has_its_own(
         assert all(process.returncode is not None for process in started)
 
 
-def test_an_attempt_takes_the_spare_and_leaves_another(
+def test_an_attempt_takes_the_warm_process_and_leaves_another(
     consortium: Consortium,
     kit: NodeKit,
     router: SniRouter,
@@ -204,7 +204,7 @@ def test_an_attempt_takes_the_spare_and_leaves_another(
     discard(started[2])
 
 
-def test_an_attempt_whose_spare_has_died_starts_its_own(
+def test_an_attempt_whose_warm_process_has_died_starts_its_own(
     consortium: Consortium,
     kit: NodeKit,
     router: SniRouter,
@@ -223,14 +223,14 @@ def test_an_attempt_whose_spare_has_died_starts_its_own(
         attempt.results()
 
 
-def test_a_node_has_one_spare_from_its_start_to_its_end(kit: NodeKit) -> None:
+def test_a_node_has_one_warm_process_from_its_start_to_its_end(kit: NodeKit) -> None:
     before = children_of(os.getpid())
     node = Node(kit, Metrics())
     try:
         assert len(children_of(os.getpid()) - before) == 1
         assert wait_until(lambda: list(servers_of(os.getpid())) == [kit.title])  # once it has its words
         assert node.activity.attempts_of_others("") == 0
-        spare = servers_of(os.getpid())[kit.title]
+        warm = servers_of(os.getpid())[kit.title]
     finally:
         node.close()
-    assert not Path(f"/proc/{spare}").exists()
+    assert not Path(f"/proc/{warm}").exists()

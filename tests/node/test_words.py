@@ -1,4 +1,4 @@
-"""What owners say, in the store: the last word counts, and either it or the first attempt comes first."""
+"""Owners' revisions in the store: the latest one counts, and either it or the first attempt comes first."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def submission(store: Store, owner: str, revision: int) -> SubmissionRecord:
     return SubmissionRecord(owner, 20, commitments, time.time(), path.name, revision=revision)
 
 
-def agreed(words: Sequence[SubmissionRecord]) -> tuple[Submitted, ...]:
-    return tuple(word.submitted for word in words)
+def agreed(submissions: Sequence[SubmissionRecord]) -> tuple[Submitted, ...]:
+    return tuple(one.submitted for one in submissions)
 
 
 def files(store: Store) -> set[str]:
@@ -95,7 +95,7 @@ def test_a_withdrawal_of_what_never_arrived_keeps_it_out(store: Store, manifest:
 def test_all_must_be_there_when_an_attempt_begins(store: Store, manifest: Manifest) -> None:
     study = manifest.hash
     (record,) = store.studies()
-    words = [store.submit(study, submission(store, owner, 1)) for owner in OWNERS]
+    submissions = [store.submit(study, submission(store, owner, 1)) for owner in OWNERS]
     store.gather(record)
     store.withdraw(study, "north", 2)
     found = store.study(study)
@@ -104,10 +104,10 @@ def test_all_must_be_there_when_an_attempt_begins(store: Store, manifest: Manife
     with pytest.raises(ChangedError):
         store.gather(record)
     with pytest.raises(ChangedError):
-        store.begin_attempt(study, 1, agreed(words))
+        store.begin_attempt(study, 1, agreed(submissions))
     assert store.last_attempt(study) == 0
-    words[0] = store.submit(study, submission(store, "north", 3))
-    store.begin_attempt(study, 1, agreed(words))
+    submissions[0] = store.submit(study, submission(store, "north", 3))
+    store.begin_attempt(study, 1, agreed(submissions))
     with pytest.raises(BegunError):
         store.withdraw(study, "north", 4)
     with pytest.raises(BegunError):
@@ -134,7 +134,7 @@ def test_a_history_ends(store: Store, manifest: Manifest, monkeypatch: pytest.Mo
 
 def race(store: Store, folder: Path, study: str, number: int) -> tuple[bool, bool]:
     """An attempt and a withdrawal at the same moment, through two connections: which was taken."""
-    words = [store.submit(study, submission(store, owner, 1)) for owner in OWNERS]
+    submissions = [store.submit(study, submission(store, owner, 1)) for owner in OWNERS]
     start = threading.Barrier(2)
 
     def taken(act: Callable[[Store], object]) -> bool:
@@ -146,7 +146,7 @@ def race(store: Store, folder: Path, study: str, number: int) -> tuple[bool, boo
         return False
 
     with ThreadPoolExecutor(2) as pool:
-        attempt = pool.submit(taken, lambda own: own.begin_attempt(study, number, agreed(words)))
+        attempt = pool.submit(taken, lambda own: own.begin_attempt(study, number, agreed(submissions)))
         withdrawal = pool.submit(taken, lambda own: own.withdraw(study, "north", 2))
         return attempt.result(), withdrawal.result()
 
@@ -178,22 +178,22 @@ class Model:
     """What must hold, by hand: every owner's last word, and whether an attempt has begun."""
 
     def __init__(self) -> None:
-        self.words: dict[str, tuple[int, str]] = {}  # revision, and a file's name, empty if withdrawn
+        self.latest: dict[str, tuple[int, str]] = {}  # revision, and a file's name, empty if withdrawn
         self.begun = False
         self.lines = 0
 
     def refuses(self, owner: str, revision: int) -> bool:
         """Something new of an owner."""
-        known, _ = self.words.get(owner, (0, ""))
+        known, _ = self.latest.get(owner, (0, ""))
         return revision <= known or self.begun
 
     def takes(self, owner: str, revision: int, file: str) -> None:
-        self.words[owner] = (revision, file)
+        self.latest[owner] = (revision, file)
         self.lines += 1
 
     @property
     def complete(self) -> bool:
-        return all(self.words.get(owner, (0, ""))[1] for owner in OWNERS)
+        return all(self.latest.get(owner, (0, ""))[1] for owner in OWNERS)
 
 
 STEPS = st.lists(
@@ -225,23 +225,23 @@ def test_the_store_does_what_the_model_says(
                     assert offered.file is not None
                     model.takes(owner, revision, offered.file)
             elif what == "withdraw":
-                again = model.words.get(owner) == (revision, "")
+                again = model.latest.get(owner) == (revision, "")
                 refused = raised(lambda: store.withdraw(study, owner, revision))  # noqa: B023
                 assert refused == (model.refuses(owner, revision) and not again)
                 if not refused and not again:
                     model.takes(owner, revision, "")
             elif what == "begin":
-                words = store.acknowledged(record)
-                began = len(words) == len(OWNERS)
+                submissions = store.acknowledged(record)
+                began = len(submissions) == len(OWNERS)
                 assert began == model.complete
                 if began and not model.begun:
-                    store.begin_attempt(study, 1, agreed(words))
+                    store.begin_attempt(study, 1, agreed(submissions))
                     model.begun = True
             else:
                 store.remove_strays()
             held = {word.owner: (word.revision, word.file or "") for word in store.latest_revisions(record)}
-            assert held == model.words
-            assert {file for _, file in model.words.values() if file} <= files(store)
+            assert held == model.latest
+            assert {file for _, file in model.latest.values() if file} <= files(store)
             assert len(store.history(study)) == model.lines
 
 

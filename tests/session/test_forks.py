@@ -145,7 +145,7 @@ def test_a_silent_worker_is_named() -> None:
 
 
 def _put(intra_party: MemoryIntraPartyChannel, outgoing: list[bytes]) -> None:
-    """The first half of a swap."""
+    """Hand on, and do not wait for the others: the first half of an all-to-all exchange."""
     intra_party._table.put(1, outgoing)
 
 

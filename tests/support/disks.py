@@ -18,6 +18,6 @@ def change_on_disk(
         where = "hash = ?"
     with contextlib.closing(sqlite3.connect(database, timeout=30)) as db, db:
         define_checksum(db)
-        seals = db.execute(f"SELECT seal, rowid FROM {table} WHERE {where}", names).fetchall()  # noqa: S608
+        checksums = db.execute(f"SELECT seal, rowid FROM {table} WHERE {where}", names).fetchall()  # noqa: S608
         db.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (value, *names))  # noqa: S608
-        db.executemany(f"UPDATE {table} SET seal = ? WHERE rowid = ?", seals)  # noqa: S608
+        db.executemany(f"UPDATE {table} SET seal = ? WHERE rowid = ?", checksums)  # noqa: S608

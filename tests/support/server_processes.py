@@ -85,7 +85,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
 
 
 def record_started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes that are started from now on, early or late, as spares or for a task."""
+    """The processes that are started from now on, early or late, for the warm pool or for a task."""
     found: list[subprocess.Popen[bytes]] = []
     start_process = starting.start_process
 

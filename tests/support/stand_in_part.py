@@ -24,7 +24,7 @@ def pattern(party: int, sender: int, receiver: int, number: int, length: int) ->
 
 
 def hand_on(station: Station, inputs: Sequence[Buffer]) -> Finished:
-    """Some rounds with the peers of the same number and with the colleagues; everything is compared."""
+    """Some rounds with the peers of the same number and with the peer workers; everything is compared."""
     start = time.perf_counter()
     worker, me = station.worker, station.order.server
     transport = station.connect()
@@ -81,7 +81,7 @@ def wait(station: Station, inputs: Sequence[Buffer]) -> Finished:
     transport = station.connect()
     station.tell(Progressed(step=f"process {os.getpid()}", done=station.worker.index, total=100))
     if station.worker.index == 0:
-        station.intra_party.all_to_all([b""] * station.worker.count)  # a colleague that never comes
+        station.intra_party.all_to_all([b""] * station.worker.count)  # a peer worker that never comes
     time.sleep(600)
     transport.close()
     raise AssertionError("nobody came")

@@ -1,4 +1,4 @@
-"""What several workers cost: as many bytes and rounds between parties as one, and what is declared inside."""
+"""What workers cost: between parties as many bytes and rounds as one, between workers what is declared."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_bytes_and_rounds_between_parties_are_those_of_one_worker(
     assert max(meter.rounds for meter in found) == max(meter.rounds for meter in by_one)
     assert [meter.inside_bytes for meter in by_one] == [0, 0, 0]
     for meter, components in zip(found, (2, 2, 1), strict=True):
-        of_merges = inside_bytes_of_merges(workers, components)
+        of_merges = intra_party_bytes_of_merges(workers, components)
         assert of_merges < meter.inside_bytes < 1.05 * of_merges, "all else is little"
 
 
-def inside_bytes_of_merges(workers: int, components: int) -> int:
+def intra_party_bytes_of_merges(workers: int, components: int) -> int:
     """As declared."""
     message = partial(costs.passed_on, KEY_BITS, components)
     pairs = merge_network.pairs([SAMPLES] * OWNERS).values()

@@ -82,7 +82,7 @@ def test_workers_meet_their_peers_and_hand_on_to_each_other(crews: Crews, worker
 
 
 @pytest.mark.long
-def test_a_worker_may_wait_longer_for_its_fellow_than_a_peer_may_be_silent(crews: Crews) -> None:
+def test_a_worker_may_wait_longer_for_a_peer_worker_than_a_peer_may_be_silent(crews: Crews) -> None:
     outcomes = run(crews(2, "work_longer"), timeout=12.0)
     assert {outcome.meter.messages for outcome in outcomes.values()} == {2 * 6}
 
@@ -106,7 +106,7 @@ def test_a_worker_that_is_killed_is_named_and_nothing_is_left(crews: Crews, vict
     killed = threading.Event()
 
     def kill(step: str, done: int, total: int) -> None:
-        """The leader's first worker tells its process; a colleague's is found beside it."""
+        """The leader's first worker tells its process; a peer worker's is found beside it."""
         started[done] = int(step.removeprefix("process "))
         if not killed.is_set():
             killed.set()

@@ -21,7 +21,10 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.suites.role import Role
 from tests.support.deployment import NODES, Deployment
 
-DOORS = (Endpoint(certificate="of worker 0"), Endpoint(certificate="of worker 1", address=("10.1.2.3", 9000)))
+ENDPOINTS = (
+    Endpoint(certificate="of worker 0"),
+    Endpoint(certificate="of worker 1", address=("10.1.2.3", 9000)),
+)
 MINE = Endpoint(certificate="of somebody in between")
 
 
@@ -40,9 +43,9 @@ def kit(deployment: Deployment, name: str) -> NodeKit:
 
 
 def test_what_all_nodes_have_signed_is_taken(deployment: Deployment, plan: AttemptPlan) -> None:
-    signed = [own_placement(kit(deployment, name), plan, DOORS) for name in NODES]
+    signed = [own_placement(kit(deployment, name), plan, ENDPOINTS) for name in NODES]
     sent = [from_json(SignedPlacement, to_json(one)) for one in signed]
-    assert all_endpoints(plan, sent) == dict.fromkeys(NODES, DOORS)
+    assert all_endpoints(plan, sent) == dict.fromkeys(NODES, ENDPOINTS)
 
 
 def _changed(signed: SignedPlacement, **fields: object) -> SignedPlacement:
@@ -71,21 +74,23 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         "the key is not the one that the manifest has for it",
     ),
     "of an earlier attempt": (
-        lambda deployment, plan, _: own_placement(kit(deployment, "helper"), replace(plan, number=2), DOORS),
+        lambda deployment, plan, _: own_placement(
+            kit(deployment, "helper"), replace(plan, number=2), ENDPOINTS
+        ),
         "it is for another attempt",
     ),
     "of another token": (
         lambda deployment, plan, _: own_placement(
-            kit(deployment, "helper"), replace(plan, token=fresh_token()), DOORS
+            kit(deployment, "helper"), replace(plan, token=fresh_token()), ENDPOINTS
         ),
         "it is for another attempt",
     ),
     "another number of workers": (
-        lambda deployment, plan, _: own_placement(kit(deployment, "helper"), plan, DOORS * 2),
+        lambda deployment, plan, _: own_placement(kit(deployment, "helper"), plan, ENDPOINTS * 2),
         "it has 4 workers, where 2 were agreed on",
     ),
     "somebody else's": (
-        lambda deployment, plan, _: own_placement(kit(deployment, "proxy-1"), plan, DOORS),
+        lambda deployment, plan, _: own_placement(kit(deployment, "proxy-1"), plan, ENDPOINTS),
         "nothing was said",
     ),
 }
@@ -95,7 +100,7 @@ class Waiting:
     """An attempt of the leader's, whose own workers stand ready."""
 
     def __init__(self, plan: AttemptPlan) -> None:
-        self.plan, self.number, self.endpoints = plan, plan.number, DOORS
+        self.plan, self.number, self.endpoints = plan, plan.number, ENDPOINTS
         self.has_ended = False
         self.heard: list[object] = []
 
@@ -118,7 +123,7 @@ def _told_of_each_other(
     def answered(
         kit_: NodeKit, manifest: object, peer: Server, question: AnyQuestion, seconds: float
     ) -> Answer:
-        signed = own_placement(kit(deployment, peer.file_name), plan, DOORS)
+        signed = own_placement(kit(deployment, peer.file_name), plan, ENDPOINTS)
         placement = of_helper(signed) if peer is Role.HELPER else signed
         return Answer(answer=Verdict.RUNNING, placement=placement)
 
@@ -132,7 +137,7 @@ def test_all_are_told_of_each_other(
     deployment: Deployment, plan: AttemptPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard = _told_of_each_other(deployment, plan, monkeypatch, lambda signed: signed)
-    assert heard == [dict.fromkeys(NODES, DOORS)]
+    assert heard == [dict.fromkeys(NODES, ENDPOINTS)]
 
 
 def test_who_speaks_in_anothers_name_is_blamed_itself(
@@ -150,7 +155,7 @@ def test_who_speaks_in_anothers_name_is_blamed_itself(
 @pytest.mark.parametrize("how", SPOILT)
 def test_anything_else_is_refused(deployment: Deployment, plan: AttemptPlan, how: str) -> None:
     spoil, problem = SPOILT[how]
-    signed = [own_placement(kit(deployment, name), plan, DOORS) for name in NODES]
+    signed = [own_placement(kit(deployment, name), plan, ENDPOINTS) for name in NODES]
     with pytest.raises(PeerMisbehavedError, match=f"helper did not sign where its workers are: {problem}"):
         all_endpoints(plan, [*signed[:2], spoil(deployment, plan, signed[2])])
 
@@ -160,6 +165,6 @@ def test_without_the_signature_a_leader_could_stand_in_between(
 ) -> None:
     """The positive control."""
     monkeypatch.setattr(rendezvous, "problem_with", lambda signature, content: "")
-    signed = [own_placement(kit(deployment, name), plan, DOORS) for name in NODES]
+    signed = [own_placement(kit(deployment, name), plan, ENDPOINTS) for name in NODES]
     swapped = _changed(signed[2], endpoints=(MINE, MINE))
     assert all_endpoints(plan, [*signed[:2], swapped])["helper"] == (MINE, MINE)

@@ -140,7 +140,7 @@ def test_a_workers_share_is_its_block() -> None:
 
 
 def test_what_an_engine_does() -> None:
-    """Every worker by itself, as in processes of their own: transport, inside, its share; then all in one."""
+    """Every worker by itself, as in processes: transport, intra-party channel, its share; then all in one."""
     samples = [
         Samples("owner", np.asarray(scores), np.asarray(labels, np.uint8)) for labels, scores in OWNERS
     ]

@@ -180,17 +180,17 @@ def test_a_scan_by_workers_takes_the_products_of_one(data: st.DataObject, size: 
     assert Counting.carried == carried_by_one
 
 
-def test_what_was_sent_leaves_before_a_worker_waits_for_its_fellows() -> None:
-    """Else another party waits for what lies here, its worker's fellows for it, and ours for those."""
+def test_what_was_sent_leaves_before_a_worker_waits_for_its_peer_workers() -> None:
+    """Else another party waits for what lies here, the peers of its worker for it, and ours for those."""
     done: list[str] = []
 
     class Noting:
         def all_to_all(self, outgoing: Sequence[Buffer]) -> list[Buffer]:
-            done.append("swapped")
+            done.append("exchanged")
             return list(outgoing)
 
         def close(self) -> None:
             pass
 
     Team(Worker(0, 2), Noting(), flush=lambda: done.append("left")).sums(numbers(1))
-    assert done == ["left", "swapped"]
+    assert done == ["left", "exchanged"]

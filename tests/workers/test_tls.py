@@ -17,7 +17,7 @@ from tests.support.evaluations import check_values, random_owners
 
 @pytest.mark.parametrize("size", [300, 20_000])
 def test_workers_over_tls(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the larger lists, more is under way than kernels keep: nobody may wait inside with it unsent."""
+    """With larger lists, more is under way than kernels keep: it leaves before a wait for peer workers."""
     identities = make_identities(tmp_path, Role)
 
     def connected(servers: Any, timeout: float) -> Any:

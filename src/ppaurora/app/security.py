@@ -71,10 +71,10 @@ async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Turns away whatever is not from this app's own pages, in this order, before anything is read."""
     sessions = request.app[SESSIONS]
     _check_host(request, sessions)
-    is_entrance = request.path == LOGIN_PATH and request.method == "GET"
-    if not is_entrance:
+    is_login = request.path == LOGIN_PATH and request.method == "GET"
+    if not is_login:
         _check_site(request)
-    if not (is_entrance or _is_static(request)):
+    if not (is_login or _is_static(request)):
         session = sessions.session(request)
         if session is None:
             raise TurnedAwayError(

@@ -148,7 +148,7 @@ def evaluate_samples(
     clusters: Mapping[Server, RayPlace] | None = None,
     **terms: Any,
 ) -> Report:
-    """`evaluate` for samples that are checked already. Spare processes that fit are used.
+    """Evaluate samples that are checked already, in processes of the warm pool where it has fitting ones.
 
     Further keywords are fields of the terms. With `clusters`, servers' workers run on Ray, each server's on
     a cluster of its own.

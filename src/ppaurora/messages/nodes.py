@@ -99,7 +99,7 @@ AnyQuestion = Hello | Ready | Begin | Rendezvous | Outcome | Release | Stop | Wi
 
 
 class Verdict(StrEnum):
-    """An answer in a word."""
+    """The answer to a question, in a word or two; a note beside it may say more."""
 
     HELLO = "hello"
     READY = "ready"
@@ -115,7 +115,7 @@ class Verdict(StrEnum):
     COMPUTED = "computed"
     RELEASED = "released"
     STOPPED = "stopped"  # until its own operator retries
-    WITHDRAWN = "withdrawn"  # on record, or overtaken by a later word of the owner
+    WITHDRAWN = "withdrawn"  # on record, or overtaken by a later revision of the owner's
     UNKNOWN_STUDY = "unknown study"
     UNKNOWN_ATTEMPT = "unknown attempt"
     REFUSED = "refused"

@@ -10,8 +10,8 @@
 
 Anything else is answered by a Refusal.
 
-What an owner says to a study, it says with a revision: 1 with its first submission, a higher one with every
-later word, be it another submission or a withdrawal. The highest one counts, and nothing older comes back.
+Whatever an owner sends to a study has a revision: 1 for its first submission, a higher one for every later
+submission or withdrawal. The latest revision counts, and nothing older comes back.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class StudyStatus(StrictModel):
     submitted: tuple[str, ...]
     missing: tuple[str, ...]
     withdrawn: tuple[str, ...]  # those of the missing who had submitted
-    revision: Count  # of the last word of the owner who asks; 0 if there is none
+    revision: Count  # the latest of the owner who asks; 0 if there is none
     progress: str
     attempt: AttemptNumber
     version: str

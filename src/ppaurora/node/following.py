@@ -165,7 +165,7 @@ class Follower:
         return Verdict.READY, ""
 
     def _withdraw(self, study: StudyRecord, question: Withdrawn) -> Answer:
-        """On the leader's word, which decides what comes first, a withdrawal or an attempt."""
+        """Record a withdrawal that the leader passes on, which decides whether an attempt precedes it."""
         if question.owner not in study.manifest.owner_names:
             return Answer(answer=Verdict.MISMATCH, note="no owner of that name")
         try:

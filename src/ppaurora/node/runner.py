@@ -144,7 +144,7 @@ class AttemptRunner:
         """Let owners get their parts here, if this node has any, and delete shares."""
         if self.kit.server(study.manifest) in study.manifest.protocol.result_servers:
             self.store.release(study.hash, number)
-        else:  # it takes the leader's word, unless it has stopped: then its own operator has to look
+        else:  # it follows the leader, unless it has stopped: then its own operator has to look
             try:
                 self.store.end_with(study.hash, number)
             except StateError:

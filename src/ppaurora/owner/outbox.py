@@ -301,7 +301,7 @@ class Outbox:
         return self._keep(msgspec.structs.replace(submission, withdrawal=revision, withdrawn=()))
 
     def acknowledge_withdrawal(self, submission: OutgoingSubmission, server: Server) -> OutgoingSubmission:
-        """Write it down. From the leader's word on the shares are needed no longer."""
+        """Write it down. Once the leader has acknowledged it, the shares are needed no longer."""
         withdrawn = tuple(dict.fromkeys((*submission.withdrawn, server.file_name)))
         return self._keep(msgspec.structs.replace(submission, withdrawn=withdrawn, fingerprint=None))
 

@@ -14,7 +14,7 @@ from ppaurora.messages.workers import Endpoint
 
 @dataclass(frozen=True)
 class Ended:
-    """A worker is gone without a word of its own; how, in words that follow "worker 3"."""
+    """A worker is gone without an event of its own; how, in words that follow "worker 3"."""
 
     how: str
 

@@ -18,7 +18,7 @@ from ppaurora.workers.credentials import Credentials
 
 @dataclass(frozen=True)
 class Station:
-    """Where a worker stands: its order, what it is known by, where its peers arrive, its colleagues."""
+    """Where a worker stands: its order and credentials, where peers arrive, its peer workers."""
 
     order: Order
     credentials: Credentials

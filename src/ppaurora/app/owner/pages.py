@@ -1,4 +1,4 @@
-"""An owner's pages: they read a request, call the desk, and print what it says."""
+"""An owner's pages: they read a request, call the controller, and render what it returns."""
 
 from __future__ import annotations
 

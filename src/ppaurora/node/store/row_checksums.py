@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from ppaurora.node.store.trouble import known_trouble
 
-_FUNCTION = "seal_of"
+_FUNCTION = "seal_of"  # this, and the column `seal`, are names that databases of nodes already have
 
 
 def define_checksum(db: sqlite3.Connection) -> None:

@@ -59,7 +59,7 @@ def decision_curve(
 
 
 def net_benefit_of_all(prevalence: float, threshold: float) -> float:
-    """Of treating everybody: prevalence − (1 − prevalence)·t / (1 − t)."""
+    """Return the net benefit of treating everybody: prevalence − (1 − prevalence)·t / (1 − t)."""
     return prevalence - (1 - prevalence) * threshold / (1 - threshold)
 
 

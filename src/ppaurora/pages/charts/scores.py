@@ -19,7 +19,7 @@ def scores_by_class(
     *,
     title: str = "Scores by class in your own data",
 ) -> Chart:
-    """Of bins between the edges. Heights are fractions of a class, so that a rare one can be seen."""
+    """Draw histograms of both classes' scores; heights are fractions of a class, to show a rare one."""
     caption = (
         f"How the scores of {sum(positives):,} positives (above) and {sum(negatives):,} negatives (below) "
         "are distributed: the height of a bar is the fraction of its class."

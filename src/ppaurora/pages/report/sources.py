@@ -26,7 +26,7 @@ _OF_EVALUATE = {"metrics", "suppressed", "policy", "owners", "samples", "protoco
 
 @dataclass(frozen=True)
 class ReportSource:
-    """Of a study: its receipt, verified, and the result if there is one. Of an evaluation: its report."""
+    """The source of a page: a study's verified receipt and its result, if any; or an evaluation's report."""
 
     verification: Verification | None
     result: StudyReport | Report | None

@@ -32,7 +32,7 @@ _NOTHING = np.zeros(0, dtype=np.uint64)
 
 
 @dataclass(frozen=True, repr=False)
-class _Asked:
+class _SignQuery:
     """What a party holds after the private compare in a comparison of x = e + a with zero.
 
     The lists are of x and the payloads. At the helper, `shown` and `opposite` are empty.
@@ -262,7 +262,7 @@ class CeciliaSuite(ArraySuite):
         ]
         return sign, products
 
-    def _ask(self, operands: Sequence[tuple[Algebra, Array]]) -> _Asked:
+    def _ask(self, operands: Sequence[tuple[Algebra, Array]]) -> _SignQuery:
         """Steps 1 to 3: masks, and the private compare up to what the proxies send to the helper."""
         dealing = self._dealing
         masks = [dealing.mask(algebra, values.shape) for algebra, values in operands]
@@ -275,14 +275,14 @@ class CeciliaSuite(ArraySuite):
             lambda: [compare.thresholds_of(masks[0] & compare.LOW_63)],
         )
         if self._role.is_helper:
-            return _Asked(masks, [], _NOTHING)
+            return _SignQuery(masks, [], _NOTHING)
         blinds = compare.Blinds(dealing.blind, count)
         shown = sums()
         message = compare.message(~shown[0] & compare.LOW_63, thresholds, int(self._unit), blinds)
         dealing.to_helper(RESIDUES, message)
-        return _Asked(masks, shown, blinds.opposite.astype(np.uint64))
+        return _SignQuery(masks, shown, blinds.opposite.astype(np.uint64))
 
-    def _h(self, query: _Asked) -> Words:
+    def _h(self, query: _SignQuery) -> Words:
         """Step 4 at the helper: h = a_63 xor beta."""
         mask = query.masks[0]
         beta = compare.answer(self._dealing.at_helper(RESIDUES, compare.message_shape(len(mask))))
