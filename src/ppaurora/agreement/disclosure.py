@@ -118,7 +118,7 @@ def _counts(query: Query) -> str:
 
 
 def _one_person(query: Query) -> str:
-    """How far single people are visible in the numbers before these are rounded."""
+    """Return how far single people are visible in the numbers before these are rounded."""
     public = PublicCounts.of(query)
     bounds = {metric.title: metric.sensitivity_to_one_person(public) for metric in query.metrics}
     bounded = [f"{title} by {bound.each:.2g}" for title, bound in bounds.items() if bound is not None]
@@ -154,7 +154,7 @@ class Candidates:
 
 
 def _from_pairs(query: Query) -> Candidates | None:
-    """The most telling of the numbers that are fractions of all pairs of a positive and a negative."""
+    """Return the most telling of the numbers that are fractions of all pairs of a positive and a negative."""
     step = FLOAT64_STEP if query.decimals is None else 10.0**-query.decimals
     found = [
         Candidates((metric.title,), numbers_left_by_pairs(query.samples, step, metric.parts_of_a_pair))
@@ -205,7 +205,7 @@ def largest_class_told(samples: int, decimals: int | None, rates: int) -> float:
 
 
 def _roughly(query: Query) -> list[str]:
-    """What tells the prevalence only as far as the scores' distribution is known."""
+    """Return what tells the prevalence only as far as the scores' distribution is known."""
     names = [metric.name for metric in query.metrics if metric.hints_at_prevalence]
     names += ["the standard error"] if _has_standard_error(query) else []
     if not names:
@@ -240,7 +240,7 @@ def numbers_left_by_pairs(samples: int, step: float, parts: int) -> float:
 
 
 def _from_others(query: Query) -> Candidates | None:
-    """The most telling of the ways to the prevalence that the asked-for numbers open."""
+    """Return the most telling of the ways to the prevalence that the asked-for numbers open."""
     by_name = {metric.name: metric for metric in query.metrics}
     digits = {
         output.name: query.digits_of(output) for output in query.outputs if output.form is Form.QUOTIENT
@@ -258,7 +258,7 @@ def _from_others(query: Query) -> Candidates | None:
 
 
 def _spread(solve: Callable[..., float], values: Sequence[float], steps: Sequence[float]) -> float:
-    """How far apart prevalences can be that give the same rounded numbers."""
+    """Return how far apart prevalences can be that give the same rounded numbers."""
     corners = itertools.product(*((v - s / 2, v + s / 2) for v, s in zip(values, steps, strict=True)))
     solved = [solve(*corner) for corner in corners]
     return max(solved) - min(solved)

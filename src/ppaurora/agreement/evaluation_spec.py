@@ -46,7 +46,7 @@ class Deadline(CheckedText):
 
 
 def _end_of(text: str) -> datetime.datetime:
-    """The first moment after it."""
+    """Return the first moment after a last day."""
     if _DAY.fullmatch(text):
         midnight = datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
         return midnight + datetime.timedelta(days=1)

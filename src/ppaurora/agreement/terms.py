@@ -119,7 +119,7 @@ class Terms(StrictModel):
         return self.query(()).sums
 
     def share(self, samples: Samples) -> tuple[OwnerShare, ...]:
-        """All that an owner submits, a share for every input server."""
+        """Split all that an owner submits: a share for every input server."""
         for metric in self.metrics:
             if metric.of_probabilities:
                 check_probabilities(samples, f"the metric '{metric.name}' takes probabilities")
@@ -154,7 +154,7 @@ class Job(StrictModel):
         return wanted
 
     def check_workers(self, workers: Any) -> int:
-        """How many workers a server may have; another number is refused."""
+        """Return how many workers a server may have; refuse another number."""
         if not isinstance(workers, int) or isinstance(workers, bool) or not is_possible(workers):
             raise InputError(f"workers must be a power of two, from 1 to {MOST_WORKERS}, not {workers!r}")
         protocol = self.terms.protocol

@@ -116,7 +116,7 @@ def find_crossings(curve: Curve, limits: Sequence[Limit]) -> list[Crossing]:
 
 
 def _chosen_rows(curve: Curve, blocks: _Blocks, weights: RingShare) -> RingShare:
-    """The sum over all blocks of weight times rows, as far as positions are this worker's."""
+    """Return the sum over all blocks of weight times rows, as far as positions are this worker's."""
     positions = dict(enumerate(blocks.positions()))
     ours = {
         number: places

@@ -68,7 +68,7 @@ class Curve:
         return self._rows.row(self._quantities.index(quantity))
 
     def at(self, quantity: Quantity, positions: NDArray[np.intp], before: int = 0) -> RingShare:
-        """What a row has at those of the positions that are this worker's, or so many before them; else 0."""
+        """Return what a row has at positions that are this worker's, or so many before them; else 0."""
         places = positions - self.start
         ours = (places > (-1 if self.suite.team.leads else 0)) & (places <= len(self.labels))
         return self[quantity].take(np.where(ours, places - before, 0)) * ours
@@ -92,7 +92,7 @@ class Curve:
         )
 
     def rectangles(self, x: Quantity, y: Quantity) -> Finish:
-        """The sum of (x[j] - x[j-1])·y[j], likewise."""
+        """Begin the sum of (x[j] - x[j-1])·y[j], likewise."""
         row_x, row_y = self[x], self[y]
         return self.suite.begin_dot(
             (row_x[here] - row_x[before], row_y[here]) for here, before in self.steps()

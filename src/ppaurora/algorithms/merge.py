@@ -128,7 +128,7 @@ class MergeTwo:
         return sum(self.works(sizes).values()) + self.work_per_request * longest
 
     def pairs(self, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """The sizes of the two lists of every merge."""
+        """Return the sizes of the two lists of every merge."""
         merges = self.plan(sizes)
         size_of = dict(enumerate(sizes)) | {merge.result: merge.size for merge in merges}
         return {merge.result: (size_of[merge.left], size_of[merge.right]) for merge in merges}
@@ -137,7 +137,7 @@ class MergeTwo:
 def merge_all(
     suite: Suite, lists: Iterable[Records], merge_two: MergeTwo, sizes: Sequence[int] | None = None
 ) -> Records:
-    """One sorted list of all records. A list is forgotten as soon as it is merged.
+    """Merge all records into one sorted list. A list is forgotten as soon as it is merged.
 
     Where a party has several workers, lists are their blocks, and of these sizes in all.
     """
@@ -169,7 +169,7 @@ class _Merges:
         self.total_work = merge_two.total_work(sizes)
 
     def go_on(self, answers: Mapping[int, Any]) -> dict[int, Request]:
-        """What all merges ask next that can run; none is left if nothing is asked."""
+        """Return what all merges ask next that can run; none is left if nothing is asked."""
         requests: dict[int, Request] = {}
         to_ask = [*self._running, *self._begin()]
         while to_ask:
@@ -203,7 +203,7 @@ class _Merges:
         return min(done, self.total_work)
 
     def merged(self) -> Records:
-        """The list that is left."""
+        """Return the one list that is left."""
         (merged,) = self._ready.values()
         return merged
 

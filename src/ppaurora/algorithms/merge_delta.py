@@ -27,7 +27,7 @@ _PAIRS_PER_REQUEST = 300  # that are compared in the time of its rounds
 
 
 def merge_delta(delta: int) -> MergeTwo:
-    """The merge for a given delta."""
+    """Return the merge of two lists for a given delta."""
     if delta < 1 or delta % 2 == 0:
         raise InputError(f"delta must be an odd number, 1 or larger, not {delta}")
 

@@ -79,7 +79,7 @@ def layers_of(first: int, second: int) -> Iterator[Layer]:
 
 
 def _in_odd_blocks(stop: int, block: int) -> int:
-    """How many of the wires before `stop` are in odd-numbered blocks."""
+    """Return how many of the wires before `stop` are in odd-numbered blocks."""
     pairs, rest = divmod(stop, 2 * block)
     return pairs * block + max(rest - block, 0)
 
@@ -92,7 +92,7 @@ def merge_cost(first: int, second: int) -> PlanCost:
 
 
 def plan_cost(sizes: Sequence[int], merges: Iterable[PlannedMerge]) -> PlanCost:
-    """What the network does for a plan, exactly."""
+    """Return what the network does for a plan, exactly."""
     ready = {number: _Tree(size, 0, 0) for number, size in enumerate(sizes)}
     for merge in merges:
         ready[merge.result] = _merged(ready.pop(merge.left), ready.pop(merge.right))
@@ -102,7 +102,7 @@ def plan_cost(sizes: Sequence[int], merges: Iterable[PlannedMerge]) -> PlanCost:
 
 
 def plan_network(sizes: Sequence[int]) -> list[PlannedMerge]:
-    """The merges, each after those that it needs."""
+    """Plan the merges, each after those that it needs."""
     return list(_plan(tuple(sizes)))
 
 
@@ -158,7 +158,7 @@ def _cut(best: Mapping[tuple[int, int], list[_Tree]], start: int, stop: int) -> 
 
 
 def _worth_keeping(trees: Iterable[_Tree], weight: int) -> list[_Tree]:
-    """Those of which no other is better in any larger tree; the best by itself comes first.
+    """Return the trees that no other betters in any larger tree; the best by itself comes first.
 
     A tree that is there later makes all later by as many layers at most. So it is better if it saves the
     words that these layers count as; and one that is there earlier and has no more words is better.

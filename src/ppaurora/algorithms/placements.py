@@ -52,7 +52,7 @@ def needs(samples: int) -> tuple[Quantity, ...]:
 
 
 def limb_weights(samples: int) -> tuple[int, ...]:
-    """What the limbs of a sum are to be multiplied by."""
+    """Return what the limbs of a sum are to be multiplied by."""
     return (1,) if samples <= MOST_IN_ONE_WORD else (1, 1 << LOW_BITS, 1 << 2 * LOW_BITS)
 
 
@@ -64,7 +64,7 @@ def begin_placement_sums(curve: Curve) -> Callable[[], PlacementSums]:
 
 
 def _begin_squares(curve: Curve, x: Quantity, y: Quantity, high_y: Quantity) -> Callable[[], Limbs]:
-    """The sum of (x[j] - x[j-1])·(y[j] + y[j-1])²."""
+    """Begin the sum of (x[j] - x[j-1])·(y[j] + y[j-1])²."""
     row_x, row_y = curve[x], curve[y]
 
     def squares(y_at: Callable[[slice], RingShare]) -> Finish:

@@ -107,13 +107,13 @@ def intra_party_cost(first: int, second: int, workers: int, message: Callable[[i
 
 
 def _by_residue_sizes(size: int, wire: int, workers: int, receiver: int) -> list[int]:
-    """How many records a worker gets from each."""
+    """Return how many records a worker gets from each worker."""
     residue = (receiver - wire) % workers
     return [len(_with_residue(own, residue, workers)) for own in blocks(size, workers)]
 
 
 def _in_block_sizes(size: int, wire: int, workers: int, receiver: int) -> list[int]:
-    """The same on the way to blocks."""
+    """Return the same for the way back to blocks."""
     place = _places(size, workers)[receiver]
     return [len(_with_residue(place, (sender - wire) % workers, workers)) for sender in range(workers)]
 

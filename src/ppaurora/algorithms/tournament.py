@@ -19,7 +19,7 @@ _SMALLEST_GROUP, _LARGEST_GROUP = 6, 64
 
 
 def largest(suite: Suite, values: RingShare) -> RingShare:
-    """A list of one, for values that differ by less than 2^62."""
+    """Return the largest as a list of one, for values that differ by less than 2^62."""
     meetings = int(len(values) * _MEETINGS_PER_VALUE)
     while len(values) > 1:
         size = min(1 + 2 * meetings // len(values), len(values), _LARGEST_GROUP)
@@ -28,7 +28,7 @@ def largest(suite: Suite, values: RingShare) -> RingShare:
 
 
 def _of_pairs(suite: Suite, values: RingShare) -> RingShare:
-    """The larger of each two; one may be left over."""
+    """Return the larger of each two; one may be left over."""
     pairs = len(values) // 2
     one, other = values[: 2 * pairs : 2], values[1 : 2 * pairs : 2]
     winners = suite.mux(one, other, suite.is_positive(other - one))
@@ -36,7 +36,7 @@ def _of_pairs(suite: Suite, values: RingShare) -> RingShare:
 
 
 def _of_groups(suite: Suite, values: RingShare, size: int) -> RingShare:
-    """The largest of each group: it wins all its games, where of two equal ones the first wins.
+    """Return the largest of each group: it wins all its games, where of two equal ones the first wins.
 
     The groups' first members stand next to each other, then their second ones, and so on; what is missing in
     the end are copies of the last value.

@@ -22,7 +22,7 @@ _LOCAL, _REMOTE, _ACCOUNT = 1, 2, 7  # columns
 
 
 def account_of(request: web.Request) -> int | None:
-    """The number of the user; None where the system does not tell, and of whoever has hung up."""
+    """Return the number of the user; None where the system does not tell, and of whoever has hung up."""
     transport = request.transport
     ends = [] if transport is None else [transport.get_extra_info(end) for end in ("peername", "sockname")]
     if not ends or None in ends:
@@ -45,5 +45,5 @@ def _find(table: Path, ends: list[str]) -> int | None:
 
 
 def _as_the_table_has_it(host: str, port: int) -> str:
-    """A number of 32 bits in this machine's order, and the port."""
+    """Return an address as a number of 32 bits in this machine's order, and the port."""
     return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"

@@ -33,7 +33,7 @@ _HANDLER: dict[str, object] = {
 
 
 def make_app(mode: Mode, sessions: Sessions, private_folder: PrivateFolder) -> web.Application:
-    """All pages, behind the guard."""
+    """Make the app: all pages, behind the guard."""
     app = web.Application(
         middlewares=[answer_errors, guard], client_max_size=_MOST_BYTES, handler_args=_HANDLER
     )
@@ -50,7 +50,7 @@ def make_app(mode: Mode, sessions: Sessions, private_folder: PrivateFolder) -> w
 
 
 async def _enter(request: web.Request) -> web.StreamResponse:
-    """The link's token for a cookie; and on, to an address without it."""
+    """Exchange the link's token for a cookie, and redirect to an address without it."""
     session = request.app[SESSIONS].enter(request.query.get("token", ""), account_of(request))
     if session is None:
         raise TurnedAwayError(
@@ -70,7 +70,7 @@ async def _enter(request: web.Request) -> web.StreamResponse:
 
 
 async def _static(request: web.Request) -> web.Response:
-    """A few files, by name: no path is ever made of a request."""
+    """Serve one of a few files, by name: no path is ever made of a request."""
     name = request.match_info["name"]
     if name == "style.css":
         return web.Response(text=style_sheet(), content_type="text/css")

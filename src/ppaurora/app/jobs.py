@@ -46,7 +46,7 @@ class AppJob:
         self.said, self.fraction = said, fraction
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is over by then."""
+        """Return whether it is over by then."""
         return self._over.wait(seconds)
 
 

@@ -46,7 +46,7 @@ class LazyPages(Generic[P]):
             return self._made
 
     def handler(self, name: str) -> Handler:
-        """The method of this name, of pages that need not be there yet."""
+        """Return the method of this name, of pages that need not be there yet."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             pages = await asyncio.wrap_future(self.begin())

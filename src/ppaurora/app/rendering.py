@@ -38,7 +38,7 @@ _STATUS = (
 
 
 def page(request: web.Request, template: str, *, status: int = HTTPStatus.OK, **shown: Any) -> web.Response:
-    """A template with what it prints, in the frame of all pages."""
+    """Render a template with what it prints, in the frame of all pages."""
     mode = request.app[MODE]
     text = (
         environment(TEMPLATES)
@@ -92,7 +92,7 @@ def failure(request: web.Request, error: BaseException, *, status: int, sentence
 
 
 def _above(path: str) -> str:
-    """The page that a form is on: forms are sent to an address below it."""
+    """Return the page that a form is on: forms are sent to an address below it."""
     parts = path.split("/")[:-1]
     return "/".join(parts) if len(parts) > 2 else "/"
 

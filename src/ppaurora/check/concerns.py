@@ -136,7 +136,7 @@ def auroc_concerns(
 
 
 def is_beyond_chance(auroc: Estimate, samples: Samples) -> bool:
-    """Whether the interval ends below 0.5; never with very few of a class, whose intervals mislead."""
+    """Return whether the interval ends below 0.5; never with very few of a class, whose intervals mislead."""
     enough = _fewest(samples) >= FEW
     return enough and auroc.interval is not None and auroc.interval[1] < 0.5
 

@@ -31,13 +31,13 @@ class Spelling:
         return _plain(self.label) in _NO
 
     def names(self, positive_class: str) -> bool:
-        """Whether it is a plan's positive class, or its first words."""
+        """Return whether it is a plan's positive class, or its first words."""
         words, wanted = _words(self.label), _words(positive_class)
         return bool(words) and wanted[: len(words)] == words
 
 
 def spellings(description: Description | None, pos_label: object | None = None) -> tuple[Spelling, ...]:
-    """The positive ones first, and the more frequent before others; none without a description."""
+    """Return the spellings, positive ones first, the frequent before others; none without a description."""
     if description is None:
         return ()
     values = description.label_values

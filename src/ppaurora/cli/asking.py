@@ -10,7 +10,7 @@ from ppaurora.errors import InputError
 
 
 def is_person_there() -> bool:
-    """Whether answers come from a terminal."""
+    """Return whether answers come from a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

@@ -94,7 +94,7 @@ def _described(parameters: type[StrictModel]) -> Iterator[tuple[str, str]]:
 
 
 def metric_options(command: F) -> F:
-    """An option for every parameter of every metric, and for intervals."""
+    """Add an option for every parameter of every metric, and for intervals."""
     for parameter, (description, owners) in reversed(metric_parameters().items()):
         of = ", ".join(owners) if len(owners) < 4 else f"{owners[0]} and others"
         command = click.option(_flag(parameter), parameter, help=f"For {of}: {description}")(command)
@@ -181,7 +181,7 @@ def policy_options(command: F) -> F:
 
 
 def chosen_policy(name: str, given: dict[str, Any]) -> Policy:
-    """A policy by name, with single rules changed."""
+    """Return a policy by name, with single rules changed."""
     changed = {rule: value for rule, value in given.items() if value is not None}
     digits = changed.get("digits")
     if isinstance(digits, str) and digits.isdecimal():

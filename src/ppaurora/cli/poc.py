@@ -259,7 +259,7 @@ def _poc(command: str, folder: Path) -> str:
 
 
 def _program() -> str:
-    """How this program can be called again from here."""
+    """Return how this program can be called again from here."""
     found = shutil.which("ppaurora")
     here = Path(sys.argv[0])
     if found is not None and here.name == "ppaurora" and Path(found).resolve() == here.resolve():

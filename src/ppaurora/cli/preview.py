@@ -118,7 +118,7 @@ def chart(bins: Sequence[ScoreBin], width: int, blocks: str) -> Iterator[str]:
 
 
 def _bar(count: int, most: int, width: int, blocks: str) -> str:
-    """A single sample still shows."""
+    """Return a bar of this length; a single sample still shows."""
     if count == 0:
         return ""
     parts = len(blocks) - 1

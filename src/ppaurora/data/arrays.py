@@ -14,7 +14,7 @@ from ppaurora.errors import DataError
 
 
 def one_per_sample(values: ArrayLike, source: str, column: str) -> NDArray[Any]:
-    """One value per sample, none of them masked. A single column, of shape (n, 1), is taken as well."""
+    """Return one value per sample, none of them masked. A single column, of shape (n, 1), is taken, too."""
     try:
         array = np.asarray(values)
     except ValueError:  # lists of unequal lengths
@@ -78,7 +78,7 @@ def bits_already(labels: NDArray[Any]) -> NDArray[np.uint8] | None:
 
 
 def spellings_of(labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[object, ...]]:
-    """The different labels, in the order in which they appear, and for every sample the place of its own."""
+    """Return the different labels, in order of appearance, and for every sample the place of its own."""
     if labels.dtype.kind in "buif":
         values, first, places = np.unique(labels, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -95,7 +95,7 @@ def _without_decimal(value: Any) -> Any:
 
 
 def _first_changed(scores: NDArray[Any], converted: NDArray[np.float64]) -> int | None:
-    """The first finite score, if any, that is another number as a float64."""
+    """Return the first finite score, if any, that is another number as a float64."""
     if scores.dtype.kind == "f":
         changed = np.flatnonzero(np.isfinite(scores) & (converted.astype(scores.dtype) != scores)).tolist()
     else:

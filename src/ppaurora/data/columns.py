@@ -96,7 +96,7 @@ def _check_different(named: Mapping[str, str]) -> None:
 def _what_is_wrong(
     option: str, name: str, header: Sequence[str], row: int | None, is_file: bool
 ) -> tuple[str, str]:
-    """The problem, and what to do about it."""
+    """Return the problem, and what to do about it."""
     if name in header:
         return f"there are {header.count(name)} columns of that name", "rename all but one"
     if row is not None and any(is_value(other) for other in header):
@@ -115,12 +115,12 @@ def _what_is_wrong(
 
 
 def _nearest(name: str, header: Sequence[str]) -> str | None:
-    """The column of the most similar name, in whatever case."""
+    """Return the column of the most similar name, in whatever case."""
     by_lower = {other.lower(): other for other in reversed(header)}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     return by_lower[near[0]] if near else None
 
 
 def is_value(text: str) -> bool:
-    """Whether this is rather a value than a column's name; a nameless column is nothing special."""
+    """Return whether this is rather a value than a column's name; a nameless column is nothing special."""
     return bool(_NUMERAL.fullmatch(text) or _NOT_FINITE.fullmatch(text)) or text.lower() in MISSING - {""}

@@ -63,7 +63,7 @@ def labels_from(
 
 
 def _name(value: object) -> str:
-    """How a label is spelt: 1, 1.0, True and "TRUE" are the same, and so are "Sick" and "sick"."""
+    """Return how a label is spelt: 1, 1.0, True and "TRUE" are the same, and so are "Sick" and "sick"."""
     name = spelt(value).lower()
     number = _WHOLE_NUMBER.fullmatch(name)
     return str(int(number[1])) if number else _TRUTH.get(name, name)

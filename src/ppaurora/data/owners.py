@@ -53,7 +53,7 @@ def _named(owners: Any) -> list[tuple[str, Any]]:
 
 
 def _is_flat(data: Any) -> bool:
-    """One value after another, where two arrays or a table are expected."""
+    """Return whether values follow one another where two arrays or a table are expected."""
     if isinstance(data, str | os.PathLike | Iterator) or has_columns(data):
         return False
     try:

@@ -112,7 +112,7 @@ def _pair(source: Any, name: str) -> NamedColumns:
 
 
 def read_columns(path: Path, name: str | None = None) -> tuple[str, ...]:
-    """The names of a file's columns, for a person to choose from; what looks like a value is none.
+    """Return the names of a file's columns, for a person to choose from; what looks like a value is none.
 
     Only as much is read as that takes. A file that cannot be used is refused as `read_data` does.
     """

@@ -59,7 +59,7 @@ class Samples:
         return index + 1 if self.rows is None else int(self.rows[index])
 
     def bad_score(self, index: int, problem: str, hint: str) -> DataError:
-        """What to raise about one score: it says where the score is, not what it is."""
+        """Return what to raise about one score: it says where the score is, not what it is."""
         return DataError(
             problem, source=self.source, row=self.row_of(index), column=self.score_column, hint=hint
         )

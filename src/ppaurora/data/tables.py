@@ -78,7 +78,7 @@ def too_many(source: str, rows: int) -> DataError:
 
 
 def has_columns(data: Any) -> bool:
-    """Whether it is a table in memory, of whatever library: neither a single column nor a list."""
+    """Return whether it is a table in memory, of whatever library: neither a single column nor a list."""
     return any(recognises(data) for recognises, _ in _KINDS)
 
 
@@ -118,7 +118,7 @@ def _lazy(data: Any, source: str) -> NamedColumns:
 
 
 def _query_table(cursor: Any, source: str) -> NamedColumns:
-    """What a query has answered, by Python's interface of databases (DB-API, PEP 249)."""
+    """Return the columns of a query's answer, by Python's interface of databases (DB-API, PEP 249)."""
     if not cursor.description:
         raise InputError(f"{source}: the cursor has no rows to give; execute a SELECT with it first")
     header = [str(column[0]) for column in cursor.description]

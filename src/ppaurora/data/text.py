@@ -41,7 +41,7 @@ def too_large(source: str) -> DataError:
 
 
 def read_text(file: io.BufferedReader, source: str, used: Columns) -> Dataset:
-    """A header row, then one row per sample; commas, semicolons, tabs or bars between values.
+    """Read a header row, then one row per sample; commas, semicolons, tabs or bars stand between values.
 
     UTF-8, or UTF-16 with its mark; compressed by gzip or not. Where no comma separates values, it may be the
     decimal sign.
@@ -54,7 +54,7 @@ def read_text(file: io.BufferedReader, source: str, used: Columns) -> Dataset:
 
 
 def read_header(file: io.BufferedReader, source: str) -> list[str]:
-    """The names of the columns of such a table, and no more of it."""
+    """Return the names of the columns of such a table, and no more of it."""
     try:
         with _opened(file) as text:
             return _begin(_lines(text, source), source, None).header
@@ -146,7 +146,7 @@ class _Numbers:
         self.first_gap: int | None = None
 
     def read(self, text: str, row: int) -> float:
-        """The nearest float64; NaN if there is nothing."""
+        """Return the nearest float64; NaN if there is nothing."""
         self._read += 1
         text = text.strip()
         sign = "," if self._commas and "," in text else "." if "." in text else ""
@@ -209,7 +209,7 @@ def _lines(text: io.TextIOWrapper, source: str) -> Iterator[str]:
 
 
 def _delimiter(first_line: str, used: Columns | None) -> str:
-    """The one that sets the columns' names apart, if these are known; else the most frequent."""
+    """Return the delimiter that sets the columns' names apart, if these are known; else the most frequent."""
     names_used = set() if used is None else {used.score, used.label}
     for delimiter in _DELIMITERS if names_used else ():
         with contextlib.suppress(csv.Error):

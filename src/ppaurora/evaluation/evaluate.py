@@ -209,7 +209,7 @@ def _checked_policy(policy: Any) -> Policy:
 
 
 def _count(workers: Any, job: Job) -> int:
-    """How many workers each server has; with "auto", what this machine has cores for, and the job work."""
+    """Return how many workers each server has; with "auto", as this machine has cores and the job work."""
     if workers == "auto":
         return job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
     return job.check_workers(workers)

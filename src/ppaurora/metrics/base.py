@@ -85,7 +85,7 @@ class Metric(ABC):
         return cls(**cls.sample_parameters)
 
     def settings(self) -> dict[str, Any]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         return dict(to_builtins(self.parameters))
 
     def to_plain(self) -> Any:
@@ -95,7 +95,7 @@ class Metric(ABC):
 
     @classmethod
     def from_plain(cls, plain: Any) -> Metric:
-        """A name, or a table with a name and parameters."""
+        """Read a metric from its name, or from a table with a name and parameters."""
         if isinstance(plain, str):
             plain = {"name": plain}
         if not isinstance(plain, dict):
@@ -126,15 +126,15 @@ class Metric(ABC):
         return Estimate(float(self.reference(samples.labels, samples.scores)))
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        """The numbers that are released."""
+        """Return the numbers that are released."""
         return (Output(self.name),)
 
     def sums(self) -> tuple[OwnerSum, ...]:
-        """What every owner sums up and submits beside its list."""
+        """Return what every owner sums up and submits beside its list."""
         return ()
 
     def fits(self) -> tuple[Fit, ...]:
-        """What these sums are to each other, in any list."""
+        """Return how these sums are related to each other, in any list."""
         return ()
 
     def thresholds(self) -> tuple[float, ...]:
@@ -156,12 +156,12 @@ class Metric(ABC):
 
     @abstractmethod
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        """One ratio for every output."""
+        """Return one ratio for every output."""
 
     # For people
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate | Table:
-        """What its released numbers, in the order of its outputs, say. None: not released."""
+        """Return what its released numbers, in the order of its outputs, say. None: not released."""
         (value,) = values
         return plain_estimate(value, self.outputs(query)[0], query)
 
@@ -239,7 +239,7 @@ def _in_words(value: Any) -> str:
 
 
 def scikit_learn(function: str) -> Callable[..., Any]:
-    """A function of sklearn.metrics, loaded when it is first called: it takes a second."""
+    """Return a function of sklearn.metrics, loaded when it is first called: it takes a second."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         try:

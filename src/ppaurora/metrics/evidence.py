@@ -32,7 +32,7 @@ class Inputs:
         return self.counts
 
     def by_owner(self, query: Query) -> dict[OwnerSum, RingShare]:
-        """What owners summed up, sum by sum."""
+        """Return what owners summed up, sum by sum."""
         return {} if self.sums is None else dict(zip(query.sums, self.sums.rows(), strict=True))
 
 
@@ -61,7 +61,7 @@ class Evidence:
     between: Mapping[float, RingShare] = field(default_factory=dict, repr=False)
 
     def multiply(self, pairs: Sequence[tuple[WideShare, WideShare]]) -> list[WideShare]:
-        """All products in one round."""
+        """Multiply all pairs in one round."""
         products = self.suite.mul(concat([x for x, _ in pairs]), concat([y for _, y in pairs]))
         return [products[place] for place in range(len(products))]
 

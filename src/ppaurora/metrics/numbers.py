@@ -134,7 +134,7 @@ def _chosen(
 
 
 def _units(query: Query, output: Output, level: int, finest: int) -> int:
-    """How many units of the finest number of decimals one of this number is."""
+    """Return how many units of the finest number of decimals one of this number is."""
     if output.form is Form.COUNT:
         return 1
     return int(10 ** (query.digits_at(output, finest) - query.digits_at(output, level)))

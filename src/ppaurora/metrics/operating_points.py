@@ -121,7 +121,7 @@ def standardised_partial_auroc(
 
 
 def as_rate(name: str, number: float) -> Fraction:
-    """A decimal as people write it, exactly."""
+    """Return a decimal as people write it, exactly."""
     rate = Fraction(repr(number)) if 0 < number < 1 else Fraction(0)
     if not rate or rate.denominator > MOST_PARTS:
         raise ValueError(f"{name}: is above 0, below 1, and has at most six decimals")
@@ -135,7 +135,7 @@ class OperatingPoint(Metric):
     needs_area: ClassVar[bool] = False  # up to the crossing
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        """A fraction of a class."""
+        """Return the one number, a fraction of a class."""
         return (Output(self.name, most_digits=query.most_class_digits),)
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
@@ -146,7 +146,7 @@ class OperatingPoint(Metric):
 
     @abstractmethod
     def secrets(self, limit: Limit, crossing: Crossing, area: RingShare | None) -> list[RingShare]:
-        """What the formula needs."""
+        """Return what the formula needs."""
 
 
 class LargestRate(StrictModel):

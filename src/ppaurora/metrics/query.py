@@ -119,13 +119,13 @@ class Query:
         return self.policy.has_floors or bool(self.sums) or not self.needs_curve or len(self.levels) > 1
 
     def digits_of(self, output: Output) -> int | None:
-        """How many decimals a number has; None if it is not rounded."""
+        """Return how many decimals a number has; None if it is not rounded."""
         if output.form is Form.COUNT:
             return 0
         return None if self.decimals is None else self.digits_at(output, self.decimals)
 
     def digits_at(self, output: Output, level: int) -> int:
-        """How many decimals a number has where numbers have so many."""
+        """Return how many decimals a number has where numbers have so many."""
         return min(max(level + output.more_digits, 1), output.most_digits)
 
 

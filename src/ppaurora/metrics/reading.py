@@ -30,7 +30,7 @@ class ReleasedResult:
 
 
 def column_count(query: Query, checked: int) -> int:
-    """How many columns there are, with so many owners' lists checked."""
+    """Return how many columns there are, with so many owners' lists checked."""
     conditional = sum(output.conditional for output in query.outputs)
     return 1 + len(query.outputs) + conditional + checked
 
@@ -72,7 +72,7 @@ _UNFIT = "the parts of the result do not belong together"
 
 
 def _granted(query: Query, released: int, digits: int) -> int | None:
-    """How many decimals numbers have, if that was decided inside."""
+    """Return how many decimals numbers have, if that was decided inside."""
     possible = query.levels if released and len(query.levels) > 1 else (0,)
     if released not in (0, 1) or digits not in possible:
         raise ProtocolError(_UNFIT)
@@ -89,7 +89,7 @@ def _check_units(query: Query, granted: int, mantissas: Sequence[int]) -> None:
 
 
 def _shown(query: Query, output: Output, column: tuple[int, int], released: int, there: int) -> float | None:
-    """A number; None if it was withheld. Nothing that cannot be is taken."""
+    """Return a number; None if it was withheld. Nothing that cannot be is taken."""
     mantissa, exponent = column
     way = way_of(query, output)
     if there > released or (not there and (mantissa or exponent)):
@@ -115,7 +115,7 @@ def _value(query: Query, output: Output, way: Way, mantissa: int, exponent: int)
 
 
 def _is_possible(query: Query, output: Output, way: Way, magnitude: int, exponent: int) -> bool:
-    """Whether it is at most the highest that there is; in whole numbers, so that no rounding hides more."""
+    """Return whether it is at most the highest there is; in whole numbers, so that rounding hides nothing."""
     if output.form is Form.COUNT:
         step = COUNT_STEP if way is Way.GRID else 1
         return magnitude * step <= query.samples + step // 2

@@ -45,5 +45,5 @@ def check_metrics(metrics: Iterable[Metric]) -> None:
 
 
 def described_metrics() -> str:
-    """All of them in one line, for help texts."""
+    """Return all metrics in one line, for help texts."""
     return ", ".join(f"{metric.name} ({metric.description})" for metric in METRICS.values())

@@ -97,7 +97,7 @@ def _ends_of_groups(suite: Suite, records: Records, size: int) -> Secrets:
 
 
 def _added_up(suite: Suite, parts: Mapping[Metric, list[RingShare]]) -> dict[Metric, list[RingShare]]:
-    """All workers' parts of every secret."""
+    """Add up all workers' parts of every secret."""
     if not parts:
         return {}
     total = suite.team.total(concat([part for own in parts.values() for part in own]))
@@ -132,7 +132,7 @@ def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ra
 def _between_thresholds(
     suite: Suite, query: Query, by_owner: Mapping[OwnerSum, RingShare]
 ) -> dict[float, RingShare]:
-    """How many samples are called otherwise from a threshold to the next: d of them, without an owner.
+    """Return how many samples are called otherwise from a threshold to the next: d of them, without an owner.
 
     Whether scores call from below or from above, and so the sign of d, is not known here: d² is compared.
     """
@@ -147,7 +147,7 @@ def _between_thresholds(
 
 
 def _at_crossings(curve: Curve, metrics: Sequence[OperatingPoint]) -> dict[Metric, list[RingShare]]:
-    """All limits are found in the same rounds."""
+    """Find all limits in the same rounds."""
     limits = {metric: metric.limit(curve) for metric in metrics}
     crossings = dict(zip(metrics, find_crossings(curve, list(limits.values())), strict=False))
     areas: dict[OperatingPoint, RingShare] = {}

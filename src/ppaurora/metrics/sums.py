@@ -51,7 +51,7 @@ class OwnerSum(ABC):
 
     @abstractmethod
     def most(self, counts: ListCounts) -> RingShare | Words:
-        """The largest that it can be, for every owner."""
+        """Return the largest that it can be, for every owner."""
 
 
 @dataclass(frozen=True)
@@ -188,10 +188,10 @@ def at_least(samples: Samples, threshold: float) -> Mask:
 
 
 def in_steps(values: NDArray[np.float64]) -> int:
-    """The sum of values from 0 to 1, rounded to a step once."""
+    """Return the sum of values from 0 to 1, rounded to a step once."""
     return round(math.fsum(values.tolist()) * STEPS_PER_ONE)
 
 
 def sums_of(samples: Samples, wanted: Sequence[OwnerSum]) -> Words:
-    """One owner's, in the order in which they are submitted."""
+    """Return one owner's sums, in the order in which they are submitted."""
     return np.array([total.of(samples) for total in wanted], dtype=np.uint64)

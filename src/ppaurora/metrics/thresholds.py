@@ -75,7 +75,7 @@ class AtThresholds(Metric):
         """Return numerator and denominator of the number at a threshold."""
 
     def trials(self, at: Confusion) -> Any:
-        """The samples behind a proportion that has its own denominator."""
+        """Return the samples behind a proportion that has its own denominator."""
         return self.fraction(at, 0.0)[1]
 
     def highest(self, threshold: float) -> int:

@@ -25,7 +25,7 @@ class Conditions:
         self._count = 0
 
     def add(self, *lists: RingShare) -> list[int]:
-        """The places of these numbers."""
+        """Return the places of these numbers."""
         start = self._count
         for numbers in lists:
             self._numbers.append(numbers)
@@ -48,7 +48,7 @@ class Decided:
 
 
 def decide(suite: Suite, query: Query, inputs: Inputs, found: Found, ratios: Sequence[Ratio]) -> Decided:
-    """All conditions in one batch of sign tests."""
+    """Decide all conditions in one batch of sign tests."""
     conditions = Conditions()
     everything = conditions.add(*_on_classes(query, inputs, found))
     fitting = [conditions.add(number) for number in _on_owners(query, inputs)]  # check by check
@@ -71,7 +71,7 @@ def decide(suite: Suite, query: Query, inputs: Inputs, found: Found, ratios: Seq
 
 
 def withhold(suite: Suite, query: Query, decided: Decided, values: RingShare) -> RingShare:
-    """The columns of a result; what is withheld is 0."""
+    """Return the columns of a result; what is withheld is 0."""
     gates = [decided.released] * (1 + len(query.outputs))
     conditional = [place for place, output in enumerate(query.outputs) if output.conditional]
     if decided.there is not None:
@@ -122,7 +122,7 @@ def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
 
 
 def _on_cell(query: Query, output: Output, ratio: Ratio) -> list[RingShare]:
-    """A number of a table: enough samples are behind it, and its denominator is above 0."""
+    """Return what a number of a table needs: enough samples behind it, and a denominator above 0."""
     numbers = [] if ratio.positive is None else [ratio.positive]
     least = query.policy.minimum_per_cell
     if ratio.behind is not None and least > 1:

@@ -226,7 +226,7 @@ class Ledger:
 
 
 def by_chance(sketch: Sketch, samples: int) -> bool:
-    """Whether other samples, so many of them, would look like these: so many that most pairs occur."""
+    """Return whether other samples, so many of them, would look like these: so many that most pairs occur."""
     return _PAIRS_PER_SAMPLE * samples > sketch.possible
 
 

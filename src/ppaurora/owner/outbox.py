@@ -49,7 +49,7 @@ class Fingerprint(StrictModel):
 
     @classmethod
     def of(cls, samples: Samples, salt: bytes) -> Fingerprint:
-        """The same for the same samples in any order."""
+        """Return the fingerprint of samples, the same in any order."""
         order = np.lexsort((samples.labels, samples.scores))
         scores = samples.scores[order] + 0.0  # -0.0 is 0.0
         content = scores.tobytes() + samples.labels[order].tobytes()
@@ -133,18 +133,18 @@ class Outbox:
         return None if found is None else (found.offer, found.withdrawal, bool(found.sent))
 
     def has(self, samples: Samples) -> bool:
-        """Whether these samples have left, and were not withdrawn."""
+        """Return whether these samples have left, and were not withdrawn."""
         found = self.find()
         is_there = found is not None and bool(found.sent) and not found.withdrawal
         return is_there and found is not None and self._is_same(found, samples)
 
     def is_complete(self, submission: OutgoingSubmission) -> bool:
-        """Whether every node that takes submissions has acknowledged it, and it was not withdrawn."""
+        """Return whether every node that takes submissions has acknowledged it, and it was not withdrawn."""
         everybody = all(server.file_name in submission.acknowledged for server in self._servers)
         return everybody and not submission.withdrawal
 
     def has_other(self, samples: Samples, *, replace: bool = False) -> bool:
-        """Whether something else than this has left, which this would have to replace.
+        """Return whether something else than this has left, which this would have to replace.
 
         With `replace`, the same data under other floors is something else, too.
         """
@@ -162,7 +162,7 @@ class Outbox:
             raise self.other_data(found)
 
     def prepare(self, samples: Samples, *, replace: bool = False, above: int = 0) -> OutgoingSubmission:
-        """The one that was begun with the same samples; or a new one, of a revision that is above.
+        """Return the one that was begun with the same samples; or a new one, of a revision that is above.
 
         Something else that has left is replaced only if that is asked for. It is kept until the leader has
         taken the new one.
@@ -306,7 +306,7 @@ class Outbox:
         return self._keep(msgspec.structs.replace(submission, withdrawn=withdrawn, fingerprint=None))
 
     def is_withdrawn(self, submission: OutgoingSubmission) -> bool:
-        """Whether all who take submissions have acknowledged that."""
+        """Return whether all who take submissions have acknowledged its withdrawal."""
         return all(server.file_name in submission.withdrawn for server in self._servers)
 
     def discard(self) -> None:

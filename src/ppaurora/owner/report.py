@@ -73,7 +73,7 @@ class StudyReport(MetricValues):
 
     @classmethod
     def of(cls, receipt: Receipt, owner: str, parts: Sequence[OwnPart]) -> StudyReport:
-        """The parts put together; raises `NotVerifiedError` if they are not those that were signed for."""
+        """Put the parts together; raises `NotVerifiedError` if they are not those that were signed for."""
         manifest, protocol = receipt.manifest, receipt.manifest.protocol
         if [one.server for one in parts] != [server.file_name for server in protocol.result_servers]:
             raise NotVerifiedError("there is not one part of every server that gives one")

@@ -452,7 +452,7 @@ class Study:
 
 
 def _summary(answers: dict[str, NodeStatus]) -> str:
-    """One line for people."""
+    """Describe the study in one line for people."""
     heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
     missing = sorted({name for answer in heard for name in answer.missing})
     if missing:

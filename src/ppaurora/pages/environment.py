@@ -44,7 +44,7 @@ def environment(*folders: Path) -> Environment:
 
 @functools.cache
 def style_sheet() -> str:
-    """The text of style.css."""
+    """Return the text of style.css."""
     return (_HERE / "style.css").read_text(encoding="utf-8")
 
 

@@ -199,7 +199,7 @@ class Policy(StrictModel):
 
 
 def auto_digits(sizes: Sequence[int]) -> int:
-    """The largest d with 4·10^d samples beside those of the largest owner; at most 4, at least 0.
+    """Return the largest d with 4·10^d samples beside those of the largest owner; at most 4, at least 0.
 
     The largest owner does not count because it may have made its samples up. From the second decimal on,
     there must be as many positives and as many negatives, which is decided inside.

@@ -95,7 +95,7 @@ class Protocol(ABC):
         return f"{self.name} ({shown})" if shown else self.name
 
     def settings(self) -> dict[str, Any]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         return dict(to_builtins(self.parameters))
 
     def to_plain(self) -> dict[str, Any]:
@@ -145,23 +145,23 @@ class Protocol(ABC):
 
     @abstractmethod
     def split(self, prepared: Prepared, *, stream: Stream | None = None) -> tuple[InputShare, ...]:
-        """A share for every input server, from the operating system's randomness.
+        """Split a list: a share for every input server, from the operating system's randomness.
 
         Only test vectors give a stream of their own.
         """
 
     @abstractmethod
     def input_bytes(self, size: int) -> int:
-        """How long an owner's share of so many samples is as bytes."""
+        """Return how long an owner's share of so many samples is as bytes."""
 
     @abstractmethod
     def read_input(self, raw: bytes | memoryview, size: int) -> InputShare:
-        """A share from its bytes."""
+        """Return a share from its bytes."""
 
     def share(
         self, samples: Samples, wanted_sums: Sequence[OwnerSum], *, stream: Stream | None = None
     ) -> tuple[OwnerShare, ...]:
-        """An owner's list and sums, a share of both for every input server."""
+        """Split an owner's list and sums: a share of both for every input server."""
         stream = Stream.fresh() if stream is None else stream
         lists = self.split(self.prepare(samples), stream=stream)
         sums = sums_of(samples, wanted_sums)
@@ -170,7 +170,7 @@ class Protocol(ABC):
         return tuple(OwnerShare(*both) for both in zip(lists, parts, strict=True))
 
     def share_bytes(self, size: int, sums: int) -> int:
-        """How long one of them is as bytes."""
+        """Return how long a share of list and sums is as bytes."""
         return self.input_bytes(size) + RING.wire_bytes(sums)
 
     def read_share(self, raw: Buffer, size: int, sums: int) -> OwnerShare:
@@ -182,7 +182,7 @@ class Protocol(ABC):
         return OwnerShare(self.read_input(memoryview(raw)[:list_bytes], size), words)
 
     def combine(self, parts: Sequence[ResultShare], query: Query, owners: Sequence[str]) -> ReleasedResult:
-        """The release, from one part of every result server. Only an owner may do this."""
+        """Return the release, from one part of every result server. Only an owner may do this."""
         checked_owners = owners if self.checks_order else ()
         shape = (2, column_count(query, len(checked_owners)))
         if [part.words.shape for part in parts] != [shape] * len(self.result_servers):
@@ -193,17 +193,17 @@ class Protocol(ABC):
     # A server's side
 
     def worker_share(self, share: OwnerShare, worker: Worker) -> OwnerShare:
-        """What a server gives one of its workers: a block of the list; the first one gets the sums, too."""
+        """Return what a worker gets of a server's share: a block of the list; the first also the sums."""
         block = blocks(len(share), worker.count)[worker.index]
         return OwnerShare(share.samples.part(block), share.sums if worker.leads else share.sums[:0])
 
     @abstractmethod
     def suite(self, context: Context) -> Suite:
-        """The functionalities at one server."""
+        """Return the functionalities at one server."""
 
     @abstractmethod
     def merge_two(self) -> MergeTwo:
-        """How two sorted lists become one."""
+        """Return how two sorted lists become one."""
 
     def work(self, query: Query) -> Mapping[str, int]:
         """About how much of a run's time each step takes, in any unit, from what is public."""
@@ -216,7 +216,7 @@ class Protocol(ABC):
         inputs: list[OwnerShare],
         recipients: int,
     ) -> tuple[ResultShare, ...]:
-        """One server's part of the computation; a part of the result for every recipient, if it gets any.
+        """Run one server's part; return a part of the result for every recipient, if the server gets any.
 
         Takes the inputs: the list is empty afterwards. Where the server has several workers, each is given
         what `worker_share` says, and the first one has the parts of the result.
@@ -268,5 +268,5 @@ class Protocol(ABC):
         return {**of_servers, "the owners": told(self.owners_learn(), "; or ")}
 
     def described(self) -> str:
-        """The parameters as people see them."""
+        """Return the parameters as people see them."""
         return ", ".join(f"{name} {value}" for name, value in self.settings().items())

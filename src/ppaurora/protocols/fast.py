@@ -158,5 +158,5 @@ def fits_float32(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def least_key_bits(owners: Iterable[Samples]) -> int:
-    """The narrowest width at which everybody's scores are exact."""
+    """Return the narrowest width at which everybody's scores are exact."""
     return 32 if all(fits_float32(samples.scores).all() for samples in owners) else 64

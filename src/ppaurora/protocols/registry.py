@@ -23,7 +23,7 @@ def register(protocol: P) -> P:
 
 
 def protocols() -> dict[str, type[Protocol]]:
-    """All of them by name, the default first."""
+    """Return all protocols by name, the default first."""
     return dict(_PROTOCOLS)
 
 

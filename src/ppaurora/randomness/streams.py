@@ -31,14 +31,14 @@ class Stream:
 
     @classmethod
     def fresh(cls) -> Stream:
-        """A stream of our own, keyed by the operating system."""
+        """Return a stream of our own, keyed by the operating system."""
         return cls(os.urandom(32), "own")
 
     def __repr__(self) -> str:
         return f"<Stream {self.label!r}>"
 
     def bytes(self, count: int) -> NDArray[np.uint8]:
-        """The next `count` bytes."""
+        """Return the next `count` bytes."""
         if count > len(self._ahead):
             # The unread rest stays first in line: bytes leave in the stream's order, each once.
             rest = self._ahead

@@ -62,7 +62,7 @@ class SessionSecrets:
         self._private = X25519PrivateKey.generate() if private is None else private
 
     def contribution(self) -> bytes:
-        """What the others get: nonce and public key."""
+        """Return what the others get: nonce and public key."""
         return self._nonce + self._private.public_key().public_bytes_raw()
 
     def agree(

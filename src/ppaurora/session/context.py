@@ -62,7 +62,7 @@ class Context:
         return self._families[peer].open(self.worker.label + label)
 
     def fork(self, index: int, transport: Transport, intra_party: IntraPartyChannel) -> Context:
-        """The context of another worker in this process, over a transport of its own.
+        """Return the context of another worker in this process, over a transport of its own.
 
         It agrees on keys of its own with the workers of that number elsewhere, so no stream of its is one of
         this context's. What it sends is counted by itself, and in this context's reading.
@@ -108,7 +108,7 @@ def _agree(
 
 
 def _difference(hello: bytes, purpose: Purpose) -> str:
-    """What a peer has in mind that this party has not."""
+    """Return what a peer has in mind that this party has not."""
     workers = 1 + int.from_bytes(hello[len(purpose.job_hash) + 2 :][:2], "big")
     if hello.startswith(purpose.job_hash) and workers != purpose.worker.count:
         return f"has {workers} workers, where this server has {purpose.worker.count}; all must have as many"

@@ -34,12 +34,12 @@ class Worker:
         return f"worker {self.index} of {self.count}"
 
     def to_bytes(self) -> bytes:
-        """What keys are bound to; zeros for a single worker."""
+        """Return what keys are bound to; zeros for a single worker."""
         return self.index.to_bytes(2, "big") + (self.count - 1).to_bytes(2, "big")
 
 
 def is_possible(count: int) -> bool:
-    """Whether a party can have so many workers: a power of two."""
+    """Return whether a party can have so many workers: a power of two."""
     return 1 <= count <= MOST_WORKERS and count & (count - 1) == 0
 
 

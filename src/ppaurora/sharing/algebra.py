@@ -39,7 +39,7 @@ class Ring:
     dtype: np.dtype[Any] = np.dtype(np.uint64)
 
     def elements(self, public: int | Array) -> Array:
-        """A public integer or array of integers."""
+        """Return a public integer or array of integers."""
         if isinstance(public, int):
             return np.asarray(public % (1 << 64), dtype=np.uint64)
         return public.astype(np.uint64)

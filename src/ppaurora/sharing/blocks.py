@@ -15,7 +15,7 @@ _UNITS_PER_WORKER = 64  # at least, of a list that is long enough
 
 
 def unit(size: int, workers: int) -> int:
-    """A power of two, of which every border but the last is a multiple when the start is counted, too."""
+    """Return a power of two that divides every border but the last, if the start is counted, too."""
     if workers == 1:
         return 1 << (size + 1).bit_length()
     most = max((size + 1) // (_UNITS_PER_WORKER * workers), 1)
@@ -24,7 +24,7 @@ def unit(size: int, workers: int) -> int:
 
 @lru_cache(maxsize=1 << 10)
 def blocks(size: int, workers: int) -> tuple[range, ...]:
-    """The positions of a list's samples, from 0 on, that each worker has; the last ones may have none."""
+    """Return the positions of a list's samples that each worker has; the last ones may have none."""
     step = unit(size, workers)
     units = -(-(size + 1) // step)
     per_worker = -(-units // workers) * step

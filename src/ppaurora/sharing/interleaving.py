@@ -74,13 +74,13 @@ def _interleaved(parts: Sequence[Words], words: int) -> Words:
 
 
 def _piece(ways: int) -> str:
-    """A list's lanes of a word."""
+    """Return a list's lanes of a word."""
     return f"<u{8 // ways}"
 
 
 @lru_cache
 def _trades(ways: int) -> tuple[tuple[int, np.uint64], ...]:
-    """How far apart lanes are that trade places, and the lower ones of them."""
+    """Return how far apart lanes are that trade places, and the lower ones of them."""
     bits = range(LANES.bit_length() - 1)
     rotation = ways.bit_length() - 1
     at = list(bits)  # which bit of the lanes' numbers is where

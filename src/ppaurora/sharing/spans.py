@@ -7,5 +7,5 @@ from itertools import accumulate, pairwise
 
 
 def spans(lengths: Iterable[int]) -> list[slice]:
-    """The place of each part when parts of these lengths are laid one after the other."""
+    """Return the place of each part when parts of these lengths are laid one after the other."""
     return [slice(start, stop) for start, stop in pairwise(accumulate(lengths, initial=0))]

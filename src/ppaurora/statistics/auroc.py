@@ -38,7 +38,7 @@ def _twice_below(others: NDArray[np.float64], scores: NDArray[np.float64]) -> ND
 
 
 def delong_variance(y_true: Iterable[float], y_score: Iterable[float]) -> Fraction:
-    """The variance of AUROC by its definition, exactly: what the computation on shares must give.
+    """Return the variance of AUROC by its definition, exactly: what the computation on shares must give.
 
     The placement of a positive is the fraction of negatives below it, that of a negative the fraction of
     positives above it; ties count half. The variance is that of the positives' mean placement plus that of

@@ -191,7 +191,7 @@ class Table:
 
 
 def checked_level(confidence_level: Any) -> float:
-    """A confidence level that a person wrote, or an error that says how it is written."""
+    """Return a confidence level that a person wrote; a wrong one is refused with how it is written."""
     is_small = isinstance(confidence_level, Real) and confidence_level < 100  # whole numbers may be vast
     level = float(confidence_level) if is_small else math.nan
     if 0 < level < 1:

@@ -47,7 +47,7 @@ def span(samples: Samples) -> tuple[float, float]:
 
 
 def _counts(scores: NDArray[np.float64], edges: list[float]) -> list[int]:
-    """How many are in each bin."""
+    """Return how many scores are in each bin."""
     places = np.searchsorted(edges[1:-1], scores, side="right")
     counted: list[int] = np.bincount(places, minlength=len(edges) - 1).tolist()
     return counted
@@ -68,7 +68,7 @@ def _edges(low: float, high: float) -> list[float]:
 
 
 def _decimal(digits: int, power: int) -> float:
-    """The float nearest to digits · 10^power."""
+    """Return the float nearest to digits · 10^power."""
     return _finite(float(f"{digits}e{power}"))
 
 

@@ -95,7 +95,7 @@ class _Kit:
             raise InputError(f"{self.key}: is not the key of {self.certificate}") from None
 
     def manifests(self) -> list[Manifest]:
-        """Those in the kit, by name of the study."""
+        """Return the manifests in the kit, by name of the study."""
         return [Manifest.read(path) for path in sorted((self.folder / STUDIES).glob("*.json"))]
 
     def expect(self, manifest: Manifest, expected_hash: str | None) -> None:
@@ -186,7 +186,7 @@ class OwnerKit(_Kit):
         return self.settings.name
 
     def manifest(self, study: str | None = None) -> Manifest:
-        """The study of this name, or the only one."""
+        """Return the manifest of the study of this name, or the only one."""
         found = self.manifests()
         if study is not None:
             for manifest in found:

@@ -173,7 +173,7 @@ class Manifest(StrictModel):
         return split_address(address)
 
     def describe(self) -> list[tuple[str, str]]:
-        """What a person agrees to, line by line."""
+        """Return what a person agrees to, line by line."""
         lines = [
             ("study", self.study),
             ("hash", self.hash),
@@ -196,7 +196,7 @@ class Manifest(StrictModel):
 
 
 def is_hash_of(digits: str, manifest: Manifest) -> bool:
-    """Whether a person means this manifest by its hash, by all digits or at least the first 12."""
+    """Return whether a person means this manifest by its hash, by all digits or at least the first 12."""
     digits = digits.strip().lower()
     if not _HASH_DIGITS.fullmatch(digits):
         raise InputError("the expected hash: 64 digits from 0 to 9 and a to f, or at least the first 12")

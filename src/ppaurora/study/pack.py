@@ -247,7 +247,7 @@ def _parsed(path: Path, raw: bytes) -> dict[str, Any]:
 
 
 def _checked_files(path: Path, packed: PackedKit) -> dict[str, bytes]:
-    """Those of a kit and no other, each as it was packed; without units, which are not needed."""
+    """Return the files of a kit and no other, each as it was packed; without units, which are not needed."""
     manifest = f"{STUDIES}/{packed.study}.json"
     settings = [name for name in _SETTINGS if name in packed.files]
     needed = {*_NEEDED, manifest, *settings}

@@ -216,7 +216,7 @@ def _write_authority(folder: Path, authority: Authority, reuse: Path | None) -> 
 
 
 def renew(kits: Path, name: str) -> Path:
-    """A new certificate for the key that a participant has; its pin, and so its studies, stay valid.
+    """Make a new certificate for a participant's key; its pin, and so its studies, stay valid.
 
     Needs the authority of the kits; the participant's old certificate is enough.
     """

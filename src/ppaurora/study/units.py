@@ -75,7 +75,7 @@ _HEALTHCHECK = "import urllib.request as u; u.urlopen('http://127.0.0.1:9464/hea
 
 
 def unit_file(unit: str, name: str, node: NodeEntry) -> bytes:
-    """One of `UNITS`, for the node of this name."""
+    """Return one of `UNITS`, for the node of this name."""
     return (systemd_unit(name) if unit == SYSTEMD else compose_file(name, node)).encode()
 
 
@@ -84,7 +84,7 @@ def systemd_unit(name: str) -> str:
 
 
 def compose_file(name: str, node: NodeEntry) -> str:
-    """The ports are the plan's, inside and outside; /healthz stays inside."""
+    """Return a compose file with the plan's ports; /healthz stays inside the container."""
     addresses = [node.nodes_address, *([] if node.owners_address is None else [node.owners_address])]
     ports = sorted(split_address(address)[1] for address in addresses)
     return _SERVICES.format(

@@ -55,11 +55,11 @@ class WorkerSettings(StrictModel):
             raise ValueError("ports: expected the first and the last port, such as [9000, 9063]")
 
     def most(self) -> int:
-        """How many there would be if only the study were large enough."""
+        """Return how many workers there would be if only the study were large enough."""
         return workers_here() if isinstance(self.count, str) else self.count
 
     def workers_for(self, sizes: Sequence[int]) -> int:
-        """How many this node would compute with, from what is public."""
+        """Return how many workers this node would compute with, from what is public."""
         samples = sum(sizes)
         wanted = workers_here(_BYTES_PER_SAMPLE * samples) if isinstance(self.count, str) else self.count
         while wanted > 1 and samples < wanted * self.samples_per_worker:

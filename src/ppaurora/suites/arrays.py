@@ -144,7 +144,7 @@ class ArraySuite(SuiteOf[RingShare, RingShare | BitShare, RingShare]):
 
     @abstractmethod
     def lift(self, flags: RingShare | BitShare) -> RingShare:
-        """The same bits as elements of the ring."""
+        """Return the same bits as elements of the ring."""
 
     def blank(self, rows: int, length: int) -> RingShare:
         return RingShare(self.holder, np.zeros((rows, length), dtype=np.uint64))

@@ -62,7 +62,7 @@ class Records(Protocol):
 
     @classmethod
     def interleave(cls, parts: list[Any]) -> Self:
-        """What was dealt in one again. Takes the parts: the list is empty afterwards."""
+        """Return what was dealt in one list again. Takes the parts: the list is empty afterwards."""
 
     def to_arrays(self) -> list[NDArray[Any]]: ...
 
@@ -85,7 +85,7 @@ N = TypeVar("N", RingShare, WideShare)  # numbers of one ring or the other
 
 
 def concat_records(parts: Sequence[R]) -> R:
-    """One list after the other."""
+    """Return the records of all lists, one list after the other."""
     return type(parts[0]).concat(parts)
 
 
@@ -119,7 +119,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
 
     @abstractmethod
     def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> RingShare:
-        """What owners shared modulo 2^64, as rows: of (owners, words), one column per owner."""
+        """Return what owners shared modulo 2^64, as rows: of (owners, words), one column per owner."""
 
     def count_positives(self, lists: Sequence[Records]) -> RingShare:
         """Per list, how many labels are 1."""
@@ -142,7 +142,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
         return lambda: product
 
     def begin_dot(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], RingShare]:
-        """The sum of x·y over all elements of all pairs, as a list of one; finished when it is called."""
+        """Begin the sum of x·y over all elements of all pairs, as a list of one; a call finishes it."""
         total = sum((self.mul(x, y).sum() for x, y in pairs), self.constant(0))
         return lambda: total
 
@@ -158,7 +158,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
         return self.begin_dot([(x, y)])()
 
     def begin_dot_squares(self, pairs: Iterable[tuple[RingShare, RingShare]]) -> Callable[[], RingShare]:
-        """The sum of x·y² over all elements of all pairs, as a list of one; finished when it is called."""
+        """Begin the sum of x·y² over all elements of all pairs, as a list of one; a call finishes it."""
         total = sum((self.mul(x, self.mul(y, y)).sum() for x, y in pairs), self.constant(0))
         return lambda: total
 
@@ -192,7 +192,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
 
     @abstractmethod
     def flags_from_start(self, flags: Flags) -> Marks:
-        """The flags one by one, after a first one that is set."""
+        """Return the flags one by one, after a first one that is set."""
 
     @abstractmethod
     def carry(self, flags: Marks, values: RingShare, source: slice, target: slice, *, join: bool) -> None:
@@ -203,11 +203,11 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
 
     @abstractmethod
     def count_ones(self, flags: Flags, places: Sequence[slice]) -> RingShare:
-        """How many flags are 1, for every stretch of them; one follows the other, from the first flag on."""
+        """Return how many flags are 1 in every stretch; one follows the other, from the first flag on."""
 
     @abstractmethod
     def to_ring(self, flags: Flags, into: RingShare | None = None) -> RingShare:
-        """The same bits as elements of the ring, written to `into` if that is given."""
+        """Return the same bits as elements of the ring, written to `into` if that is given."""
 
     @abstractmethod
     def is_positive(self, x: RingShare) -> RingShare:
@@ -261,7 +261,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
         return stack([quotient, self.constant(FIXED_POINT_BITS, len(quotient))])
 
     def widen(self, x: RingShare) -> WideShare:
-        """The same numbers modulo 2^256, for 0 <= x < 2^64."""
+        """Return the same numbers modulo 2^256, for 0 <= x < 2^64."""
         raise self._no_wide_integers()
 
     def absolute(self, x: WideShare) -> tuple[RingShare, WideShare]:
@@ -271,7 +271,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
     def grid_steps(
         self, reach: WideShare, slope: WideShare, curvature: WideShare, most: int, bound: int = GRID_BOUND
     ) -> RingShare:
-        """The largest k in 1..most with k·slope + k²·curvature <= reach, elementwise; 0 if there is none.
+        """Return the largest k in 1..most with k·slope + k²·curvature <= reach, elementwise; 0 if none.
 
         So numbers are rounded, half away from zero: round(n/d) is the k of reach = 2·n + d, slope = 2·d and
         curvature = 0; round(sqrt(n/d)) is that of reach = 4·n - d, slope = -4·d and curvature = 4·d. What
@@ -308,7 +308,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
         raise MisuseError(f"{type(self).__name__} opens nothing")
 
     def tell_helper(self, numbers: Sequence[int], most: Sequence[int]) -> list[int]:
-        """The helper learns numbers that follow from an opening, each at most as large as `most` says.
+        """Tell the helper numbers that follow from an opening, each at most as large as `most` says.
 
         What the helper itself passes is ignored; all parties get the proxies' numbers.
         """
@@ -316,7 +316,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
 
     @abstractmethod
     def constant(self, value: Public, length: int = 1) -> RingShare:
-        """A public value, or array of values, as a share."""
+        """Return a public value, or array of values, as a share."""
 
     @abstractmethod
     def blank(self, rows: int, length: int) -> RingShare:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 
 def half_for(first: int, second: int) -> int:
-    """The smallest power of two that is not below either length."""
+    """Return the smallest power of two that is not below either length."""
     return 1 << max(first - 1, second - 1, 0).bit_length()
 
 
 def comparators(half: int, stride: int, start: int, stop: int) -> NDArray[np.intp]:
-    """The upper wires of a layer's comparators, of which both wires lie in start..stop.
+    """Return the upper wires of a layer's comparators, of which both wires lie in start..stop.
 
     Batcher's odd-even merge of two lists of `half` wires: in the first layer (stride = half) wire
     j meets j + half; then, for strides of half/2, half/4, ..., 1, the odd-numbered blocks of

@@ -9,7 +9,7 @@ from ppaurora.suites.role import Role
 
 
 def fresh_parts(context: Context, part: Words, recipients: int) -> tuple[ResultShare, ...]:
-    """A proxy's additive part of the same result for every recipient, by common randomness."""
+    """Return a proxy's additive part of the same result for every recipient, by common randomness."""
     role = Role(context.role)
     pads = context.stream(role.other_proxy, "release")
     drawn = [pads.words(part.shape) for _ in range(recipients)]

@@ -121,7 +121,7 @@ class Team:
         return sum(others, first)
 
     def sums(self, part: N) -> tuple[N, N]:
-        """The sum of what all earlier workers have, and the sum of what all have."""
+        """Return the sum of what all earlier workers have, and the sum of what all have."""
         parts = [part.like(array) for (array,) in self.all_to_all([[part.to_array()]] * self.count)]
         return sum(parts[: self.index], part * 0), sum(parts, part * 0)
 

@@ -132,7 +132,7 @@ class RayCluster:
         return set(re.findall(r"'(\w+)'", told))
 
     def ask(self, code: str) -> str:
-        """What a program prints that is connected to the cluster."""
+        """Return what a program prints that is connected to the cluster."""
         connect = (
             f"import ray; ray.init(address='127.0.0.1:{self.port}', log_to_driver=False, "
             "logging_level='ERROR', _node_ip_address='127.0.0.1')\n"

@@ -76,7 +76,7 @@ class Draft:
         return bool(self.looked.problem) and len(self.labels) == 2 and self.columns.pos_label is None
 
     def checked(self, columns: Columns, study: Study, job: AppJob) -> Draft:
-        """The same file, read with these columns. What is wrong with it is told as the command line does."""
+        """Read the same file with these columns. What is wrong with it is told as the command line does."""
         job.tell(f"reading {self.name}", 0.0)
         dataset, number = self.dataset, _new_number()
         if dataset is None or not _are_same(columns, self.columns):

@@ -36,7 +36,7 @@ def guess_positive(labels: Sequence[str], evaluation: EvaluationSpec) -> str | N
 
 
 def _best(names: Sequence[str], known: Sequence[str]) -> str:
-    """The first of the known words that a column has: the whole name before a part of it."""
+    """Return the first of the known words that a column has: the whole name before a part of it."""
     for word in known:
         for name in names:
             if _words(name) == [word]:

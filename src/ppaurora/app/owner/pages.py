@@ -161,7 +161,7 @@ class OwnerPages:
 
 
 def _sent_before(controller: OwnerController) -> int | None:
-    """How many samples were sent before, unless they were withdrawn."""
+    """Return how many samples were sent before, unless they were withdrawn."""
     submission = controller.study.submitted
     if submission is None or submission.withdrawal or not submission.sent:
         return None

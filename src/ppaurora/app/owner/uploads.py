@@ -45,7 +45,7 @@ def check_length(request: web.Request, folder: Path, hint: str) -> None:
 
 
 async def receive_file(request: web.Request, folder: Path) -> tuple[Path, str]:
-    """The private file, and the name that it had. What is cut off leaves nothing behind."""
+    """Return the private file, and the name that it had. What is cut off leaves nothing behind."""
     part, name = await file_of(request, "choose a table with a score and a label for each person")
     path = folder / secrets.token_hex(16)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -46,7 +46,7 @@ class StoryPages:
             self.example.prepare()
 
     async def computation(self, request: web.Request) -> web.Response:
-        """How far it is, for the page that shows it."""
+        """Show how far the computation is."""
         example = self.example
         return page(request, "story/computation.html", example=example, job=example.computation.last)
 

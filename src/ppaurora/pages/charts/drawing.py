@@ -104,7 +104,7 @@ class Drawing:
 
 
 def series(own: bool) -> str:
-    """The kind of a line; the owner's own is dashed."""
+    """Return the kind of a line; the owner's own is dashed."""
     return "own" if own else "pooled"
 
 
@@ -117,5 +117,5 @@ def _places(places: Iterable[Place]) -> str:
 
 
 def _number(number: float) -> str:
-    """A tenth of a unit is less than anybody sees."""
+    """Round to a tenth of a unit, which is less than anybody sees."""
     return f"{round(float(number), 1):g}"

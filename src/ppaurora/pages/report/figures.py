@@ -86,7 +86,7 @@ def _shown(number: Number | None) -> Shown:
 
 
 def _drawn_as(figure: Figure, facts: Facts, *, own: bool) -> list[Number]:
-    """The numbers of metrics that this chart shows, pooled or of the own data."""
+    """Return the numbers of metrics that this chart shows, pooled or of the own data."""
     numbers = facts.numbers if not own else facts.own.numbers if facts.own else ()
     return [one for one in numbers if find_metric(one.metric).figure is figure]
 

@@ -135,7 +135,7 @@ def place_of(at: Mapping[str, float]) -> str:
 
 
 def tables_of(numbers: Iterable[Number]) -> tuple[NumberTable, ...]:
-    """A table of everything at thresholds, and one of every metric in bins: bins may differ."""
+    """Return a table of everything at thresholds, and one of every metric in bins: bins may differ."""
     groups: dict[tuple[str, ...], list[Number]] = {}
     for number in numbers:
         if number.at:

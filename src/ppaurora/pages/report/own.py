@@ -67,7 +67,7 @@ def _values(metrics: Iterable[Metric], samples: Samples, level: float) -> dict[s
 
 
 def _in_words(samples: Samples, numbers: Iterable[Number], pooled: dict[Any, Number]) -> str:
-    """How uncertain a small test set is: the width of its interval beside that of all together."""
+    """Return how uncertain a small test set is: the width of its interval beside that of all together."""
     positives = int(samples.labels.sum())
     said = f"{len(samples):,} samples, {positives:,} positive and {len(samples) - positives:,} negative"
     own = next((one for one in numbers if one.metric == Auroc.name), None)

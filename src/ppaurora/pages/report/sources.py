@@ -55,7 +55,7 @@ def source_of(
 
 
 def _filed_in(folder: Path, study: str | None) -> Path:
-    """The result in a kit; if it has none but a receipt, that."""
+    """Return the result in a kit; if it has none but a receipt, that."""
     OwnerKit.read(folder)
     filed = sorted((folder / "results").glob("*.json"))
     receipts = {path.name.removesuffix(RECEIPT): path for path in filed if path.name.endswith(RECEIPT)}

@@ -30,7 +30,7 @@ def as_json(facts: Facts) -> str:
 
 
 def as_markdown(facts: Facts) -> str:
-    """The same facts, without charts."""
+    """Return the same facts as Markdown, without charts."""
     return "\n".join(_markdown(facts)).strip() + "\n"
 
 
@@ -212,7 +212,7 @@ def cells_of(rows: Iterable[tuple[str, tuple[Number | None, ...]]]) -> Iterator[
 
 
 def own_rows(facts: Facts, *, of_tables: bool | None = None) -> list[tuple[str, ...]]:
-    """The owner's own numbers, beside those of all together; only those of tables, or only the others."""
+    """Return the owner's own numbers beside the pooled ones; only those of tables, or only the others."""
     pooled = {one.key: one.text for one in facts.numbers}
     own = () if facts.own is None else facts.own.numbers
     return [

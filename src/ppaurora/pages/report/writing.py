@@ -86,7 +86,7 @@ def format_of(path: Path | None) -> str:
 
 
 def make_report(source: ReportSource, format: str, samples: Samples | None = None) -> str:
-    """The text of the report. Samples are the owner's own, as `own_samples` reads them."""
+    """Return the text of the report. Samples are the owner's own, as `own_samples` reads them."""
     facts = facts_of(source, samples)
     if format == "html":
         environment()  # needs Jinja2, which other formats do not; it says so
@@ -111,7 +111,7 @@ def facts_of(source: ReportSource, samples: Samples | None = None) -> Facts:
 
 
 def own_samples(source: ReportSource, data: Any, columns: Columns) -> Samples:
-    """The owner's own data, read as the study reads it."""
+    """Read the owner's own data as the study reads it."""
     if source.verification is None or not isinstance(source.result, StudyReport):
         raise InputError("own data is compared with the result of a study: name the result that it has filed")
     is_file = isinstance(data, str | os.PathLike)

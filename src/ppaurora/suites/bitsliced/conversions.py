@@ -15,7 +15,7 @@ from ppaurora.suites.bitsliced.lanes import lanes_of
 
 
 def negative(gates: Gates, x: LinearShare, width: int) -> Planes:
-    """The sign bit of x = m - r, one plane over all elements of x; for few elements, |x| < 2^(width-1).
+    """Return the sign bit of x = m - r, one plane over all elements, for few of them; |x| < 2^(width-1).
 
     Of numbers of `width` bits, with ' for all but the first, the sign is m_first xor r_first xor [r' > m'].
     """
@@ -27,19 +27,19 @@ def negative(gates: Gates, x: LinearShare, width: int) -> Planes:
 
 
 def greater_of_few(gates: Gates, a: Words, b: Words) -> Words:
-    """One plane: 1 where a > b."""
+    """Return one plane: 1 where a > b."""
     steps = partial(trees.greater_steps, gates, children=trees.CHILDREN_OF_FEW)
     return trees.run_in_chunks(gates, steps, *never_equal(gates, a, b))
 
 
 def never_equal(gates: Gates, a: Words, b: Words) -> tuple[Words, Words]:
-    """A last bit, 0 for a and 1 for b."""
+    """Append a last bit to both: 0 for a and 1 for b."""
     zeros = np.zeros_like(a[:, :1])
     return np.concatenate([a, zeros], axis=1), np.concatenate([b, trees.invert(gates, zeros.copy())], axis=1)
 
 
 def mask_and_public_bits(gates: Gates, x: Elements, width: int, ring: Ring = RING) -> tuple[Words, Words]:
-    """The low bits of r, as secrets, and of m, as public values, in planes.
+    """Return the low bits of r, as secrets, and of m, as public values, in planes.
 
     The helper deals the bits of r, each a secret whose mask is the bit itself, with m = 0.
     """

@@ -53,7 +53,7 @@ def _quotient_bits(
     count: int,
     bound: int,
 ) -> Bytes:
-    """The first `count` bits of n / (d·2^shift) for n <= d·2^shift, the integer bit first.
+    """Return the first `count` bits of n / (d·2^shift) for n <= d·2^shift, the integer bit first.
 
     They are (component, bit, element). Long division by 2·d·2^shift, which is larger than n. A step of
     b bits compares with all multiples c·2^-b of the divisor, 0 < c < 2^b, at once: the divisor is halved
@@ -140,6 +140,6 @@ def _ring_bits(suite: BitslicedSuite, bits: Bytes) -> Words:
 
 
 def _weighted_sum(suite: BitslicedSuite, bits: Bytes, weights: list[int]) -> MaskedShare:
-    """The sum of weight·bit over the middle axis, in the ring."""
+    """Return the sum of weight·bit over the middle axis, in the ring."""
     weighted: Words = _ring_bits(suite, bits) * np.array(weights, dtype=np.uint64)[:, np.newaxis]
     return MaskedShare(suite.holder, weighted.sum(axis=1, dtype=np.uint64))

@@ -139,7 +139,7 @@ class Gates:
         return finish
 
     def begin_product(self, x: Elements, y: Elements, *, ring: Ring = RING) -> Finish:
-        """The product of two ring values."""
+        """Begin the product of two ring values."""
         shape: tuple[int, ...] = np.broadcast_shapes(x.shape[1:], y.shape[1:])
         out = self._masked_output(shape, ring)
         g = self.deal_ring(shape, lambda: x[0] * y[0], ring)
@@ -148,7 +148,7 @@ class Gates:
         return self._begin_masked(self._cross_terms(x, y) + g, out, ring)
 
     def begin_dot(self, pairs: Iterable[tuple[Words, Words]]) -> Finish:
-        """The sum of all products of the pairs, elements along the last axis; (component, 1) in the end."""
+        """Begin the sum of all products of the pairs, elements along the last axis; it is (component, 1)."""
         out = self._masked_output((1,))
         total = np.zeros(1, dtype=np.uint64)
         for x, y in pairs:
@@ -160,7 +160,7 @@ class Gates:
         return self._begin_masked(total + g, out)
 
     def begin_sums_of_products(self, pairs: Iterable[tuple[Words, Words]]) -> Finish:
-        """The sum of the products of all pairs, which have one shape, element by element."""
+        """Begin the sum of the products of all pairs, which have one shape, element by element."""
         products = (x[0] * y[0] if self.role.is_helper else self._cross_terms(x, y) for x, y in pairs)
         total = next(products)
         for further in products:
@@ -169,7 +169,7 @@ class Gates:
         return self.begin_remask(g if self.role.is_helper else total + g)
 
     def begin_dot_squares(self, pairs: Iterable[tuple[Words, Words]]) -> Finish:
-        """The sum of x·y² over all pairs, elements along the last axis.
+        """Begin the sum of x·y² over all pairs, elements along the last axis.
 
         x·y² = mx·my² - 2·mx·my·ry - rx·my² + mx·ry² + 2·my·rx·ry - rx·ry². The helper deals <ry²> and <rx·ry>
         of every element, a frame per pair, and the sum of all rx·ry² once.
@@ -229,7 +229,7 @@ class Gates:
         return self._begin_masked(part, out, ring)
 
     def _masked_output(self, shape: tuple[int, ...], ring: Ring = RING) -> Elements:
-        """A fresh mask, and at a proxy room for m."""
+        """Return a fresh mask, and at a proxy room for m."""
         out = np.empty((self.components, *shape), dtype=ring.dtype)
         self.fresh_ring_mask(out[-1], ring)
         return out

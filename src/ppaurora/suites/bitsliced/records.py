@@ -203,13 +203,13 @@ class _LanePlace:
 
 
 def left_lanes(stride: int) -> np.uint64:
-    """The odd-numbered blocks of `stride` lanes in a word."""
+    """Return the odd-numbered blocks of `stride` lanes in a word."""
     block = ((1 << stride) - 1) << stride
     return np.uint64(sum(block << at for at in range(0, LANES, 2 * stride)))
 
 
 def _pack(data: Words, stride: int) -> Words:
-    """The left lanes of two words in one: the second word's go to the even-numbered blocks."""
+    """Return the left lanes of two words in one: the second word's go to the even-numbered blocks."""
     mask = left_lanes(stride)
     first, second = data[..., 0::2] & mask, data[..., 1::2] & mask
     first[..., : second.shape[-1]] |= second >> np.uint64(stride)

@@ -261,7 +261,7 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         return self._remask(np.diff(sums))
 
     def negative(self, x: LinearShare) -> Planes:
-        """The sign bit, one plane over all elements of x; for few elements."""
+        """Return the sign bit, one plane over all elements of x; for few elements."""
         return conversions.negative(self._gates, x, x.ring.bits)
 
     def is_positive(self, x: RingShare) -> RingShare:
@@ -313,7 +313,7 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         return division.nearest_floats(self, numerator, denominator, shifts, bound, leading_zeros)
 
     def sum_of_bit_products(self, bits: Bytes, x: N) -> N:
-        """The sum over the first axis of bits·x; bits are (component, bit, element)."""
+        """Return the sum over the first axis of bits·x; bits are (component, bit, element)."""
         values = x.values[:, np.newaxis]
         (total,) = self._gates.begin_bit_product(bits, values, ring=x.ring, sum_first_axis=True)()
         return type(x)(self.holder, total)
@@ -329,7 +329,7 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         return Planes(self.holder, keep_lanes(data, len(bits)), len(bits))
 
     def select(self, which: Words, planes: Words) -> Words:
-        """The xor over the first plane axis of which·planes."""
+        """Return the xor over the first plane axis of which·planes."""
         selected: Words = np.bitwise_xor.reduce(self._gates.begin_and(which, planes)(), axis=1)
         return selected
 

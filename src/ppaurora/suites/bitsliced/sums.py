@@ -66,7 +66,7 @@ class SumsOfProducts:
             start += planes
 
     def _expand(self, rest: Monomial, masks: Monomial, planes: int, dealt: Words, *, unit: bool) -> Words:
-        """The sum over subsets of `rest`, each with the masks that were chosen before."""
+        """Return the sum over subsets of `rest`, each with the masks that were chosen before."""
         if not rest:
             if len(masks) == 1:
                 own: Words = self.inputs[masks[0]][1][:planes]
@@ -83,7 +83,7 @@ class SumsOfProducts:
         return part
 
     def outputs_of(self, whole: Words) -> list[Words]:
-        """The outputs one by one, from all planes that were shown."""
+        """Return the outputs one by one, from all planes that were shown."""
         return [whole[:, place] for place in spans(planes for _, planes in self._outputs)]
 
 

@@ -72,7 +72,7 @@ def _node(equal: Words, value: Words, children: int, nodes: int, equalities: int
 
 
 def greater_steps(gates: Gates, a: Words, b: Words, children: int = CHILDREN) -> Steps[Words]:
-    """One plane: 1 where a > b, for (component, bit, word) arrays; where a = b, the last bit of a."""
+    """Compute one plane: 1 where a > b, for (component, bit, word) arrays; where a = b, the last bit of a."""
     return (yield from first_difference_steps(gates, invert(gates, a ^ b), a, children))
 
 
@@ -106,12 +106,12 @@ def first_difference_steps(gates: Gates, equal: Words, value: Words, children: i
 
 
 def equal_steps(gates: Gates, a: Words, b: Words) -> Steps[Words]:
-    """One plane: 1 where a = b."""
+    """Compute one plane: 1 where a = b."""
     return (yield from all_steps(gates, invert(gates, a ^ b), CHILDREN))
 
 
 def all_steps(gates: Gates, planes: Words, children: int) -> Steps[Words]:
-    """One plane: 1 where all planes have 1."""
+    """Compute one plane: 1 where all planes have 1."""
     while (stretches := planes.shape[1]) > 1:
         level = Level(stretches, children)
         parts = [(planes[:, level.rest :], children, level.nodes)] if level.nodes else []
@@ -155,17 +155,17 @@ def invert(gates: Gates, planes: Words) -> Words:
 
 
 def in_chunks(words: int) -> list[slice]:
-    """Stretches of words, so that one can compute while another waits for the peer."""
+    """Cut words into stretches, so that one can compute while another waits for the peer."""
     return [slice(start, min(start + CHUNK_WORDS, words)) for start in range(0, words, CHUNK_WORDS)]
 
 
 def in_chunks_of_numbers(count: int) -> list[slice]:
-    """The same for ring values, or for bits that become ring values; a chunk begins at a word."""
+    """Cut ring values, or bits that become ring values, likewise; a chunk begins at a word."""
     return [slice(start, min(start + CHUNK_NUMBERS, count)) for start in range(0, count, CHUNK_NUMBERS)]
 
 
 def in_chunks_of_planes(planes: int, words: int) -> list[slice]:
-    """The same for whole planes of so many words, so that the longest list fits into frames."""
+    """Cut whole planes of so many words likewise, so that the longest list fits into frames."""
     together = max(CHUNK_INPUT_WORDS // max(words, 1), 1)
     return [slice(start, min(start + together, planes)) for start in range(0, planes, together)]
 
@@ -198,7 +198,7 @@ def run_window(meter: Meter, steps: Iterable[Steps[T]]) -> list[T]:
 
 
 def run_in_chunks(gates: Gates, steps: Callable[..., Steps[Words]], *operands: Words) -> Words:
-    """The steps on every chunk of all operands; the results side by side."""
+    """Run the steps on every chunk of all operands; return the results side by side."""
     chunks = in_chunks(operands[0].shape[-1])
     results = run_window(gates.meter, (steps(*(one[..., chunk] for one in operands)) for chunk in chunks))
     return results[0] if len(results) == 1 else np.concatenate(results, axis=-1)

@@ -73,7 +73,7 @@ class Blinds:
 
 
 def message(z: Words, thresholds: Bytes, unit: int, blinds: Blinds) -> Bytes:
-    """A proxy's part of the blinded, permuted c_i; `unit` is its part of one."""
+    """Return a proxy's part of the blinded, permuted c_i; `unit` is its part of one."""
     first, second, third = thresholds
     digits = digits_of(z)
     is_0, is_1, is_2, is_3 = ((digits == value).view(np.uint8) for value in range(4))

@@ -53,12 +53,12 @@ class Dealing:
             self.blind = context.stream(self.role.other_proxy, f"{label}/blinds")
 
     def mask(self, algebra: Algebra, shape: Shape) -> Array:
-        """A proxy's part of a random value, or the value itself at the helper."""
+        """Return a proxy's part of a random value, or the value itself at the helper."""
         parts = [algebra.draw(stream, shape) for stream in self._masks.values()]
         return algebra.add(*parts) if self.role.is_helper else parts[0]
 
     def zero(self, algebra: Algebra, shape: Shape) -> Array:
-        """A proxy's part of zero."""
+        """Return a proxy's part of zero."""
         part = algebra.draw(self._zeros, shape)
         return part if self.role is Role.PROXY_0 else algebra.sub(np.zeros_like(part), part)
 
@@ -107,7 +107,7 @@ class Dealing:
         return algebra.add(*parts)
 
     def tell(self, algebra: Algebra, value: Array) -> Array:
-        """The proxies' value, at all three. Proxy 0 sends it and nobody but the helper waits."""
+        """Return the proxies' value, at all three. Proxy 0 sends it and nobody but the helper waits."""
         if self.role.is_helper:
             (value,) = self.receive(Role.PROXY_0, [(algebra, value.shape)])
         elif self.role is Role.PROXY_0:
@@ -115,7 +115,7 @@ class Dealing:
         return value
 
     def answer(self, algebra: Algebra, shape: Shape, make: Callable[[], Array]) -> Array:
-        """The helper's value, at all three. `make` is called at the helper only."""
+        """Return the helper's value, at all three. `make` is called at the helper only."""
         if not self.role.is_helper:
             return self.receive(Role.HELPER, [(algebra, shape)])[0]
         value = make()
@@ -138,6 +138,6 @@ class Dealing:
 
 
 def message_cost(kinds: Kinds, messages: int, rounds: int = 1) -> Cost:
-    """What it costs to send these values as one frame, `messages` times."""
+    """Return what it costs to send these values as one frame, `messages` times."""
     payload = sum(algebra.wire_bytes(math.prod(shape)) for algebra, shape in kinds)
     return Cost(messages, messages * (HEADER_BYTES + payload), rounds)

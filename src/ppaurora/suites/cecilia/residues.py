@@ -48,7 +48,7 @@ def pack(residues: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def unpack(packed: NDArray[np.uint64], modulus: int, count: int) -> NDArray[np.uint8]:
-    """The inverse. Any word gives residues in range, also one that `pack` never makes."""
+    """Return the residues of words; in range for any word, also one that `pack` never makes."""
     words = len(packed)
     fours = np.empty((3, words), dtype=np.uint32)
     for place in range(3):

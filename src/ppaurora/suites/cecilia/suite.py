@@ -215,7 +215,7 @@ class CeciliaSuite(ArraySuite):
         return ties.differ(self._dealing, x - y)
 
     def _fresh(self, part: Words) -> RingShare:
-        """A result's part, made fresh with a part of zero."""
+        """Return a result's part, made fresh with a part of zero."""
         return RingShare(self.holder, part + self._dealing.zero(RING, part.shape))
 
     def _xor(self, public: Words, bit: Words) -> Words:
@@ -291,7 +291,7 @@ class CeciliaSuite(ArraySuite):
 
 
 def _times_msb(sign: _MaskedSign, algebra: Algebra, v: Array, revealed: Array, h_times_mask: Array) -> Array:
-    """A part of MSB(x)·v = flip·v + (1 - 2·flip)·hv, with hv = h(v - a) + ha; without signs modulo 2.
+    """Return a part of MSB(x)·v = flip·v + (1 - 2·flip)·hv, with hv = h(v - a) + ha; without signs modulo 2.
 
     The lowest bit of a part of h modulo 2^64 is a part of h modulo 2.
     """
