@@ -220,7 +220,7 @@ class MisuseError(PpauroraError):
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a connection failed, for people: as TLS says it, or the system, or the error itself."""
+    """Return why a connection failed, for people: as TLS says it, or the system, or the error itself."""
     return (
         getattr(error, "reason", None)
         or getattr(error, "strerror", None)

@@ -35,6 +35,11 @@ def test_functions_take_them_all(public: Callable[..., Any]) -> None:
         Columns(colour="blue")  # type: ignore[call-arg]
 
 
+def test_evaluate_names_its_own() -> None:
+    """All but the column that tells samples apart: nobody looks for duplicates there."""
+    assert FIELDS - set(inspect.signature(ppaurora.evaluate).parameters) == {"id"}
+
+
 @pytest.mark.parametrize("name", ["check", "submit", "report"])
 def test_commands_take_them_all(name: str) -> None:
     with click.Context(cli) as context:

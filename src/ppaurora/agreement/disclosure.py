@@ -33,7 +33,7 @@ class Disclosure:
 
 
 def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
-    """For these numbers of samples; some may be guesses."""
+    """Return what a release discloses for these numbers of samples, of which some may be guesses."""
     query = terms.query(sizes)
     told = [_precision(query), _counts(query)]
     warnings = []
@@ -165,7 +165,7 @@ def _from_pairs(query: Query) -> Candidates | None:
 
 
 def _between_thresholds(query: Query) -> list[str]:
-    """No rule of the policy is on the samples between two thresholds."""
+    """Warn of close thresholds, as no rule of the policy is on the samples between two of them."""
     thresholds = {dict(output.at).get("threshold") for output in query.outputs} - {None}
     if len(thresholds) < 2:
         return []

@@ -24,7 +24,7 @@ class Deadline(CheckedText):
 
     @classmethod
     def from_plain(cls, plain: Any) -> Self:
-        """Also as TOML reads a date or a time that is written without quotation marks."""
+        """Read a day or a time, also as TOML reads one that is written without quotation marks."""
         return super().from_plain(plain.isoformat() if isinstance(plain, datetime.date) else plain)
 
     @classmethod
@@ -37,7 +37,7 @@ class Deadline(CheckedText):
             ) from None
 
     def is_over(self, now: float) -> bool:
-        """At this time, in seconds since 1970."""
+        """Return whether it is over at this time, in seconds since 1970."""
         return now >= _end_of(self).timestamp()
 
     @property
@@ -79,7 +79,7 @@ class EvaluationSpec(StrictModel):
             )
 
     def read(self, samples: Samples) -> Samples:
-        """With scores of which the higher one is the more positive, as all that follows takes them.
+        """Return samples whose higher scores are the more positive ones, as all that follows takes them.
 
         A score that is not on the agreed scale is refused. Negating is exact, and zero stays zero.
         """

@@ -72,7 +72,7 @@ class Terms(StrictModel):
             raise InputError(problem)
 
     def problem_with(self, sizes: Sequence[int], floors: Sequence[Floors] = (), *, awaited: int = 0) -> str:
-        """Why owners' numbers of samples may not be evaluated under their floors, or nothing.
+        """Return why owners' numbers of samples may not be evaluated under their floors, or nothing.
 
         While further owners are awaited, only what cannot become right any more is a problem.
         """
@@ -147,7 +147,7 @@ class Job(StrictModel):
         return self.terms.query(self.sizes)
 
     def fitting_workers(self, wanted: int) -> int:
-        """So many workers of a server, or as many as there is work for."""
+        """Return so many workers of a server, or as many as there is work for."""
         most = min(self.terms.protocol.most_workers, max(sum(self.sizes) // LEAST_PER_WORKER, 1))
         while wanted > most:
             wanted //= 2
@@ -171,6 +171,6 @@ class Job(StrictModel):
         return workers
 
     def hash(self, study: bytes = b"") -> bytes:
-        """Also of the study that the job belongs to: its manifest and what was submitted to it."""
+        """Return the hash of the job and of its study: the manifest and what was submitted to it."""
         content = hashlib.sha256(study).digest() + canonical_json(self)
         return hashlib.sha256(b"ppaurora job\0" + content).digest()

@@ -130,7 +130,7 @@ def _chosen_rows(curve: Curve, blocks: _Blocks, weights: RingShare) -> RingShare
 
 
 def _begin_point(suite: Suite, block: _Block, positions: slice) -> Callable[[], Point]:
-    """From the rows at these positions, what belongs to the last position within the limit."""
+    """Begin to find, in the rows at these positions, what belongs to the last position within the limit."""
     last = last_set(block.within)
     tp, fp = (suite.begin_dot([(last, block.rows[row][positions])]) for row in (TP, FP))
     return lambda: Point(tp(), fp())

@@ -74,7 +74,7 @@ class Curve:
         return self[quantity].take(np.where(ours, places - before, 0)) * ours
 
     def keep_ends(self) -> None:
-        """From now on every row has at every position what it was at the last end up to there."""
+        """Give every row, at every position, what it was at the last end up to there."""
         flags = self.suite.flags_from_start(self.ends)
         last_flagged(self.suite, flags, self._rows, unit(self.size, self.suite.team.count))
 

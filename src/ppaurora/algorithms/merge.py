@@ -110,7 +110,7 @@ class MergeTwo:
     at_once: bool = False  # whether a merge begins in the rounds in which another ends, or in the next ones
 
     def __call__(self, one: Records, other: Records, spread: Spread | None = None) -> Merge:
-        """By one worker, unless the lists are spread over several."""
+        """Merge by one worker, unless the lists are spread over several."""
         return self.merge(one, other, spread or Spread(Team(), len(one), len(other)))
 
     def works(self, sizes: Sequence[int]) -> dict[int, int]:
@@ -198,7 +198,7 @@ class _Merges:
             del self._running[number]
 
     def work_done(self, requests: Mapping[int, Request]) -> int:
-        """Once these requests are answered."""
+        """Return how much work is done once these requests are answered."""
         done = self._done + sum(request.progress for request in requests.values())
         return min(done, self.total_work)
 
@@ -209,7 +209,7 @@ class _Merges:
 
 
 def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
-    """Every request's answer; all of a kind in one go."""
+    """Answer every request; all of a kind in one go."""
     answers: dict[int, Any] = {}
     to_tell = {number: r for number, r in requests.items() if isinstance(r, TellHelper)}
     if to_tell:

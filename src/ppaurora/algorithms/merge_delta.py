@@ -65,7 +65,7 @@ def merge_delta(delta: int) -> MergeTwo:
 
 
 def _work(delta: int, first: int, second: int, moved: int) -> int:
-    """When so many records are merged: about as many pairs are compared.
+    """Return the work when so many records are merged: about as many pairs are compared.
 
     Which records are left does not count, only how many: the shorter list has at most half of them.
     """

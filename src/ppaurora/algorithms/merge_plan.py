@@ -130,7 +130,7 @@ def _merged(left: _Tree, right: _Tree) -> _Tree:
 
 
 def _joined(lists: Sequence[_Tree], factor: int, most: int) -> list[_Tree]:
-    """At most so many lists, made of all."""
+    """Join all lists into at most so many."""
     heap = [(tree.size, number, tree) for number, tree in enumerate(lists)]
     heapq.heapify(heap)
     for number in range(len(lists), 2 * len(lists) - most):

@@ -23,7 +23,7 @@ from ppaurora.suites.team import Team
 
 
 def by_residue(team: Team, taken: list[Records], size: int, wire: int) -> Records:
-    """From blocks of a list of this size, whose position 0 is at this wire, to wires by residues.
+    """Move blocks of a list of this size, whose position 0 is at this wire, to wires by residues.
 
     Takes the block: `taken` is empty afterwards, so that a worker has no more copies than it needs.
     """
@@ -40,7 +40,7 @@ def by_residue(team: Team, taken: list[Records], size: int, wire: int) -> Record
 
 
 def in_block(team: Team, taken: list[Records], size: int, wire: int) -> tuple[Records, range]:
-    """From wires by residues to this worker's block and what it needs besides; and their positions.
+    """Move wires by residues to this worker's block and what it needs besides; return also their positions.
 
     Takes the records, too.
     """
@@ -66,7 +66,7 @@ def in_block(team: Team, taken: list[Records], size: int, wire: int) -> tuple[Re
 
 
 def with_next(team: Team, lists: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
-    """Each list's block, and behind it the record that the next worker begins with, if there is one."""
+    """Return each list's block, and behind it the record that the next worker begins with, if any."""
     if team.count == 1:
         return list(lists)
     outgoing, due = [lists[0][:0]] * team.count, [0] * team.count
@@ -119,7 +119,7 @@ def _in_block_sizes(size: int, wire: int, workers: int, receiver: int) -> list[i
 
 
 def _places(size: int, workers: int) -> list[range]:
-    """Every worker's block with what it needs on both sides of it."""
+    """Return every worker's block with what it needs on both sides of it."""
     return [_surrounded(own, size, workers - 1) for own in blocks(size, workers)]
 
 

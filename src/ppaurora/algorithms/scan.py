@@ -27,7 +27,7 @@ _FROM_THE_START, _FROM_BEFORE = -1, 0  # where stretches end, at multiples of th
 
 
 def last_flagged(suite: Suite, flags: Any, values: RingShare, unit: int | None = None) -> None:
-    """Every row of `values` becomes what it is at the last flag up to a position; the first has one.
+    """Make every row of `values` what it is at the last flag up to a position; the first has one.
 
     `flags` are a suite's flags one by one; they are used up. Of several workers each but the first has
     the last position of the one before it as its own first one, with any values, and blocks that

@@ -97,7 +97,7 @@ def _run(job: AppJob, work: Callable[[AppJob], None]) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """As the command line says it."""
+    """Return an error's sentence as the command line says it."""
     if isinstance(error, PpauroraError):
         return str(error)
     return (

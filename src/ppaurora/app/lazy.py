@@ -32,13 +32,13 @@ class LazyPages(Generic[P]):
 
     @property
     def made(self) -> P | None:
-        """None before that, and if it has failed; what is under way is waited for."""
+        """The pages; None before `begin`, and if that has failed; what is under way is waited for."""
         if self._made is None or self._made.exception() is not None:
             return None
         return self._made.result()
 
     def begin(self) -> Future[P]:
-        """Once, whoever calls it first."""
+        """Make the pages once, whoever calls it first."""
         with self._lock:
             if self._made is None:
                 self._made = Future()

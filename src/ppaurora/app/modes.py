@@ -35,7 +35,7 @@ class Mode(ABC):
         """Its pages; "/" is the first. Reading is GET, whatever changes something is POST."""
 
     def begin(self) -> None:
-        """When the link is printed: load in a thread what the first page needs, beside the web server."""
+        """Load in a thread what the first page needs, beside the web server, once the link is printed."""
         return
 
     @property
@@ -49,7 +49,7 @@ class Mode(ABC):
         return None
 
     def close(self) -> None:
-        """When the app ends."""
+        """End what is under way; called when the app ends."""
         return
 
 

@@ -98,6 +98,6 @@ def _above(path: str) -> str:
 
 
 def _stranger(request: web.Request, status: int, sentence: str) -> web.Response:
-    """Nothing of the kit, for whoever has no session."""
+    """Render a page with nothing of the kit, for whoever has no session."""
     text = environment(TEMPLATES).get_template("stranger.html").render(sentence=sentence)
     return web.Response(text=text, content_type="text/html", status=status)

@@ -55,7 +55,7 @@ _PARTS: Any = web.RequestKey("parts", MultipartReader) if hasattr(web, "RequestK
 
 
 def csrf_token(request: web.Request) -> str:
-    """For the forms of a page; empty on pages for those who are not let in."""
+    """Return the token for the forms of a page; empty on pages for those who are not let in."""
     session = request.app[SESSIONS].session(request)
     return "" if session is None else session.csrf_token
 
@@ -114,7 +114,7 @@ def _check_origin(request: web.Request) -> None:
 
 
 async def _check_csrf_token(request: web.Request, session: Session) -> None:
-    """In a header, or in the form; of a form with a file it must be the first field."""
+    """Check the token in a header, or in the form; of a form with a file it must be the first field."""
     said: Any = request.headers.get(CSRF_HEADER)
     if said is None and request.content_type == "application/x-www-form-urlencoded":
         said = (await request.post()).get(CSRF_FIELD)

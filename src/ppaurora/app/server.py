@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 
 
 def run(kit: Path | None, *, port: int, browser: bool, say: Say) -> None:
-    """Until SIGTERM or Ctrl-C. `say` prints a line for people."""
+    """Serve until SIGTERM or Ctrl-C. `say` prints a line for people."""
     mode = mode_for(kit)
     try:
         with _listening(port) as listener, PrivateFolder(mode.folder) as private_folder:
@@ -106,7 +106,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def _new_link_at_enter(sessions: Sessions, say: Say) -> Iterator[None]:
-    """For a browser that was closed, or another one."""
+    """Print another link at Enter, for a browser that was closed, or another one."""
     if sys.stdin is None or not sys.stdin.isatty():
         yield
         return
@@ -126,7 +126,7 @@ def _new_link_at_enter(sessions: Sessions, say: Say) -> Iterator[None]:
 
 
 def _open_browser(sessions: Sessions, private_folder: PrivateFolder) -> None:
-    """By a file that only this user can read: all users of a machine see what programs are started with."""
+    """Open it by a file that only this user can read: all users see what programs are started with."""
     path = private_folder.path / "open.html"
     text = environment(TEMPLATES).get_template("open.html").render(link=sessions.new_link())
     write_secret(path, text.encode())

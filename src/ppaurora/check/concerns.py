@@ -81,7 +81,7 @@ class Concern:
 
     @property
     def title(self) -> str:
-        """In a few words."""
+        """The concern in a few words."""
         return _TITLES[self.code]
 
 

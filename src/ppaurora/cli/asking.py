@@ -29,7 +29,7 @@ def ask(question: str, *, yes: bool, declined: str, options: str = "--yes") -> N
 
 
 def _answer(question: str) -> bool | None:
-    """None if there is none to be had; Ctrl-C interrupts as ever."""
+    """Return the answer; None if there is none to be had. Ctrl-C interrupts as ever."""
     if sys.stdin is None:
         return None
     try:

@@ -64,7 +64,7 @@ class _LazyGroup(click.Group):
         return list(COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """By role; each with its first sentence, uncut, and all of these in one column."""
+        """List commands by role; each with its first sentence, uncut, and all of these in one column."""
         width = max(map(len, COMMANDS))
         for role, names in ROLES.items():
             commands = [(name, self.get_command(ctx, name)) for name in names]

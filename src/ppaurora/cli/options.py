@@ -41,7 +41,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmati
 
 
 def column_options(command: F) -> F:
-    """Which columns of a file hold what: the command takes them as one argument, `columns`."""
+    """Add options for the columns of a file; the command takes them as one argument, `columns`."""
 
     @functools.wraps(command)
     def collected(
@@ -106,7 +106,7 @@ def metric_options(command: F) -> F:
 
 
 def metric_parameters() -> dict[str, tuple[str, list[str]]]:
-    """By name, what a parameter is and which metrics have it."""
+    """Return, by name, what a parameter is and which metrics have it."""
     found: dict[str, tuple[str, list[str]]] = {}
     for metric in METRICS.values():
         for parameter, description in _described(metric.Parameters):

@@ -225,7 +225,7 @@ def _say_what_is_next(poc: ProofOfConcept) -> None:
 
 
 def _take_all_steps(poc: ProofOfConcept) -> None:
-    """By the very commands that are printed. The last owner waits for the result."""
+    """Run the very commands that are printed. The last owner waits for the result."""
     missing = poc.study().missing
     commands = [_submission(poc, owner) for owner in missing]
     if commands:
@@ -248,7 +248,7 @@ def _submission(poc: ProofOfConcept, owner: str) -> list[str]:
 
 
 def _short(path: Path) -> str:
-    """From here, if it is below here."""
+    """Return the path from here, if it is below here."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.pardir) else relative
 

@@ -39,7 +39,7 @@ def one_per_sample(values: ArrayLike, source: str, column: str) -> NDArray[Any]:
 
 
 def scores_from(array: NDArray[Any], source: str, column: str) -> tuple[NDArray[np.float64], int | None]:
-    """As float64, exactly, and where the first score is that is not there at all: it becomes NaN.
+    """Return scores as float64, exactly, and where the first missing one is, which becomes NaN.
 
     Decimals, of databases for instance, become the nearest float64, as the digits of a text do.
     """

@@ -56,7 +56,7 @@ def stream_file_table(file: BinaryIO, source: str) -> NamedColumns:
 
 
 def stream_table(data: Any, source: str) -> NamedColumns:
-    """By Arrow's PyCapsule interface: tables, readers, relations of DuckDB, results of ADBC."""
+    """Read by Arrow's PyCapsule interface: tables, readers, relations of DuckDB, results of ADBC."""
     pyarrow = _module("pyarrow", f"a {type(data).__name__}", source)
     running = partial(running_query, source)
     with running():
@@ -87,7 +87,7 @@ def _fetch(
 
 
 def _plain(column: Any) -> Any:
-    """As a NumPy array, with None or NaN where there is no value."""
+    """Return a column as a NumPy array, with None or NaN where there is no value."""
     import pyarrow
 
     column.validate(full=True)  # offsets of a damaged file lead anywhere in memory

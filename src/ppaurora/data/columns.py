@@ -72,7 +72,7 @@ class Columns(StrictModel):
     def find(
         self, header: Sequence[str], source: str, row: int | None = None, *, is_file: bool = True
     ) -> dict[str, int]:
-        """Where each stands in the header; `row` is the header's own, in a text file."""
+        """Return where each stands in the header; `row` is the header's own, in a text file."""
         _check_different(self.named)
         found = {}
         for option, name in self.named.items():

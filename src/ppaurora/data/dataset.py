@@ -113,7 +113,7 @@ def dataset_of(
     rows: NDArray[np.int64] | None,
     repeats: Repeats,
 ) -> Dataset:
-    """From what a reader has gathered; `labels` are places in `spellings`."""
+    """Make a dataset of what a reader has gathered; `labels` are places in `spellings`."""
     counts = np.bincount(labels, minlength=len(spellings)).tolist()
     missing = np.array([is_missing(value) for value in spellings], dtype=bool)
     incomplete = np.flatnonzero(np.isnan(scores) | missing[labels])

@@ -20,7 +20,7 @@ _TRUTH = {"false": "0", "true": "1"}
 
 
 def spelt(value: object) -> str:
-    """As it is written; texts come as bytes from some programs."""
+    """Return a label as it is written; texts come as bytes from some programs."""
     return (str(value, "utf-8", "replace") if isinstance(value, bytes) else str(value)).strip()
 
 

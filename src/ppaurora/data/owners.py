@@ -21,7 +21,7 @@ _TABLES = "evaluate([table_1, table_2], score='...', label='...')"
 
 
 def samples_of(owners: Any, others: tuple[object, ...] = (), columns: Columns = _USUAL) -> list[Samples]:
-    """Each owner's samples, checked. What is not several owners' is answered with what to write instead.
+    """Return each owner's checked samples. What is not several owners' is refused with what to write instead.
 
     `others` are further arguments, as in `evaluate(y_true, y_score)`, the habit of scikit-learn.
     """

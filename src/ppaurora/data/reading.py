@@ -172,7 +172,7 @@ def _check_size(file: io.BufferedReader, source: str) -> None:
 
 
 def _table_in(file: io.BufferedReader, source: str) -> NamedColumns | None:
-    """By what the file begins with, whatever it is called; None if that may be text."""
+    """Open a table by what the file begins with, whatever it is called; None if that may be text."""
     start = file.peek(8)[:8]
     for magic, refusal in _NO_TABLES.items():
         if start.startswith(magic):

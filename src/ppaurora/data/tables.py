@@ -33,7 +33,7 @@ class NamedColumns:
 
 
 def dataset_from(table: NamedColumns, source: str, used: Columns) -> Dataset:
-    """Two columns, and the ids if they are wanted: of equal lengths, scores as numbers."""
+    """Make a dataset of two columns, and ids if they are wanted: of equal lengths, scores as numbers."""
     named = used.named
     used.find(table.names, source, is_file=table.is_file)
     fetched = table.fetch(list(named.values()))
@@ -83,7 +83,7 @@ def has_columns(data: Any) -> bool:
 
 
 def table_in_memory(data: Any, source: str) -> NamedColumns | None:
-    """None if it has no named columns."""
+    """Return the columns of a table in memory; None if it has no named ones."""
     return next((read(data, source) for recognises, read in _KINDS if recognises(data)), None)
 
 

@@ -126,7 +126,7 @@ def _side_by_side(
     stop: Callable[[], None],
     on_failure: Callable[[], None] = lambda: None,
 ) -> tuple[dict[K, T], dict[K, BaseException]]:
-    """Each in a thread of its own: what they returned, and what they failed with, in the order of time."""
+    """Run each in a thread; return what they returned, and what they failed with, in the order of time."""
     results: dict[K, T] = {}
     failures: dict[K, BaseException] = {}
 

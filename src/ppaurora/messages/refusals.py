@@ -94,22 +94,7 @@ class RefusalCode(StrEnum):
     BAD_REQUEST = "bad-request", 400, "no such address or method, or the request is not HTTP as it should be"
     INTERNAL = "internal", 500, "an unforeseen error at the node; its log says more"
 
-    @property
-    def is_final(self) -> bool:
-        """Return whether the node does not have what was sent, and will not have it."""
-        return self.outlook in (Outlook.FINAL, Outlook.REPLACEABLE)
 
-    @property
-    def is_replaceable(self) -> bool:
-        """Return whether a submission with a higher revision can take the place of what was refused."""
-        return self.outlook is Outlook.REPLACEABLE
-
-    @property
-    def is_passing(self) -> bool:
-        """Return whether the node cannot write just now, and will be able to later."""
-        return self.outlook is Outlook.PASSING
-
-
-FINAL = frozenset(code for code in RefusalCode if code.is_final)
-REPLACEABLE = frozenset(code for code in RefusalCode if code.is_replaceable)
-PASSING = frozenset(code for code in RefusalCode if code.is_passing)
+REPLACEABLE = frozenset(code for code in RefusalCode if code.outlook is Outlook.REPLACEABLE)
+FINAL = REPLACEABLE | {code for code in RefusalCode if code.outlook is Outlook.FINAL}
+PASSING = frozenset(code for code in RefusalCode if code.outlook is Outlook.PASSING)

@@ -89,7 +89,7 @@ class Metric(ABC):
         return dict(to_builtins(self.parameters))
 
     def to_plain(self) -> Any:
-        """Its name; with its parameters, if it has any."""
+        """Return its name; with its parameters, if it has any."""
         settings = self.settings()
         return {"name": self.name, **settings} if settings else self.name
 

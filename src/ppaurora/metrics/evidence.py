@@ -26,7 +26,7 @@ class Inputs:
 
     @property
     def list_counts(self) -> ListCounts:
-        """Where something needs them."""
+        """The counts of every list, where something needs them."""
         if self.counts is None:
             raise MisuseError("positives were not counted by owner")
         return self.counts

@@ -157,14 +157,14 @@ def _grid_bound(query: Query, output: Output, most: int) -> int:
 
 
 def largest_denominator(query: Query, output: Output) -> int:
-    """By default that of an area, and of a sum in steps of 2^-34."""
+    """Return the largest denominator; by default that of an area, and of a sum in steps of 2^-34."""
     return output.most_denominator or max(query.samples, 2) ** 2 << 34
 
 
 def _nearest_floats(
     suite: Suite, query: Query, outputs: Sequence[Output], ratios: Sequence[Ratio]
 ) -> RingShare:
-    """Each over a power of two that makes it at most 1. Of a root, its square is released."""
+    """Divide each over a power of two that makes it at most 1. Of a root, its square is released."""
     signs, magnitudes = _without_signs(suite, outputs, ratios)
     denominators = [
         _denominator(ratio) * (1 << scale_bits(output)) for output, ratio in zip(outputs, ratios, strict=True)

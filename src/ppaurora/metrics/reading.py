@@ -36,7 +36,7 @@ def column_count(query: Query, checked: int) -> int:
 
 
 def read_release(words: Words, query: Query, checked: Sequence[str]) -> ReleasedResult:
-    """From the columns put together. `checked` names the owners, where lists are checked.
+    """Read a release from the columns put together. `checked` names the owners, where lists are checked.
 
     Servers must not be told how this ends: one that spoiled its part could learn from it.
     """

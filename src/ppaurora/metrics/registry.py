@@ -35,7 +35,7 @@ def metrics_named(*names: str) -> tuple[Metric, ...]:
 
 
 def check_metrics(metrics: Iterable[Metric]) -> None:
-    """Each once, at least one."""
+    """Refuse metrics unless there is one at least, and each stands once."""
     names = [metric.name for metric in metrics]
     if not names:
         raise InputError(f"no metric asked for; there are: {', '.join(METRICS)}")

@@ -53,7 +53,7 @@ def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -
 
 
 def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> Found | None:
-    """Every metric's secrets; at the first worker only.
+    """Return every metric's secrets; at the first worker only.
 
     What is begun is finished in the same order; all products are in one round.
     """

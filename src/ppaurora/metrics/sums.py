@@ -182,7 +182,7 @@ Fit = Ordered | Disjoint  # `room` is not negative, for any owner, if its sums f
 
 
 def at_least(samples: Samples, threshold: float) -> Mask:
-    """Where a score says "positive": it has reached the threshold, from whichever side."""
+    """Return where a score says "positive": it has reached the threshold, from whichever side."""
     reached: Mask = samples.scores >= (-threshold if samples.negated else threshold)
     return reached
 

@@ -201,7 +201,7 @@ class AtThresholds(Metric):
         return float(numerator / denominator) if denominator else None
 
     def reference(self, y_true: Any, y_score: Any) -> Any:
-        """By its definition, from counts."""
+        """Compute it by its definition, from counts."""
         labels, scores = np.asarray(y_true), np.asarray(y_score)
         rows = []
         for threshold in self.parameters.thresholds:

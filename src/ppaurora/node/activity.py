@@ -60,7 +60,7 @@ class Activity:
         self._pauses = Pauses()
 
     def stop(self) -> None:
-        """Nothing new begins, and what runs is cut off."""
+        """Let nothing new begin, and cut off what runs."""
         self.stopping.set()
         self.news.set()
         with self._lock:

@@ -78,7 +78,7 @@ class Follower:
             return Answer(answer=Verdict.IN_TROUBLE, note=trouble_of(error))
 
     def _answer(self, pin: str, question: AnyQuestion) -> Answer:
-        """Any node of the study may say hello; the rest is for its leader to ask."""
+        """Answer: any node of the study may say hello; the rest is for its leader to ask."""
         study = self._store.study(question.study)
         if study is None:
             note = "its manifest has not been accepted there"

@@ -76,7 +76,7 @@ class AttemptRunner:
         return AttemptPlan(study.manifest, number, token, tuple(agreed), files, workers)
 
     def start(self, study: StudyRecord, plan: AttemptPlan) -> Attempt:
-        """On record before its first message."""
+        """Start an attempt, which is on record before its first message."""
         has_shares = self.kit.server(study.manifest) in study.manifest.protocol.input_servers
         self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)
         earlier = self.activity.attempt(study.hash)

@@ -210,7 +210,7 @@ def _tls_problem(error: ssl.SSLError) -> str:
 
 
 def _printable(message: M) -> M:
-    """With another machine's words as people may see them, also those of lists and of models inside."""
+    """Return a message with another machine's texts as people may see them, also those of nested models."""
     fields = {name: _shown(getattr(message, name)) for name in message.__struct_fields__}
     return msgspec.structs.replace(message, **fields)
 

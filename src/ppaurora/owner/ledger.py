@@ -78,7 +78,7 @@ class Sketch:
         return self.hashes[-1] if self.samples > KEPT_HASHES else _LARGEST_HASH
 
     def overlap(self, other: Sketch) -> float:
-        """About which fraction of these samples the other list has, too.
+        """Estimate which fraction of these samples the other list has, too.
 
         Of the samples whose hashes both would have kept. Exact if both lists are short; else its standard
         error is below 1/(2·sqrt(m)) for m such samples, 0.016 if the lists are of one size.
@@ -97,7 +97,7 @@ def _possible_pairs(samples: Samples) -> float:
 
 
 def _numbered(samples: Samples) -> NDArray[Any]:
-    """Every sample with how many like it came before."""
+    """Return every sample with how many like it came before."""
     order = np.lexsort((samples.labels, samples.scores))
     records = np.empty(len(samples), dtype=_SAMPLE)
     records["score"] = samples.scores[order] + 0.0  # -0.0 is 0.0
@@ -204,7 +204,7 @@ class Ledger:
             return before
 
     def _content(self) -> LedgerContent:
-        """With a key of its own from the first time on."""
+        """Return the ledger's content, with a key of its own from the first time on."""
         found = read_record(LedgerContent, self._path)
         if found is None:
             found = LedgerContent(key=secrets.token_bytes(32), studies={})

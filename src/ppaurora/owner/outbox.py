@@ -82,7 +82,7 @@ class OutgoingSubmission(StrictModel):
         return [self.offer, *([] if self.previous is None else self.previous.offers)]
 
     def without_data(self) -> OutgoingSubmission:
-        """As it stays on record when shares and fingerprints are needed no longer."""
+        """Return it as it stays on record when shares and fingerprints are needed no longer."""
         previous = None if self.previous is None else self.previous.without_data()
         return msgspec.structs.replace(self, fingerprint=None, previous=previous)
 
@@ -327,14 +327,14 @@ class Outbox:
             self.discard()
 
     def forget(self) -> None:
-        """Once there is a result. Until then a node may lose its disk, and want its share again."""
+        """Delete shares once there is a result; until then a node may lose its disk, and need its own again."""
         submission = self.find()
         if submission is not None and submission.fingerprint is not None:
             self._keep(submission.without_data())
         self._delete_bodies(set())
 
     def _keep(self, submission: OutgoingSubmission) -> OutgoingSubmission:
-        """With the shares that may still be asked for, and no others."""
+        """Write it down, with the shares that may still be needed, and no others."""
         keep_record(self._folder / _RECORD, submission)
         needed = (submission, submission.previous)
         self._delete_bodies({one.offer.revision for one in needed if one is not None and one.fingerprint})

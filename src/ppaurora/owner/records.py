@@ -23,7 +23,7 @@ _DIGEST = "digest"
 
 
 def read_record(kind: type[R], path: Path) -> R | None:
-    """None if there is no such file; one that is damaged is an error."""
+    """Read a record; None if there is no such file. One that is damaged is an error."""
     if not path.exists():
         return None
     try:
@@ -56,7 +56,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def with_digest(content: dict[str, Any]) -> bytes:
-    """As it stands in the file."""
+    """Return the content as it stands in the file, with its digest."""
     return to_json({**content, _DIGEST: _digest(content)})
 
 

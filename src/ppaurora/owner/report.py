@@ -126,7 +126,7 @@ class StudyReport(MetricValues):
 
 
 def receipt_path(path: Path) -> Path:
-    """Where the receipt of a result in this file is, by itself: without any part of the result."""
+    """Return where the receipt of a result in this file is, by itself: without any part of the result."""
     return path.with_suffix(".receipt.json")
 
 

@@ -55,7 +55,7 @@ def read_filed(path: Path, *, manifest_hash: str | None = None) -> tuple[Verific
 
 
 def read_json(path: Path) -> Any:
-    """Strictly: what people are shown must be all that is there."""
+    """Read JSON strictly: what people are shown must be all that is there."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -98,7 +98,7 @@ def _verified(content: Any, manifest_hash: str | None) -> tuple[Verification, St
 
 
 def with_values(found: Verification, owner: str) -> Verification:
-    """Also of the values, which were put together from the parts."""
+    """Return what was found with the values proved, too, once they were put together from the parts."""
     told = f"the values in this file are what the parts give that the servers have committed to for {owner}"
     return dataclasses.replace(found, proves=(*found.proves, told))
 

@@ -49,6 +49,6 @@ def style_sheet() -> str:
 
 
 def style_hash() -> str:
-    """As a Content-Security-Policy names the inlined style sheet: `sha256-...`."""
+    """Return how a Content-Security-Policy names the inlined style sheet: `sha256-...`."""
     digest = hashlib.sha256(style_sheet().encode()).digest()
     return "sha256-" + base64.b64encode(digest).decode()

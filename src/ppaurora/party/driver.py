@@ -136,7 +136,7 @@ class ServerProcess:
         return failure_of(event, self.title)
 
     def close(self) -> None:
-        """No process is left behind."""
+        """End the process: none is left behind."""
         self._process.kill()
         if self._writer is not None:
             self._writer.join()

@@ -87,7 +87,7 @@ class WarmPool:
         return process
 
     def close(self) -> None:
-        """No process is left behind, and none is started any more."""
+        """End what waits: no process is left behind, and none is started any more."""
         with self._lock:
             self._closed = True
             waiting = list(self._waiting.values())

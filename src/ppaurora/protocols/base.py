@@ -77,7 +77,7 @@ class Protocol(ABC):
 
     @classmethod
     def fitting(cls, owners: Sequence[Samples], **parameters: Any) -> Self:
-        """With what was left out of the parameters chosen for this data, by who holds all of it."""
+        """Choose, for whoever holds all data, what was left out of the parameters."""
         return cls(**parameters)
 
     def __eq__(self, other: object) -> bool:
@@ -103,7 +103,7 @@ class Protocol(ABC):
 
     @classmethod
     def from_plain(cls, plain: Any) -> Protocol:
-        """Strictly: nothing of it is converted."""
+        """Read a protocol strictly: nothing of it is converted."""
         if not isinstance(plain, dict):
             raise ValueError("a protocol is a table with a name and its parameters")  # noqa: TRY004
         parameters = dict(plain)
@@ -113,11 +113,11 @@ class Protocol(ABC):
         return protocol
 
     def server_named(self, file_name: str) -> Server:
-        """By the name that its folder and its section of a plan have."""
+        """Return the server of the name that its folder and its section of a plan have."""
         return next(server for server in self.servers if server.file_name == file_name)
 
     def problem_with(self, metrics: Sequence[Metric], policy: Policy, confidence_level: float | None) -> str:
-        """Why these cannot be computed by this protocol, or nothing."""
+        """Return why these cannot be computed by this protocol, or nothing."""
         if self.rounds_inside:
             return ""
         if policy.digits != EXACT or policy.counts == ROUNDED:
@@ -206,7 +206,7 @@ class Protocol(ABC):
         """Return how two sorted lists become one."""
 
     def work(self, query: Query) -> Mapping[str, int]:
-        """About how much of a run's time each step takes, in any unit, from what is public."""
+        """Estimate how much of a run's time each step takes, in any unit, from what is public."""
         return {"merge": 1}
 
     def run(

@@ -117,7 +117,7 @@ class Fast(Protocol):
         return merge_network
 
     def work(self, query: Query) -> dict[str, int]:
-        """By declared costs. The scan has about as many positions up as there are samples, and down again."""
+        """Add up declared costs. The scan has about as many positions as there are samples, up and down."""
         samples, sizes, chosen = query.samples, query.sizes, query.metrics
         quantities = {TP, *query.quantities}
         if not query.needs_curve:
@@ -151,7 +151,7 @@ class Fast(Protocol):
 
 
 def fits_float32(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Where a score is exactly a float32."""
+    """Return where a score is exactly a float32."""
     with np.errstate(over="ignore", under="ignore"):
         exact: NDArray[np.bool_] = scores.astype(np.float32).astype(np.float64) == scores
     return exact

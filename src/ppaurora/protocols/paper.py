@@ -114,7 +114,7 @@ class Paper(Protocol):
         return merge_delta(self.delta)
 
     def work(self, query: Query) -> dict[str, int]:
-        """By declared costs; the merge by the pairs that it compares, about."""
+        """Estimate by declared costs; the merge by the pairs that it compares, about."""
         samples, chosen = query.samples, query.metrics
         quantities = {TP, *query.quantities}
         steps = {

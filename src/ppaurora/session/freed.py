@@ -17,13 +17,13 @@ _set_option = getattr(_library, "mallopt", None)
 
 
 def give_back_freed_memory() -> None:
-    """Where the C library can."""
+    """Give memory back that was freed, where the C library can."""
     if _trim is not None:
         _trim(0)
 
 
 def keep_large_arrays_apart() -> None:
-    """From now on, in this process: a large array has pages of its own, which go back when it is freed.
+    """Give each large array pages of its own from now on, which go back when it is freed.
 
     By itself the C library would soon take arrays of up to 32 MiB from among the small ones. What rounds work
     with it keeps for the next round: pages that are new each time took a fifth of all CPU seconds.

@@ -45,11 +45,11 @@ class Ring:
         return public.astype(np.uint64)
 
     def reduced(self, values: Array) -> Array:
-        """In place; machine words wrap by themselves."""
+        """Reduce in place; machine words wrap by themselves."""
         return values
 
     def fill(self, stream: Stream, out: Array) -> None:
-        """As `draw`, into an array that is there."""
+        """Draw into an array that is there."""
         stream.fill(out)
 
     def draw(self, stream: Stream, shape: Shape) -> Array:

@@ -137,7 +137,7 @@ class NodeKit(_Kit):
         return self.settings.role.replace("-", " ")
 
     def server(self, manifest: Manifest) -> Server:
-        """Which of a study's servers this node is."""
+        """Return which of a study's servers this node is."""
         for server in manifest.protocol.servers:
             if server.file_name == self.settings.role:
                 return server
@@ -152,7 +152,7 @@ class NodeKit(_Kit):
         return self.folder / self.settings.data
 
     def identity(self, manifest: Manifest) -> Identity:
-        """For the links to the other nodes of a study."""
+        """Return the identity for the links to the other nodes of a study."""
         pins = {peer: manifest.node(peer).pin for peer in self.server(manifest).peers}
         return Identity(self.certificate, self.key, manifest.authorities, pins)
 

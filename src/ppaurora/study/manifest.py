@@ -103,7 +103,7 @@ class Manifest(StrictModel):
 
     @classmethod
     def parse(cls, text: str, source: str) -> Manifest:
-        """Only the canonical text is taken: what people read is what is hashed."""
+        """Read the canonical text, and no other: what people read is what is hashed."""
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
@@ -139,12 +139,12 @@ class Manifest(StrictModel):
             return getattr(self.terms, name)
 
     def job(self, agreed: Sequence[Submitted]) -> Job:
-        """With what was submitted, under the strictest of the policy and all owners' floors."""
+        """Make the job of what was submitted, under the strictest of the policy and all owners' floors."""
         sizes = tuple(submitted.samples for submitted in agreed)
         return Job(terms=self.terms.under([submitted.floors for submitted in agreed]), sizes=sizes)
 
     def problem_with_submissions(self, agreed: Sequence[Submitted]) -> str:
-        """Which public rule they break, or nothing."""
+        """Return which public rule submissions break, or nothing."""
         sizes = [submitted.samples for submitted in agreed]
         return self.terms.problem_with(sizes, [submitted.floors for submitted in agreed])
 
@@ -163,11 +163,11 @@ class Manifest(StrictModel):
         return [owner.name for owner in self.owners]
 
     def addresses(self) -> dict[Server, tuple[str, int]]:
-        """Where the nodes find each other."""
+        """Return where the nodes find each other."""
         return {server: split_address(self.node(server).nodes_address) for server in self.protocol.servers}
 
     def owners_address(self, server: Server) -> tuple[str, int]:
-        """Where owners find a node that takes submissions or gives out results."""
+        """Return where owners find a node that takes submissions or gives out results."""
         address = self.node(server).owners_address
         assert address is not None  # noqa: S101 (checked when it was read)
         return split_address(address)

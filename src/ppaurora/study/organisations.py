@@ -106,7 +106,7 @@ def _nodes_by_organisation(who: Affiliations) -> dict[str, tuple[str, list[str]]
 
 
 def _compared(organisation: str) -> str:
-    """However it is spaced, capitalised or composed."""
+    """Return a name as it is compared, however it is spaced, capitalised or composed."""
     return " ".join(unicodedata.normalize("NFKC", organisation).casefold().split())
 
 

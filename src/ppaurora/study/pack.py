@@ -95,7 +95,7 @@ class Unpacked:
 
 
 def write_kit(folder: Path, files: Mapping[str, bytes]) -> None:
-    """In a new folder, for its owner's eyes only."""
+    """Write a kit into a new folder, for its owner's eyes only."""
     folder.mkdir(mode=0o700)
     (folder / STUDIES).mkdir(mode=0o700)
     for name, content in files.items():
@@ -200,7 +200,7 @@ def _parent(into: Path) -> Path:
 
 
 def _key_of(passphrase: str, salt: bytes) -> bytes:
-    """However it was typed: in capitals, with spaces instead of hyphens or without any."""
+    """Derive the key of a pass phrase, however it was typed: in capitals, with spaces or without hyphens."""
     letters = "".join(letter for letter in passphrase.lower() if letter.isalnum())
     return Scrypt(salt=salt, length=32, n=1 << 15, r=8, p=1).derive(letters.encode())
 

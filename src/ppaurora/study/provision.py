@@ -207,7 +207,7 @@ def _node_toml(name: str, node: PlannedNode) -> str:
 
 
 def _write_authority(folder: Path, authority: Authority, reuse: Path | None) -> None:
-    """For renewals and for the next study. Whoever provisions keeps it to themselves."""
+    """Write the authority, for renewals and the next study. Whoever provisions keeps it to themselves."""
     folder.mkdir(mode=0o700)
     (folder / "certificate.pem").write_bytes(authority.certificate)
     write_secret(folder / "key.pem", authority.key)

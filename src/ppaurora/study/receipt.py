@@ -107,7 +107,7 @@ class Receipt(StrictModel):
 
     @classmethod
     def parse(cls, content: Any) -> Receipt:
-        """Only as it is written: no value may have two forms, so that whoever reads it reads the same."""
+        """Read a receipt only as it is written: no value may have two forms, so that all read the same."""
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise NotVerifiedError(f"it is not a receipt; {TAKE_ANOTHER}")
         manifest = content.get("manifest")
@@ -134,7 +134,7 @@ def sign_statement(statement: Statement, key_file: Path) -> SignedStatement:
 
 
 def problem_with_statement(signed: SignedStatement, manifest: Manifest) -> str:
-    """Why it is not what a node of the study signed of it; nothing if it is."""
+    """Return why it is not what a node of the study signed of it; nothing if it is."""
     said = signed.statement
     servers = {server.file_name: server for server in manifest.protocol.servers}
     if said.server not in servers:

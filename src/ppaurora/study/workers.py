@@ -67,7 +67,7 @@ class WorkerSettings(StrictModel):
         return wanted
 
     def cluster(self, kit: Path) -> RayPlace | None:
-        """Where they run, if not on this machine; files are named as seen from the kit."""
+        """Return where they run, if not on this machine; files are named as seen from the kit."""
         if self.address is None or self.engine != RAY:
             return None
         return RayPlace(

@@ -126,7 +126,7 @@ class ArraySuite(SuiteOf[RingShare, RingShare | BitShare, RingShare]):
     def div_public(
         self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
     ) -> RingShare:
-        """As the paper does it: the divisors are public, and yet divided by in secret."""
+        """Divide as the paper does: the divisors are public, and yet divided by in secret."""
         denominators = self.constant(np.array(divisors, dtype=np.uint64))
         return _written(self.div(x, denominators, bits, max(divisors, default=1)), into)
 

@@ -77,7 +77,7 @@ class Wires(Protocol):
         """The layers that have comparators, first to last."""
 
     def merged(self) -> Records:
-        """In the end; the wires are of no further use."""
+        """Return the merged list in the end; the wires are of no further use."""
 
 
 R = TypeVar("R", bound=Records)
@@ -176,7 +176,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
 
     @abstractmethod
     def compare_neighbours(self, lists: Sequence[Keys]) -> Flags:
-        """In every list, 1 where a key is not smaller than the next one; list after list."""
+        """Return 1 where, in its list, a key is not smaller than the next one; list after list."""
 
     @abstractmethod
     def ends_of_groups(self, keys: Keys) -> Flags:
@@ -214,7 +214,7 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
         """1 where x > 0, else 0, for |x| < 2^62."""
 
     def all_positive(self, x: RingShare, groups: Sequence[Sequence[int]]) -> RingShare:
-        """For every group of positions, 1 if x > 0 at all of them, else 0, for |x| < 2^62.
+        """Return, for every group of positions, 1 if x > 0 at all of them, else 0, for |x| < 2^62.
 
         A position may be in several groups; a group without any gives 1.
         """

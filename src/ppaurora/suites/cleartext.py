@@ -120,14 +120,14 @@ class CleartextSuite(ArraySuite):
 
 
 def _signed(x: WideShare) -> Elements:
-    """As integers from -2^255 on."""
+    """Return values as integers from -2^255 on."""
     half = 1 << (x.ring.bits - 1)
     signed: Elements = (x.values ^ half) - half
     return signed
 
 
 def _steps_within(reach: int, slope: int, curvature: int, most: int) -> int:
-    """By bisection: one less than the first k that is too far."""
+    """Find by bisection one less than the first k that is too far."""
     return bisect_left(range(1, most + 1), True, key=lambda k: k * slope + k * k * curvature > reach)
 
 

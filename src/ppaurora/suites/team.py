@@ -111,12 +111,12 @@ class Team:
     # Numbers
 
     def gather(self, part: P) -> list[P]:
-        """At the first worker what all have, in their order; elsewhere nothing."""
+        """Return at the first worker what all have, in their order; elsewhere nothing."""
         received = self.all_to_all([[part.to_array()], *[[]] * (self.count - 1)])
         return [part.like(array) for arrays in received for array in arrays]
 
     def total(self, part: N) -> N:
-        """At the first worker the sum of what all have; elsewhere it is of no use."""
+        """Return at the first worker the sum of what all have; elsewhere it is of no use."""
         first, *others = self.gather(part) or [part]
         return sum(others, first)
 
@@ -126,7 +126,7 @@ class Team:
         return sum(parts[: self.index], part * 0), sum(parts, part * 0)
 
     def hand_out(self, parts: Sequence[P], kind: P) -> P:
-        """From the first worker, which has a part of this kind for each."""
+        """Return this worker's part of what the first worker has for each."""
         outgoing = [[part.to_array()] for part in parts] if self.leads else [[]] * self.count
         return kind.like(self.all_to_all(outgoing)[0][0])
 

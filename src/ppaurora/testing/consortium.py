@@ -109,7 +109,7 @@ class Consortium:
         return get(self.admin[name], path)
 
     def kill(self, name: str) -> None:
-        """As a power cut would. Its workers notice, and end by themselves."""
+        """Kill a node as a power cut would. Its workers notice, and end by themselves."""
         process = self.processes[name]
         process.send_signal(signal.SIGKILL)
         process.wait()

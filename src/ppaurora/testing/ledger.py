@@ -32,7 +32,7 @@ class StreamLedger:
     entries: list[OpenedStream] = field(default_factory=list)
 
     def note(self, entry: OpenedStream) -> None:
-        """From any thread, before the stream is used."""
+        """Note a stream, from any thread, before it is used."""
         self.entries.append(entry)
 
     def shared(self) -> list[OpenedStream]:

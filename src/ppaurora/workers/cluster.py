@@ -103,7 +103,7 @@ class Cluster:
         return str(self.credentials)
 
     def reach(self) -> str:
-        """Somebody is there and speaks TLS with a certificate of the cluster's authority, asking for ours."""
+        """Check that the other end speaks TLS with a certificate of the authority, and asks for ours."""
         try:
             with socket.create_connection((self.host, self.port), _SECONDS_TO_CONNECT) as raw:
                 self._shake_hands(raw)

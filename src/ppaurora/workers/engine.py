@@ -39,7 +39,7 @@ class Engine(Protocol):
         """Return what a worker says next, or how it ended; None if nothing is heard for so long."""
 
     def close(self) -> None:
-        """No worker is left behind, nor what was kept for it."""
+        """End all workers: none is left behind, nor what was kept for it."""
 
     def __enter__(self) -> Self: ...
 

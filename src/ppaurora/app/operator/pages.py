@@ -98,7 +98,7 @@ class OperatorPages:
         return page(request, "operator/delete.html", name=name, state=state, kit=self._kit)
 
     async def _act(self, request: web.Request) -> web.Response:
-        """By the rules of the command of the same name. What another tab has done is told, not done again."""
+        """Act as the command of the same name does. What another tab has done is told, not done again."""
         name = request.match_info["study"]
         act, done = _ACTIONS[request.match_info["action"]]
         try:

@@ -24,7 +24,7 @@ class Proposals:
         self._dropped: OrderedDict[str, Manifest] = OrderedDict()
 
     def add(self, manifest: Manifest) -> None:
-        """Only what means this node."""
+        """Add a manifest; only one that means this node."""
         self._kit.check_own(manifest)
         self._dropped[manifest.hash] = manifest
         while len(self._dropped) > _MOST_KEPT:
@@ -43,7 +43,7 @@ class Proposals:
 
 
 async def receive_manifest(request: web.Request) -> Manifest:
-    """From a form with a file; what is no manifest is refused by its name."""
+    """Read a manifest from a form with a file; what is none is refused by its name."""
     part, name = await file_of(request, "choose the manifest that the coordinator sent you")
     content = bytearray()
     while piece := await part.read_chunk():

@@ -59,7 +59,7 @@ class Draft:
 
     @classmethod
     def of(cls, path: Path, name: str, study: Study) -> Draft:
-        """With a guess at its columns; a file that is no table is refused."""
+        """Make a draft of a file, with a guess at its columns; a file that is no table is refused."""
         names = read_columns(path, name)
         return cls(path, name, path.stat().st_size, names, guess_columns(names, study.manifest.evaluation))
 
@@ -105,7 +105,7 @@ def _are_same(columns: Columns, others: Columns) -> bool:
 
 
 def _needed_positive(dataset: Dataset, study: Study) -> str | None:
-    """None if labels are 0 and 1, or there is no good guess."""
+    """Guess the positive label; None if labels are 0 and 1, or there is no good guess."""
     try:
         dataset.samples()
     except DataError:

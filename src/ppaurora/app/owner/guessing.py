@@ -49,5 +49,5 @@ def _best(names: Sequence[str], known: Sequence[str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Also of names such as y_score and patientId."""
+    """Return the words of a name, also of one such as y_score or patientId."""
     return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+", text)]

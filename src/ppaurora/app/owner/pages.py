@@ -34,7 +34,7 @@ class OwnerPages:
         return tuple(self._controllers.values())
 
     def _controller(self, request: web.Request) -> OwnerController:
-        """By the name in the address; a kit may have got the study while the app runs."""
+        """Find the study by the name in the address; a kit may have got it while the app runs."""
         name = request.match_info["study"]
         manifest = next((one for one in self._kit.manifests() if one.study == name), None)
         if manifest is None:
@@ -81,7 +81,7 @@ class OwnerPages:
         )
 
     async def data_live(self, request: web.Request) -> web.Response:
-        """Until the file is read; then the whole page is another."""
+        """Show how far reading the file is; once it is read, the whole page is another."""
         controller = self._controller(request)
         path = f"/studies/{controller.manifest.study}/data"
         return page(request, "owner/work.html", work=WorkView.of(controller.jobs.running), path=path)

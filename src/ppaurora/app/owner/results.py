@@ -71,6 +71,6 @@ KINDS = {
 
 
 def saved(controller: OwnerController, kind: Kind) -> bytes:
-    """Its content, of what is filed in the kit."""
+    """Return the content of a file that is filed in the kit."""
     controller.result()
     return kind.make(controller.study.results).encode()

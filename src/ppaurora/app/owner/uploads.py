@@ -30,7 +30,7 @@ def too_large(kit: Path, study: str) -> str:
 
 
 def check_length(request: web.Request, folder: Path, hint: str) -> None:
-    """By what the browser says before it sends anything."""
+    """Refuse a file that is too large, by what the browser says before it sends anything."""
     length = request.content_length
     if length is None:
         raise web.HTTPLengthRequired

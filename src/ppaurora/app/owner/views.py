@@ -94,7 +94,7 @@ class LiveView:
 
 
 def standing(controller: OwnerController, seen: Seen) -> Standing:
-    """As the kit and the nodes know it."""
+    """Return how the study stands, as the kit and the nodes know it."""
     study = controller.study
     if study.is_collected:
         return Standing("The result is here", "It is saved in your kit, with its receipt.", "good")

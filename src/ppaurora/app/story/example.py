@@ -150,7 +150,7 @@ class Example:
         return self._consortium
 
     def _wait_for_release(self, consortium: ProofOfConcept) -> None:
-        """By all servers; a moment later, each has logged what it cost."""
+        """Wait for the release by all servers; a moment later, each has logged what it cost."""
         from ppaurora.app.story.servers import look_at_servers
 
         deadline = time.monotonic() + _SECONDS_TO_COMPUTE

@@ -38,7 +38,7 @@ def _look(consortium: ProofOfConcept, name: str) -> ServerSeen:
 
 
 def _cost(log: Path) -> ServerCost | None:
-    """From the last line that tells of it; one that is being written is not there yet."""
+    """Read the cost from the last line that tells of it; one that is being written is not there yet."""
     for line in reversed(log.read_text().rpartition("\n")[0].splitlines()):
         if '"attempt computed"' in line:
             said = json.loads(line)

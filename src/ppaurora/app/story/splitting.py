@@ -63,7 +63,7 @@ def show_record(whose: str, samples: Samples, index: int) -> ShownRecord:
 
 
 def split_record(samples: Samples, index: int) -> SplitRecord:
-    """With fresh randomness, so another one every time."""
+    """Split a record with fresh randomness: another split every time."""
     protocol = _protocol()
     shares = protocol.split(protocol.prepare(_only(samples, index)))
     return SplitRecord(tuple(_bits_of(share) for share in shares if isinstance(share, PlanesShare)))

@@ -192,7 +192,7 @@ class Database:
             self._committed()
 
     def _committed(self) -> None:
-        """Something was written, and is durable."""
+        """Called when something was written, and is durable."""
 
     def _rows(self, query: str, *values: Value) -> list[sqlite3.Row]:
         """Return rows as they are durable, whoever writes; inside a transaction, as that has left them."""

@@ -43,7 +43,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def tick_labels(numbers: list[float]) -> list[str]:
-    """With as many decimals as the finest of them needs."""
+    """Return labels with as many decimals as the finest of them needs."""
     if len(numbers) < 2:
         return [f"{number:g}" for number in numbers]
     step = min(b - a for a, b in pairwise(numbers))

@@ -94,7 +94,7 @@ class Facts:
         return tables_of(self.numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `ppaurora report --format json` prints it; docs/report.md explains the fields."""
+        """Return what `ppaurora report --format json` prints; docs/report.md explains the fields."""
         return {"format": FORMAT, **asdict(self), "no_curve": NO_CURVE}
 
 

@@ -66,7 +66,7 @@ def _intervals(facts: Facts) -> Chart | None:
 
 
 def _row(number: Number | None, *, own: bool) -> IntervalRow | None:
-    """As it is shown, so that nobody reads more digits from the chart than there are."""
+    """Return the row as it is shown, so that nobody reads more digits from the chart than there are."""
     if number is None or number.value is None or not 0 <= number.value <= 1:
         return None
     label = f"{capitalised(number.title)}, {'own data' if own else 'pooled'}"

@@ -25,7 +25,7 @@ _MOST_CARDS = 4
 
 
 def as_html(facts: Facts, samples: Samples | None = None) -> str:
-    """With the owner's own samples, which must be those of `facts.own`, also their curves."""
+    """Render the page; with the owner's samples, which must be those of `facts.own`, also their curves."""
     page = environment().get_template("report.html")
     return page.render(
         facts=facts,

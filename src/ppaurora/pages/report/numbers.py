@@ -128,7 +128,7 @@ def number_of(
 
 
 def place_of(at: Mapping[str, float]) -> str:
-    """Where in a table, for people."""
+    """Return the place in a table, for people."""
     if set(at) == {"low", "high"}:
         return f"{at['low']:g} to {at['high']:g}"
     return ", ".join(f"{value:g}" for value in at.values())

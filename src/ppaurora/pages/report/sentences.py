@@ -108,7 +108,7 @@ _METHODS = {
 
 
 def _intervals(numbers: Sequence[Number]) -> list[str]:
-    """By which method; of what is rounded, bounds are."""
+    """Tell by which method intervals are computed; of what is rounded, bounds are."""
     with_one = [one for one in numbers if one.method and one.shown_interval]
     if not with_one:
         return []

@@ -74,7 +74,7 @@ def _filed_in(folder: Path, study: str | None) -> Path:
 
 
 def _evaluated(content: dict[str, Any], path: Path) -> Report:
-    """As `Report.to_json` wrote it, and nothing else."""
+    """Read a report as `Report.to_json` wrote it, and nothing else."""
     try:
         report = _parsed(content)
         is_whole = all(type(one) is int for one in (report.owners, report.samples, report.positives or 0))

@@ -183,7 +183,7 @@ def unfit_words(facts: Facts) -> str:
 
 
 def titled(number: Number) -> str:
-    """With the place that it is at."""
+    """Return the title with the place that the number is at."""
     if not number.at:
         return capitalised(number.title)
     where = "in" if "low" in number.at else f"at {', '.join(number.at)}"

@@ -73,7 +73,7 @@ def write_report(
 
 
 def format_of(path: Path | None) -> str:
-    """By the ending; HTML if there is no file."""
+    """Return the format by the file's ending; HTML if there is no file."""
     if path is None:
         return "html"
     for name, endings in FORMATS.items():
@@ -100,7 +100,7 @@ def make_report(source: ReportSource, format: str, samples: Samples | None = Non
 
 
 def facts_of(source: ReportSource, samples: Samples | None = None) -> Facts:
-    """Everything that the report says."""
+    """Gather everything that the report says."""
     found, result = source.verification, source.result
     if found is None:
         if not isinstance(result, Report):

@@ -52,7 +52,7 @@ def mask_and_public_bits(gates: Gates, x: Elements, width: int, ring: Ring = RIN
 
 
 def ring_part(gates: Gates, plane: Words, lanes: slice, ring: Ring = RING) -> Elements:
-    """From masked bits, some lanes of one plane, to additive parts in the ring.
+    """Convert masked bits, some lanes of one plane, to additive parts in the ring.
 
     1. the helper deals <r> in the ring
     2. x = m xor r = m + (1 - 2m)<r>

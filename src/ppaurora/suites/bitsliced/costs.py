@@ -40,7 +40,7 @@ def _remask(words: int) -> Cost:
 
 
 def _together(costs: Iterable[Cost]) -> Cost:
-    """In the same rounds."""
+    """Add up costs in the same rounds."""
     costs = list(costs)
     return Cost(
         sum(cost.messages for cost in costs),

@@ -26,7 +26,7 @@ _MOST_WIDE_COMPARISONS = 1 << 11
 
 
 def bits_per_step(bound: int, ring: Ring = RING, numbers: int = 1) -> int:
-    """So many that a remainder below 2·bound, times 2^bits, stays below half of the ring."""
+    """Return so many that a remainder below 2·bound, times 2^bits, stays below half of the ring."""
     most = MOST_BITS_PER_STEP
     if ring is not RING:
         affordable = (_MOST_WIDE_COMPARISONS // max(numbers, 1)).bit_length() - 1

@@ -101,7 +101,7 @@ class Gates:
         return self._begin_masked_bits(t, out)
 
     def begin_sums(self, groups: Sequence[SumsOfProducts]) -> Callable[[], list[list[Words]]]:
-        """Any sums of products of bits; for every group its outputs, all in one round."""
+        """Begin any sums of products of bits; for every group its outputs, all in one round."""
         lanes = groups[0].inputs[0].shape[2:]
         dealt_places = spans(group.dealt for group in groups)
         shown_places = spans(group.shown for group in groups)
@@ -222,7 +222,7 @@ class Gates:
         return self._begin_masked(t, out, ring)
 
     def begin_remask(self, part: Elements, *, ring: Ring = RING) -> Finish:
-        """From additive parts, zero at the helper, to masked form: the proxies show x + r."""
+        """Convert additive parts, zero at the helper, to masked form: the proxies show x + r."""
         out = self._masked_output(part.shape, ring)
         if self.role.is_helper:
             return lambda: [out]

@@ -33,14 +33,14 @@ class MaskedBits:
 
 
 def neighbours(keys: Planes, chunk: slice) -> tuple[Words, Words]:
-    """Some words of the keys, and the keys that follow each of them."""
+    """Return some words of the keys, and the keys that follow each of them."""
     here = keys.data[..., chunk.start : chunk.stop + 1]
     words = min(chunk.stop, keys.data.shape[-1]) - chunk.start
     return here[..., :words], shift_down(here, 1)[..., :words]
 
 
 def lanes_of(planes: Words, lanes: slice) -> Bytes:
-    """Some lanes of one plane, one to a byte; they begin at a word."""
+    """Return some lanes of one plane, one to a byte; they begin at a word."""
     words = planes[:, lanes.start // LANES : word_count(lanes.stop)]
     return unpack_lanes(words, lanes.stop - lanes.start)
 

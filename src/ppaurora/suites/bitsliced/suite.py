@@ -128,7 +128,7 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         return fresh_parts(self._context, self._gates.role.unit * x.values[0] - x.values[1], recipients)
 
     def mask(self, x: N) -> N:
-        """From additive parts to masked form."""
+        """Convert additive parts to masked form."""
         (masked,) = self._gates.begin_remask(x.values, ring=x.ring)()
         kind = MaskedWideShare if isinstance(x, WideShare) else MaskedShare
         return kind(self.holder, masked)
@@ -249,7 +249,7 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         return ring
 
     def count_ones(self, flags: Planes, places: Sequence[slice]) -> MaskedShare:
-        """As `to_ring`, but summed up before anything is sent."""
+        """Count as `to_ring` does, but sum up before anything is sent."""
         ends = np.array([0, *(place.stop for place in places)])
         sums = np.zeros(len(ends), dtype=np.uint64)
         running = np.uint64(0)

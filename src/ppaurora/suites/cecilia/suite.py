@@ -74,7 +74,7 @@ class CeciliaSuite(ArraySuite):
         self._context.progress(step, done, total)
 
     def inputs(self, shares: Sequence[AdditiveShare], sizes: Sequence[int]) -> list[ArrayRecords]:
-        """As the owners shared them; the helper's parts are zero."""
+        """Return the lists as the owners shared them; the helper's parts are zero."""
         if self._role.is_helper:
             return [ArrayRecords.empty(self.holder, size) for size in sizes]
         return [
@@ -107,7 +107,7 @@ class CeciliaSuite(ArraySuite):
         return self._fresh(e * f * self._unit + e * b + f * a + c)
 
     def lift(self, flags: RingShare | BitShare) -> RingShare:
-        """From parts modulo 2 to parts modulo 2^64; flags are there already.
+        """Convert parts modulo 2 to parts modulo 2^64; flags are there already.
 
         1. a mask of bits a; the helper deals <a> in the ring
         2. the proxies reveal e = x xor a
