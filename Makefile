@@ -5,8 +5,8 @@ BIN := .venv/bin
 # Hundreds of processes are started here; with modules compiled once, each starts in half of the time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long bench-quick crashes campaign screenshots lint format docs peers ray lock sbom licences audit \
-	dist clean help
+.PHONY: demo test test-long bench-quick crashes campaign defects screenshots lint format docs peers ray lock sbom licences \
+	audit dist clean help
 
 demo: .venv/ready ## three hospitals, three servers, the result next to scikit-learn's
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,10 @@ crashes: .venv/ready ## nodes killed hundreds of times, at random moments; KILLS
 # ONLY="shares=80 kits=100" chooses kinds and trials; the whole takes some hours, with 1,000 kills.
 campaign: .venv/ready ## what disks, clocks, crowds and kills do to nodes; figures in build/campaign
 	$(BIN)/python -m tests.campaign $(foreach kind,$(ONLY),--only $(kind))
+
+# ONLY="floor-off-by-one lax-der" chooses some; JOBS=4 tries so many at a time.
+defects: .venv/ready ## deliberate defects put into copies of the tree: would a test notice?
+	$(BIN)/python -m tests.defects --jobs $(or $(JOBS),1) $(ONLY)
 
 # In a Chromium of the system's. Every page, to look at: python -m tools.screenshots --all build/screenshots
 screenshots: .venv/ready ## the pictures in docs/images, from the app itself with made-up data

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from ppaurora.owner import delivery, study
 from ppaurora.poc import machine
@@ -21,7 +21,10 @@ from tests.support import forking  # noqa: E402 (its assertions are rewritten fr
 
 # An example that takes long on a busy machine is not wrong for that.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+# Who only wants to know whether a test fails (`tests.defects`) need not wait for the smallest example.
+_PHASES = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
+settings.register_profile("unshrunk", settings.get_profile("unhurried"), phases=_PHASES)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unhurried"))
 
 # Files that take long, the longest first: begun last, one of them would keep one core busy and others idle.
 LONGEST = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from aiohttp import web
 
-from ppaurora.app import security
+from ppaurora.app import security, server
 from ppaurora.app.modes import Mode
 from ppaurora.app.rendering import page
 from ppaurora.app.security import guard
@@ -317,6 +317,20 @@ def check_headers(answer: Answer) -> None:
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
+def test_what_the_headers_allow_is_the_apps_own() -> None:
+    """Nothing from elsewhere, no script within a page, and no frame around it."""
+    sources = dict(rule.split(" ", 1) for rule in security.HEADERS["Content-Security-Policy"].split("; "))
+    assert {name for name, allowed in sources.items() if allowed == "'none'"} == {
+        "default-src",
+        "frame-ancestors",
+        "base-uri",
+    }
+    assert {allowed for allowed in sources.values() if allowed != "'none'"} == {"'self'", "'self' data:"}
+    assert [name for name, allowed in sources.items() if "data:" in allowed] == ["img-src"]
+    expected = {"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+    assert {name: security.HEADERS[name] for name in expected} == expected
+
+
 def test_every_response_has_the_headers(sessions: Sessions, browser: Browser) -> None:
     paths = [
         "/",
@@ -380,6 +394,12 @@ def test_what_a_request_says_is_escaped(browser: Browser) -> None:
 def test_a_long_form_is_refused(browser: Browser, sessions: Sessions) -> None:
     answer = browser.post("/write", {"note": "x" * 200_000}, csrf_token=csrf_token_of(sessions))
     assert answer.status == 413
+
+
+def test_it_listens_at_the_address_of_this_machine_alone() -> None:
+    """Whatever other addresses this machine has; it may have none when this is tried."""
+    with server._listening(0) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
 
 
 def test_it_listens_on_this_machine_only(sessions: Sessions) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import ssl
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,3 +55,23 @@ def test_every_role_is_pinned_to_its_own_certificate(identities: Identities) -> 
     assert len(set(shown.values())) == 3
     for role in Role:
         assert identities[role].pins == {peer: shown[peer] for peer in role.peers}
+
+
+def shake_hands(client: ssl.SSLContext, server: ssl.SSLContext) -> str | None:
+    """Without a network: the version that both have agreed on."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = [client.wrap_bio(to_client, to_server), server.wrap_bio(to_server, to_client, server_side=True)]
+    for end in ends * 4:
+        with contextlib.suppress(ssl.SSLWantReadError):
+            end.do_handshake()
+    return ends[0].version()
+
+
+@pytest.mark.parametrize("older", [0, 1], ids=["client", "server"])
+def test_nobody_speaks_an_older_tls(identities: Identities, older: int) -> None:
+    purposes = (ssl.Purpose.SERVER_AUTH, ssl.Purpose.CLIENT_AUTH)
+    contexts = [identities[role].context(purpose) for role, purpose in zip(Role, purposes, strict=False)]
+    assert shake_hands(*contexts) == "TLSv1.3"
+    contexts[older].minimum_version = contexts[older].maximum_version = ssl.TLSVersion.TLSv1_2
+    with pytest.raises(ssl.SSLError):
+        shake_hands(*contexts)

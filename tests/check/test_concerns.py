@@ -9,7 +9,7 @@ import pytest
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check import DataCheck, check_data
-from ppaurora.check.concerns import scale_concerns
+from ppaurora.check.concerns import FEW, scale_concerns
 from ppaurora.data import read_data
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
@@ -181,6 +181,14 @@ def test_thresholds_outside_the_scores_are_a_matter_of_scale(tmp_path: Path) -> 
         ((), []),
     ):
         assert [one.code for one in scale_concerns(samples, EvaluationSpec(), thresholds)] == expected
+
+
+def test_how_few_samples_there_are_is_not_told(tmp_path: Path) -> None:
+    """As many texts as there are kinds of concerns, whatever the smaller class has."""
+    scores = [0.01 * number for number in range(40)]
+    few = [checked(tmp_path, [0] * (40 - count) + [1] * count, scores) for count in range(1, FEW)]
+    assert [codes(one) for one in few] == [["few-samples"]] * len(few)
+    assert len({one.concerns[0].text for one in few}) == 1
 
 
 def test_no_text_tells_a_score_or_a_count(manifest: Manifest, tmp_path: Path) -> None:

@@ -165,6 +165,40 @@ def test_what_is_released_is_the_policy_applied_to_the_exact_values(
     check_release(owners, names, policy)
 
 
+def of_classes(*counts: tuple[int, int]) -> list[Owner]:
+    """Owners with so many positives and negatives, whose scores are spread evenly."""
+    owners = []
+    for positives, negatives in counts:
+        labels = [1] * positives + [0] * negatives
+        owners.append([(place / 64, label) for place, label in enumerate(labels)])
+    return owners
+
+
+@pytest.mark.parametrize(("positives", "is_enough"), [(10, True), (11, False)])
+@pytest.mark.parametrize(("negatives", "are_enough"), [(14, True), (15, False)])
+def test_floors_hold_without_the_largest_owner_up_to_their_boundaries(
+    positives: int, is_enough: bool, negatives: int, are_enough: bool
+) -> None:
+    """There are 16 positives and 22 negatives; without the owner that has most of each, 10 and 14."""
+    policy = msgspec.structs.replace(
+        Policy.none(), minimum_positives=positives, minimum_negatives=negatives, digits=2
+    )
+    report = evaluate(of_classes((6, 8), (5, 7), (5, 7)), ("auroc",), policy)
+    assert report.suppressed == (not (is_enough and are_enough))
+
+
+@pytest.mark.parametrize(("counts", "digits"), [("hidden", 2), ("rounded", 4), ("exact", 4)])
+@pytest.mark.parametrize("name", ["sensitivity", "specificity", "f1", "ppv", "npv", "reliability"])
+def test_rates_have_few_decimals_where_counts_are_hidden(name: str, counts: Any, digits: int) -> None:
+    """More would tell how many samples they are of."""
+    policy = msgspec.structs.replace(Policy.none(), digits=4, counts=counts)
+    found = evaluate(of_classes((30, 30), (20, 40)), (name,), policy).metrics[name]
+    assert isinstance(found, Table)
+    rates = [estimate for row in found for estimate in row.values.values() if estimate.digits != 0]
+    assert {rate.digits for rate in rates if rate.value is not None} == {digits}
+    assert all(round(rate.value, digits) == rate.value for rate in rates if rate.value is not None)
+
+
 ROUNDED = msgspec.structs.replace(Policy.none(), counts="rounded", digits=3)
 
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
+import shutil
 import ssl
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ppaurora.channel.tls import listen
+from ppaurora.data import check_samples
 from ppaurora.errors import PeerError, PeerMisbehavedError, RefusedError
 from ppaurora.io.models import to_json
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import ReleasedPart, Submitted
 from ppaurora.node.questions import ask
+from ppaurora.owner.study import Study
 from ppaurora.sharing.commitment import Salt
 from ppaurora.study.kit import NodeKit
 from tests.support.bad_input import PLANTED
+from tests.support.deployment import samples
 from tests.support.false_nodes import Says, false_node, response
 from tests.support.trials import PAIR, PROXY_1, Trials, nothing_submitted, part
 
@@ -91,6 +97,39 @@ def test_a_nodes_words_are_cut_short_and_steer_nothing(quiet: Trials, at_nodes_p
     assert heard.note.startswith(f"?[2J{PLANTED}x")
     assert len(heard.note) == 500
     assert heard.version == f"?[2J{PLANTED}"
+
+
+def test_a_node_with_another_nodes_key_is_not_believed(quiet: Trials) -> None:
+    """Also one that the same authority vouches for."""
+    with false_node(quiet, "helper", quiet.addresses["proxy-1"][1], b"\n") as say:
+        say(to_json(Answer(answer=Verdict.HELLO)) + b"\n")
+        with pytest.raises(PeerMisbehavedError, match="not the one pinned"):
+            hello(quiet)
+
+
+def test_what_leaves_an_owner_is_on_record_before(
+    quiet: Trials, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a crash in between would leave an owner that does not know what it has sent."""
+    shutil.copytree(quiet.kit("north"), tmp_path / "kit", ignore=shutil.ignore_patterns("outbox"))
+    study = Study(tmp_path / "kit")
+    on_record: list[tuple[str, tuple[str, ...]]] = []
+    request = http.client.HTTPSConnection.request
+
+    def watched(connection: Any, method: str, *arguments: Any) -> None:
+        found = study.submitted
+        assert found is not None
+        on_record.append((method, found.sent))
+        request(connection, method, *arguments)
+
+    monkeypatch.setattr(http.client.HTTPSConnection, "request", watched)
+    port = quiet.addresses["proxy-0"][0]
+    assert port is not None
+    with false_node(quiet, "proxy-0", port, b"\r\n\r\n") as say:
+        say(response(b"{}"))
+        with pytest.raises(PeerMisbehavedError):
+            study.submit(check_samples("north", *samples(20, 1)))
+    assert on_record == [("PUT", ("proxy-0",))]
 
 
 def status(quiet: Trials, **other: Any) -> dict[str, Any]:

@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 
 from ppaurora.agreement.terms import Job
+from ppaurora.channel.meter import MeterReading
 from ppaurora.errors import PartyFailedError
 from ppaurora.io.models import StrictModel
 from ppaurora.messages.owners import Submitted
-from ppaurora.messages.process import Alive
+from ppaurora.messages.process import Alive, Finished
 from ppaurora.messages.workers import Endpoint, PeerEndpoints
 from ppaurora.node import attempt as attempt_module
 from ppaurora.node.activity import Activity
-from ppaurora.node.attempt import Attempt, AttemptPlan, budget_seconds, fresh_token
+from ppaurora.node.attempt import Attempt, AttemptPlan, _cost, budget_seconds, fresh_token
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.sni_router import SniRouter
 from ppaurora.party import driver
@@ -31,7 +32,7 @@ from ppaurora.protocols import Fast
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import NODES
-from tests.support.trials import PAIR, Trials
+from tests.support.trials import PAIR, Trials, part
 
 AGREED = tuple(Submitted(owner=name, samples=5, commitments=("0" * 64, "1" * 64)) for name in PAIR)
 
@@ -234,3 +235,15 @@ def test_the_budget_of_an_attempt_grows_with_its_work(manifest: Manifest) -> Non
     small, middle, large = (budget_seconds(job, 10.0) for job in jobs)
     assert 600 <= small < 800 < middle < large
     assert budget_seconds(jobs[0], 5.0) == small / 2
+
+
+def test_what_is_logged_of_an_attempt_are_numbers_of_its_cost() -> None:
+    """And nothing of the result, of which a server process tells its node at the same time."""
+    done = Finished(
+        parts=(part(range(4)),),
+        seconds=1.5,
+        meter=MeterReading(rounds=2, messages=3, bytes=4, steps={}),
+        openings={"merge": 5},
+        peak_bytes=6,
+    )
+    assert _cost(done) == {"seconds": 1.5, "rounds": 2, "messages": 3, "bytes": 4, "openings": 5}

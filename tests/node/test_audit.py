@@ -112,6 +112,10 @@ MISUSES: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
         lambda lines: rehashed(lines, 4, "nothing happened"),
         "line 8 is another than this node wrote",
     ),
+    "one written anew, with its own hash": (
+        lambda lines: [*rehashed(lines, 4, "nothing happened")[:5], *lines[5:]],
+        "line 6 does not follow after line 5",
+    ),
 }
 
 

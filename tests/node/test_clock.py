@@ -82,6 +82,25 @@ def test_time_that_has_passed_counts_although_the_clock_is_wrong(
     assert expires(store, clock)
 
 
+def test_days_count_from_the_last_submission_and_then_from_the_release(
+    store: Store, manifest: Manifest, times: MadeUpTime
+) -> None:
+    """Owners may submit weeks after each other: what the first has sent is kept for the last."""
+    clock = Clock(store)
+    days = manifest.terms.limits.retention_days
+    for owner in PAIR:
+        kept_share(store, manifest, owner)
+        times.pass_by((days - 1) * DAY)
+        assert not expires(store, clock)
+    store.begin_attempt(manifest.hash, 1)
+    store.computed(manifest.hash, 1, {"north": part(np.zeros(4))})
+    store.release(manifest.hash, 1)
+    times.pass_by((days - 1) * DAY)
+    assert not expires(store, clock)
+    times.pass_by(DAY)
+    assert expires(store, clock)
+
+
 def test_what_is_stamped_while_the_clock_is_wrong_has_the_nodes_own_time(
     store: Store, manifest: Manifest, times: MadeUpTime
 ) -> None:

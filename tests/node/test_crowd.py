@@ -76,6 +76,17 @@ def test_owners_are_served_in_a_crowd(narrow: Trials, upload: PreparedUpload, wo
     assert [event for event in narrow.events("proxy-0") if event["level"] != "info"] == []
 
 
+def is_dropped(sock: ssl.SSLSocket, seconds: float) -> bool:
+    """Within so many seconds; less than a server keeps an idle connection anyway."""
+    sock.settimeout(seconds)
+    try:
+        return not sock.recv(1)
+    except TimeoutError:
+        return False
+    except OSError:  # an end without a goodbye
+        return True
+
+
 def test_an_owner_has_only_so_many_connections(narrow: Trials) -> None:
     """With its certificate shown; the oldest goes, and the owner is still served."""
     context = narrow.owner("north").client_context(narrow.manifest)
@@ -83,10 +94,8 @@ def test_an_owner_has_only_so_many_connections(narrow: Trials) -> None:
     for _ in range(admission._MOST_OF_AN_OWNER + 8):
         raw = socket.create_connection(("127.0.0.1", port_of(narrow)), timeout=60)
         held.append(context.wrap_socket(raw))
-    held[0].settimeout(60)
-    with pytest.raises((OSError, ssl.SSLError)):  # noqa: PT012 (an end without a goodbye, or an empty read)
-        if not held[0].recv(1):
-            raise ConnectionResetError
+    assert is_dropped(held[0], 20)
+    assert not is_dropped(held[-1], 0.2)
     assert narrow.client("harbour", narrow.manifest).status().state == "collecting"
     assert narrow.client("north", narrow.manifest).status().state == "collecting"
     for sock in held:

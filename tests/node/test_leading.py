@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import numpy as np
 import pytest
 
+from ppaurora.channel.servers import Server
 from ppaurora.data.samples import check_samples
-from ppaurora.errors import NotReleasedError
+from ppaurora.errors import NotReleasedError, PeerMisbehavedError
+from ppaurora.messages.nodes import Answer, Outcome, Verdict
 from ppaurora.messages.owners import StudyState
+from ppaurora.node import leading
+from ppaurora.node.activity import Activity
+from ppaurora.node.leading import Leader
+from ppaurora.node.metrics import Metrics
+from ppaurora.node.runner import AttemptFailedError, AttemptRunner
+from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.states import AttemptState
-from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
 from ppaurora.node.watching import Watcher
 from ppaurora.owner.study import Study
+from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import NODES, samples, write_csv
 from tests.support.oracles import exact_auroc
 from tests.support.trials import (
+    OWNERS,
     PAIR,
     PROXY_0,
     PROXY_1,
@@ -192,3 +205,60 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
     report = Study(nodes.kit("north"), "unwritten").wait(timeout=300)
     assert 0 <= report.auroc <= 1
     assert report.receipt.attempt > 1
+
+
+@pytest.fixture
+def leader(store: Store, consortium: Trials) -> Iterator[Leader]:
+    """Of a study of which all shares are here; the other nodes are what a test says that they answer."""
+    kit = NodeKit.read(consortium.kit("proxy-0"))
+    for owner in OWNERS:
+        content = f"salt and share of {owner}".encode()
+        (store.shares / owner).write_bytes(content)
+        commitments = (hashlib.sha256(content).hexdigest(), "1" * 64)
+        store.submit(consortium.manifest.hash, SubmissionRecord(owner, 20, commitments, time.time(), owner))
+    activity = Activity()
+    runner = AttemptRunner(kit, store, cast(SniRouter, None), activity, Metrics())
+    leader = Leader(kit, store, activity, runner)
+    yield leader
+    leader.close()
+
+
+@pytest.mark.parametrize(("last", "believed"), [(0, True), (1_000_000, True), (1_000_001, False)])
+def test_a_number_of_attempts_that_is_made_up_uses_up_none(
+    leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch, last: int, believed: bool
+) -> None:
+    """Numbers are never used twice, so who could name any would soon have used up all."""
+    monkeypatch.setattr(leading, "ask", lambda *_: Answer(answer=Verdict.READY, last=last))
+    (study,) = store.studies()
+    if believed:
+        assert leader._plan(study, 0).number == last + 1
+    else:
+        with pytest.raises(PeerMisbehavedError, match="says that there was an attempt 1,000,001"):
+            leader._plan(study, 0)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.COMPUTED, Verdict.FAILED, Verdict.UNKNOWN_ATTEMPT])
+def test_a_result_is_released_when_all_who_get_a_part_have_it(
+    leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch, verdict: Verdict
+) -> None:
+    """The helper gets none, and is not asked for one."""
+    (study,) = store.studies()
+    agreed = tuple(one.submitted for one in store.submissions(study))
+    store.begin_attempt(study.hash, 1, agreed)
+    store.computed(study.hash, 1, {owner: part(np.arange(4)) for owner in OWNERS})
+    asked: list[str] = []
+
+    def answer(_: object, __: object, peer: Server, question: object, ___: object) -> Answer:
+        asked.append(f"{peer.title}: {type(question).__name__}")
+        return Answer(answer=verdict if isinstance(question, Outcome) else Verdict.RELEASED)
+
+    monkeypatch.setattr(leading, "ask", answer)
+    if verdict is Verdict.COMPUTED:
+        leader._settle(study, 1)
+        assert asked == ["proxy 1: Outcome", "helper: Release", "proxy 1: Release"]
+    else:
+        with pytest.raises(AttemptFailedError, match="proxy 1 did not finish its part"):
+            leader._settle(study, 1)
+        assert asked == ["proxy 1: Outcome"]
+    (found,) = store.studies()
+    assert (found.state is StudyState.RELEASED) == (verdict is Verdict.COMPUTED)

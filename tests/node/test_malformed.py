@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ppaurora.data import check_samples
-from ppaurora.errors import PeerError, PpauroraError
+from ppaurora.errors import PeerError, PeerMisbehavedError, PpauroraError
 from ppaurora.io.models import StrictModel, to_json
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import (
@@ -127,6 +127,30 @@ def test_malformed_answers_to_what_was_submitted(quiet: Trials, says: Says) -> N
     answers = malformed(good_answer(Acknowledgement, quiet))
     found = try_all(says, quiet.kit("north"), answers, lambda study: study.submit(data))
     assert found["PeerMisbehavedError"] > 100, found
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("study", "0" * 64),
+        ("owner", "harbour"),
+        ("commitments", ["1" * 64, "2" * 64]),
+        ("revision", 2),
+    ],
+)
+def test_an_acknowledgement_of_something_else_is_none(
+    quiet: Trials, says: Says, tmp_path: Path, name: str, instead: Any
+) -> None:
+    """An owner would take its share for stored where another one is."""
+    shutil.copytree(quiet.kit("north"), tmp_path / "kit", ignore=shutil.ignore_patterns("outbox"))
+    study, data = Study(tmp_path / "kit"), check_samples("north", *samples(20, 1))
+    commitments = study._outbox.prepare(data).offer.commitments
+    right = {**good_answer(Acknowledgement, quiet), "commitments": list(commitments)}
+    says(response(json.dumps({**right, name: instead}).encode()))
+    with pytest.raises(PeerMisbehavedError, match="acknowledged something else than was sent"):
+        study.submit(data)
+    says(response(json.dumps(right).encode()))
+    assert study._outbox.is_complete(study.submit(data))
 
 
 def test_malformed_answers_about_the_status(quiet: Trials, says: Says) -> None:

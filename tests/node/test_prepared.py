@@ -13,6 +13,7 @@ from ppaurora.errors import DataError, InputError, PeerError
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
 from tests.support.deployment import free_ports, samples
+from tests.support.policies import with_floors
 from tests.support.trials import PROXY_1, Trials
 
 _SEEDS = itertools.count(12_000)
@@ -136,6 +137,18 @@ def test_it_is_for_one_study_and_one_owner(nodes: Trials) -> None:
             other.send(prepared)
         assert other.submitted is None
     assert north(nodes, "meant").send(prepared).samples == 30
+
+
+def test_it_is_for_the_floors_that_were_shown(nodes: Trials, tmp_path: Path) -> None:
+    """Who changes the kit's demands, or has a copy of it with others, has to look again."""
+    nodes.study("demanding")
+    stricter = Study(with_floors(nodes, "north", tmp_path, "minimum_positives = 12"), "demanding")
+    prepared, seen = north(nodes, "demanding").prepare(fresh()), stricter.prepare(fresh())
+    for study, other in ((stricter, prepared), (north(nodes, "demanding"), seen)):
+        with pytest.raises(InputError, match="was prepared for another study or kit"):
+            study.send(other)
+        assert study.submitted is None
+    assert stricter.send(seen).offer.floors.minimum_positives == 12
 
 
 def test_what_another_study_got_meanwhile_is_looked_at_first(nodes: Trials) -> None:

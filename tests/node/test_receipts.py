@@ -18,7 +18,9 @@ import ppaurora
 from ppaurora.credentials import signatures
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import InputError, NotVerifiedError, ProtocolError
-from ppaurora.messages.owners import SignedStatement
+from ppaurora.messages.owners import HistoryEntry, HistoryEvent, SignedStatement
+from ppaurora.node.statements import keep_statements
+from ppaurora.node.store import Store
 from ppaurora.owner import verifying
 from ppaurora.owner.inbox import Inbox
 from ppaurora.owner.study import Study
@@ -221,7 +223,19 @@ CONTRADICTIONS: dict[str, tuple[int, Callable[[Receipt], dict[str, Any]], str]] 
         lambda receipt: {"history": receipt.statements[0].statement.history[1:]},
         "proxy-0: computed with something else than",
     ),
+    "what was withdrawn": (
+        0,
+        lambda receipt: {"history": with_withdrawal(receipt.statements[0].statement.history)},
+        "proxy-0: computed with something else than",
+    ),
 }
+
+
+def with_withdrawal(history: tuple[HistoryEntry, ...]) -> tuple[HistoryEntry, ...]:
+    """An owner's last word is that it has withdrawn the very shares that were computed with."""
+    last = history[-1]
+    withdrawn = msgspec.structs.replace(last, event=HistoryEvent.WITHDRAWN, revision=last.revision + 1)
+    return (*history, withdrawn)
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
@@ -336,6 +350,17 @@ KEYS: dict[str, Callable[[], Any]] = {
     "Ed448": ed448.Ed448PrivateKey.generate,
     "RSA-PSS with SHA-256": lambda: rsa.generate_private_key(65537, 2048),
 }
+
+
+def test_a_node_keeps_statements_that_verify_and_no_others(study: Study, tmp_path: Path) -> None:
+    """One that does not would only spoil the receipts of all owners."""
+    first, second, *_ = study.result().receipt.statements
+    forged = msgspec.structs.replace(first, signature=second.signature)
+    with Store(tmp_path / "data") as store:
+        store.accept(study.manifest)
+        (record,) = store.studies()
+        keep_statements(store, record, [forged, second])
+        assert store.statements(record.hash) == {second.statement.server: second}
 
 
 @pytest.mark.parametrize("algorithm", KEYS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sqlite3
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from ppaurora.errors import InputError, PpauroraError
 from ppaurora.messages.owners import StudyState
+from ppaurora.node.node import _lock
 from ppaurora.node.states import AttemptState, StaleAttemptError
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.node.store.database import SCHEMA_VERSION
@@ -105,6 +107,21 @@ def test_shares_are_told_once_to_be_deleted_though_two_find_them(
     assert told == [1, 0]
 
 
+def test_a_share_that_does_not_fit_its_commitment_is_lost(store: Store, manifest: Manifest) -> None:
+    """By the commitment that is this node's, whoever else's it fits."""
+    (study,) = store.studies()
+    (store.shares / "share").write_bytes(b"salt and share")
+    commitment = hashlib.sha256(b"salt and share").hexdigest()
+    kept = SubmissionRecord("north", 20, ("0" * 64, commitment), time.time(), "share")
+    store.submit(manifest.hash, kept)
+    store.check_shares(study, 1)
+    assert store.lost_shares(study) == []
+    (store.shares / "share").write_bytes(b"salt and shard")
+    store.check_shares(study, 1)
+    assert store.lost_shares(study) == ["north"]
+    assert store.submissions(study) == []
+
+
 def test_a_store_is_found_again_as_it_was(tmp_path: Path, manifest: Manifest) -> None:
     """Also commitments of more servers than two."""
     kept = SubmissionRecord("north", 20, ("0" * 64, "1" * 64, "2" * 64), time.time())
@@ -140,3 +157,10 @@ def test_what_fails_inside_a_transaction_undoes_all_of_it(store: Store, manifest
     with pytest.raises(InputError, match="something else"):
         expire_and_fail()
     assert store.study(manifest.hash) == before
+
+
+def test_one_process_serves_a_kit(tmp_path: Path) -> None:
+    """Two would undo each other's work; a lock that is let go of is free again."""
+    for _ in range(2):
+        with _lock(tmp_path / "serving"), pytest.raises(InputError, match="another process serves this kit"):
+            _lock(tmp_path / "serving")

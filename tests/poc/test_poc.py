@@ -220,6 +220,12 @@ def test_the_lock_is_what_tells_ones_own_process(tmp_path: Path) -> None:
     assert not process.stop()
 
 
+def test_a_number_in_a_file_that_nobody_holds_is_of_no_process(tmp_path: Path) -> None:
+    """Not even if there is a process of that number."""
+    (tmp_path / "one.pid").write_text(str(os.getpid()))
+    assert Background(tmp_path / "one.pid", tmp_path / "one.log").process_id is None
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("moment", ["before", "first", "last"])
 def test_an_interrupted_start_leaves_nothing_running(place: Place, number: int, moment: str) -> None:

@@ -56,3 +56,13 @@ def test_filling_goes_on_where_reading_stopped() -> None:
     out = np.empty((3, 40_000), dtype=np.uint64)
     stream.fill(out)
     assert first + out.tobytes() == Stream(KEY).bytes(24 + out.nbytes).tobytes()
+
+
+@pytest.mark.parametrize("words", [2, 9_000])
+def test_reading_goes_on_where_filling_stopped(words: int) -> None:
+    """Of what was read ahead, too: a byte that is read twice would be a mask that is used twice."""
+    stream = Stream(KEY)
+    first, out = stream.bytes(24).tobytes(), np.empty(words, dtype=np.uint64)
+    stream.fill(out)
+    read = first + out.tobytes() + stream.bytes(40).tobytes()
+    assert read == Stream(KEY).bytes(len(read)).tobytes()

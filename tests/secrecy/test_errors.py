@@ -24,6 +24,7 @@ from ppaurora.errors import (
     UnsortedListError,
 )
 from ppaurora.metrics import Query, metrics_named
+from ppaurora.party.process import failed
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper, Prepared, Protocol
 from ppaurora.randomness import Stream, StreamFamily
@@ -139,6 +140,16 @@ def test_no_error_about_misuse_quotes_a_secret(name: str) -> None:
     with pytest.raises(kind) as caught:
         misuse()
     assert leaks(everything_about(caught.value), secrets) == []
+
+
+def test_an_unforeseen_error_of_a_server_is_told_without_its_text() -> None:
+    """NumPy, for instance, quotes values in its own errors."""
+    with pytest.raises(ValueError, match="could not convert") as caught:
+        np.array([f"{SCORES.tolist()}"]).astype(np.float64)
+    assert leaks(str(caught.value), [SCORES])  # the positive control
+    told = failed(caught.value)
+    assert told.message.startswith("internal error: ValueError at test_errors.py:")
+    assert leaks(repr(told), [SCORES]) == []
 
 
 @pytest.mark.parametrize("protocol", [Paper(), Fast()], ids=str)

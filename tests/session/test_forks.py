@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -15,7 +17,7 @@ from ppaurora.local.threads import run_parties
 from ppaurora.session import Context, Worker, context, open_session
 from ppaurora.session.agreement import PairKeys, SessionSecrets
 from ppaurora.suites.role import Role
-from ppaurora.testing.ledger import StreamLedger, keep_ledger
+from ppaurora.testing.ledger import OpenedStream, StreamLedger, keep_ledger
 
 WORKERS = 4
 
@@ -78,6 +80,13 @@ def test_a_fork_that_forgets_its_label_is_caught(monkeypatch: pytest.MonkeyPatch
         assert not ledger_of_forks().shared()
         forgetful.setattr(Worker, "label", "")
         assert ledger_of_forks().shared()
+
+
+def test_the_ledger_finds_what_was_opened_twice_and_nothing_else() -> None:
+    once = OpenedStream(Role.PROXY_0, Role.HELPER, "a key", "masks")
+    twice, elsewhere = replace(once, label="deals"), replace(once, party=Role.PROXY_1, label="deals")
+    assert StreamLedger([once, twice, elsewhere]).shared() == []
+    assert StreamLedger([twice, once, elsewhere, twice]).shared() == [twice]
 
 
 def test_a_fork_opens_a_label_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+import importlib
 import json
 import math
 import re
@@ -22,6 +23,12 @@ from ppaurora.statistics.estimates import Estimate, Row, Table
 SUPPRESSED = Estimate(None, suppressed=True, note="a rule on secret counts failed")
 EXACT = Estimate(0.6119579945799458, 0.0564872600627, (0.50124, 0.72267), None, "DeLong", 0.95)
 ROUNDED = Estimate(0.73, 0.052, (0.62808, 0.83192), (0.617, 0.819), "DeLong", 0.95, digits=2)
+
+
+def test_their_former_home_says_where_they_are() -> None:
+    former = importlib.import_module("ppaurora.estimates")
+    with pytest.warns(DeprecationWarning, match=r"is now ppaurora\.statistics\.estimates"):
+        assert former.Estimate is Estimate
 
 
 def test_the_examples_run() -> None:

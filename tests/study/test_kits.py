@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cryptography import x509
 
 from ppaurora.cli.main import cli
 from ppaurora.credentials.certificates import Authority, days_left, pin_of_pem
@@ -116,6 +117,24 @@ def test_a_renewed_certificate_keeps_its_pin(kits: Path) -> None:
     kit = OwnerKit.read(kits / "hospital-a")
     kit.check_key()
     kit.check_own(kit.manifest())
+
+
+def test_a_certificate_of_somebody_elses_is_not_renewed(kits: Path) -> None:
+    path = kits / "hospital-a" / "certificate.pem"
+    issued = Authority.make("a hospital", timedelta(days=90)).issue("hospital-a", timedelta(days=50))
+    path.write_bytes(issued.certificate)
+    with pytest.raises(InputError, match="was signed by somebody else"):
+        renew(kits, "hospital-a")
+    assert path.read_bytes() == issued.certificate
+
+
+def test_only_the_authority_can_vouch_for_others(kits: Path) -> None:
+    """Else a participant could certify keys of its own, which nodes would let in."""
+    for name in ("proxy-0", "hospital-a", "authority"):
+        certificate = x509.load_pem_x509_certificate((kits / name / "certificate.pem").read_bytes())
+        constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+        assert constraints.critical
+        assert constraints.value.ca == (name == "authority")
 
 
 def test_a_key_that_others_can_read_is_refused(kits: Path) -> None:

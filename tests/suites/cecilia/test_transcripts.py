@@ -10,6 +10,7 @@ from ppaurora.errors import PeerMisbehavedError
 from ppaurora.sharing import BitShare, RingShare
 from ppaurora.suites.arrays import ArrayRecords as Records
 from ppaurora.suites.cecilia import CeciliaSuite
+from ppaurora.suites.cecilia.dealing import Dealing
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from tests.support.cases import transcript
@@ -45,6 +46,22 @@ def test_results_are_freshly_shared() -> None:
     first, second = result.results[Role.PROXY_0]
     assert (first.values != second.values).all()
     assert (result.value[0] == result.value[1]).all()
+
+
+def test_parts_of_zero_are_in_every_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All else that a part is made of, the helper has dealt: it could recognise one that it is shown later.
+
+    With parts that do not add up to zero, every result is wrong by what they add up to.
+    """
+    x, bits = np.arange(20, dtype=np.uint64), np.arange(20) % 3 == 0
+
+    def several(suite: CeciliaSuite, a: RingShare, b: BitShare) -> list[RingShare]:
+        return [suite.mul(a, a), suite.to_ring(b), suite.msb(a), suite.modulus_conversion(a)]
+
+    right = run(several, x, bits).value
+    monkeypatch.setattr(Dealing, "zero", lambda dealing, algebra, shape: np.full(shape, 7, dtype=np.uint64))
+    for wrong, expected in zip(run(several, x, bits).value, right, strict=True):
+        assert (wrong == expected + np.uint64(14)).all()
 
 
 def test_a_changed_message_changes_the_result_or_is_refused_but_never_hangs() -> None:

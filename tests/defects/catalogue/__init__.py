@@ -1,0 +1,16 @@
+"""All deliberate defects, by room of the package."""
+
+from __future__ import annotations
+
+from tests.defects.catalogue import basis, computing, nodes, numbers, owners, people, suites
+from tests.defects.defect import Defect
+
+CATALOGUE: tuple[Defect, ...] = (
+    *basis.DEFECTS,
+    *computing.DEFECTS,
+    *suites.DEFECTS,
+    *numbers.DEFECTS,
+    *owners.DEFECTS,
+    *nodes.DEFECTS,
+    *people.DEFECTS,
+)
