@@ -327,7 +327,7 @@ class Outbox:
             self.discard()
 
     def forget(self) -> None:
-        """Delete shares once there is a result; until then a node may lose its disk, and need its own again."""
+        """Delete shares once there is a result; until then a node may lose its disk and need them again."""
         submission = self.find()
         if submission is not None and submission.fingerprint is not None:
             self._keep(submission.without_data())
