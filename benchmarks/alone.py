@@ -126,7 +126,7 @@ class Player:
         self._received = {peer: deque(frames) for peer, frames in received.items()}
 
     def put(self, to: Server, buffers: Sequence[Buffer]) -> None:
-        """Nobody is there."""
+        """Drop what is sent: nobody is there."""
 
     def get(self, sender: Server, due: int = MAX_PAYLOAD_BYTES) -> Frame:
         return self._received[sender].popleft()

@@ -39,7 +39,7 @@ _NOTE = """setInterval(() => {
 
 @dataclass(frozen=True)
 class Measurement:
-    """Of first views: from the command to the first text on the screen, the slowest of several."""
+    """First views, from the command to the first text on the screen: the slowest of several."""
 
     what: str
     seconds: float
@@ -67,7 +67,7 @@ def first_view(browser: Browser, kit: Path | None, bytecode: Path) -> float:
 
 
 def slowest_view(browser: Browser, kit: Path | None) -> float:
-    """Of several; one more comes first, which compiles modules as installing a package does."""
+    """Return the slowest of several; one more comes first, which compiles modules as installing does."""
     with tempfile.TemporaryDirectory(prefix="ppaurora-") as bytecode:
         return max([first_view(browser, kit, Path(bytecode)) for _ in range(RUNS + 1)][1:])
 
@@ -122,7 +122,7 @@ def table(measurements: Iterable[Measurement]) -> Table:
 
 
 def saved_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Of the latest run."""
+    """Return the table of the latest run."""
     latest = {row["what"]: row for row in rows}
     return table(Measurement(**row) for row in latest.values())
 

@@ -41,7 +41,7 @@ _MARKED = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end of generated 
 
 
 class Saved:
-    """What benchmarks/results holds."""
+    """The measurements that benchmarks/results holds."""
 
     def __init__(self, root: Path) -> None:
         self._folder = root / RESULTS

@@ -31,7 +31,7 @@ def save_figure(figure: Any, path: Path, shown: Any) -> Path:
 
 
 def digest(shown: Any) -> str:
-    """Of the data behind a figure."""
+    """Return the digest of the data behind a figure."""
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 

@@ -29,7 +29,7 @@ class Results:
         self._run: dict[str, Any] = {"environment": environment(), "seed": seed, "measurements": []}
 
     def rows(self) -> list[Row]:
-        """Of all runs, oldest first."""
+        """Return the rows of all runs, oldest first."""
         return rows_of([*self._earlier, self._run])
 
     def add(self, row: Row) -> None:

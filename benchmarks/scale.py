@@ -173,7 +173,7 @@ def measure(
 
 
 def cpu_seconds(whose: int) -> float:
-    """Of this process, or of all that it had started and that have ended."""
+    """Return the CPU seconds of this process, or of all that it had started and that have ended."""
     used = resource.getrusage(whose)
     return used.ru_utime + used.ru_stime
 

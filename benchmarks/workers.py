@@ -74,7 +74,7 @@ def _alone(measured: Sequence[Measurement], samples: int) -> Measurement:
 
 @dataclass(frozen=True)
 class WorkerModel:
-    """Of one size, from local runs of several numbers of workers."""
+    """A model of one size, from local runs of several numbers of workers."""
 
     cpu: Line  # seconds of all servers, over log2 of the number of workers
     memory: Line  # bytes of one worker, over one by the number of workers
@@ -103,7 +103,7 @@ class WorkerModel:
 
 
 def _projection_table(measured: Sequence[Measurement]) -> Table:
-    """Of the largest size that was measured with several workers."""
+    """Project the largest size that was measured with several workers."""
     samples = max(one.samples for one in measured if one.workers > 1)
     local = [one for one in measured if one.samples == samples and one.engine == LOCAL]
     model = WorkerModel.of(local)

@@ -33,7 +33,7 @@ _COLOURS = 192
 
 
 def hash_of_sources(root: Path = ROOT) -> str:
-    """Of whatever the two pictures are drawn from: templates, style sheets, charts, the report's texts."""
+    """Hash whatever the two pictures are drawn from: templates, style sheets, charts, the report's texts."""
     found = hashlib.sha256()
     for folder in _SOURCES:
         for path in sorted((root / folder).rglob("*")):

@@ -42,7 +42,7 @@ def fits_rounded(auroc: float, digits: int, positives: Ints, samples: int) -> Fl
 
 
 def draw_auroc(random: Random, samples: int, positives: int) -> float:
-    """Of one study, from the ranks of its positives."""
+    """Draw the AUROC of one study, from the ranks of its positives."""
     scores = random.normal(size=samples)
     scores[:positives] += Population.separation
     ranks = np.empty(samples)

@@ -39,7 +39,7 @@ def draw(random: Random, trials: int, samples: int, score: float | None = None) 
 
 
 def sizes_of(samples: int, leaving: int) -> tuple[list[int], list[int]]:
-    """Of the owners in both studies."""
+    """Return the sizes of the owners in both studies."""
     first = [samples // OWNERS] * OWNERS
     return first, [size for size in [*first[:-1], first[-1] - leaving] if size]
 
@@ -47,7 +47,7 @@ def sizes_of(samples: int, leaving: int) -> tuple[list[int], list[int]]:
 def results(
     studies: Studies, names: Sequence[str], sizes: Sequence[int], policy: Policy | None
 ) -> tuple[Floats, Bools]:
-    """Of the first so many samples."""
+    """Return the results on the first so many samples."""
     samples = sum(sizes)
     scores, labels = studies[0][:, :samples], studies[1][:, :samples]
     numbers = numbers_of(scores, labels, ~labels)

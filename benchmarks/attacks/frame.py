@@ -145,6 +145,6 @@ def _with_interval(rate: Rate) -> str:
 
 
 def _digits_of(rates: Iterable[Rate]) -> str:
-    """Of what the policy publishes."""
+    """Return the digits of what the policy publishes."""
     (digits,) = {rate.digits for rate in rates if rate.digits is not None}
     return str(digits) if digits else "none"

@@ -70,7 +70,7 @@ class Scene:
 
     @property
     def score(self) -> float:
-        """Of the person: how many of the others are above it is known on average only."""
+        """Return the person's score: how many of the others are above it is known on average only."""
         above = {ABOVE_ALL: 0.01 / self.rest, HIGHEST: 1 / self.rest, HIGH: 0.05, MIDDLE: 0.5}[self.place]
         return self.population.score_above(1 - above)
 
@@ -88,7 +88,7 @@ class Others:
         return last
 
     def positives(self, sizes: Sequence[int]) -> Ints:
-        """Of every owner; the dishonest one, who comes first, has none."""
+        """Return every owner's positives; the dishonest one, who comes first, has none."""
         starts = np.cumsum([0, *sizes[1:-1]])
         honest = np.add.reduceat(self.labels.astype(np.int64), starts, axis=1)
         return np.concatenate([np.zeros((len(honest), 1), dtype=np.int64), honest], axis=1)

@@ -53,7 +53,7 @@ def orders(unknown: int) -> NDArray[np.uint8]:
 
 
 def likelihoods(risks: Floats, labels: NDArray[np.uint8]) -> Floats:
-    """Of every row of labels, in logarithms."""
+    """Return the likelihood of every row of labels, in logarithms."""
     whole: Floats = np.log(np.where(labels == 1, risks, 1 - risks)).sum(axis=1)
     return whole
 

@@ -35,7 +35,7 @@ class Policy:
         return max((d for d in range(1, _MOST_DIGITS + 1) if 10**d <= enough), default=0)
 
     def granted(self, positives: Ints, sizes: Sequence[int]) -> Ints:
-        """Of each study: from the second digit on, 4·10^d of either class without any one owner."""
+        """Return each study's digits: from the second on, 4·10^d of either class without any one owner."""
         smaller = np.minimum(*(_without_any_one(counts) for counts in _classes(positives, sizes)))
         most = self.digits(sizes)
         finer = [smaller >= _SAMPLES_PER_STEP * 10**d for d in range(2, most + 1)]

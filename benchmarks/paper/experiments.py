@@ -29,7 +29,7 @@ def has_delta(protocol: str) -> bool:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One run."""
+    """One run of the paper's evaluation."""
 
     setting: Setting
     metric: str
@@ -69,7 +69,7 @@ class Measured:
 
 
 def all_experiments() -> list[Experiment]:
-    """An evening's work."""
+    """Return all experiments: an evening's work."""
     return [
         Experiment(setting, metric, network, protocol)
         for network in NETWORKS

@@ -37,7 +37,7 @@ def spoil(path: Path, chance: random.Random) -> str:
 
 
 def shares(world: World, trials: int, chance: random.Random) -> Tally:
-    """Of one owner, at one proxy, while the other owner is awaited."""
+    """Damage the shares of one owner, at one proxy, while the other owner is awaited."""
     tally = Tally("damaged shares at nodes")
     seeds = [chance.random() for _ in range(trials)]
 
@@ -76,7 +76,7 @@ def _share(world: World, proxy: str, chance: random.Random) -> str:
 
 
 def parts(world: World, trials: int, chance: random.Random) -> Tally:
-    """Of a result that is released, in the row of one owner at one proxy."""
+    """Damage the parts of a released result, in the row of one owner at one proxy."""
     tally = Tally("damaged parts of results at nodes")
     for _ in range(trials):
         proxy = chance.choice(PROXIES)
@@ -111,7 +111,7 @@ def _part(world: World, proxy: str, chance: random.Random) -> str:
 
 
 def databases(world: World, trials: int, chance: random.Random) -> Tally:
-    """Of a node that is down: before all have submitted, or after the release."""
+    """Damage the database of a node that is down: before all have submitted, or after the release."""
     tally = Tally("damaged databases of nodes")
     for number in range(trials):
         node, is_released = NODES[number % len(NODES)], chance.random() < 0.3

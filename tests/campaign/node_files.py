@@ -25,7 +25,7 @@ def run(world: World, trials: int, chance: random.Random) -> Tally:
 
 
 def _spoil(world: World, node: str, name: str, chance: random.Random) -> str:
-    """Of a node that is down; it is started with it, and again with the file as it was."""
+    """Spoil a file of a node that is down; it is started with it, and again with the file as it was."""
     trial = world.trial("settings")
     trial.submit_patiently("north")
     world.end(node)

@@ -20,7 +20,7 @@ class BreachError(Exception):
 
 @dataclass
 class Tally:
-    """Of one kind of trial."""
+    """The counts of one kind of trial."""
 
     kind: str
     outcomes: Counter[str] = field(default_factory=Counter)

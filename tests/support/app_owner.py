@@ -67,7 +67,7 @@ class Person:
         return self.browser.post(f"{self.path}/submit", fields, csrf_token=self.csrf_token())
 
     def submitted(self, *ticked: str) -> None:
-        """It was begun."""
+        """Submit, and check that the app has begun with it."""
         answer = self.submit(*ticked)
         assert answer.status == 303, answer.said
 

@@ -69,7 +69,7 @@ def nodes_in(folder: Path) -> list[str]:
 
 
 def values_of(metrics: Mapping[str, Estimate | Table]) -> dict[str, float]:
-    """Of metrics that are one number each, of which none is suppressed."""
+    """Return the values of metrics that are one number each, of which none is suppressed."""
     values = {}
     for name, found in metrics.items():
         assert isinstance(found, Estimate)

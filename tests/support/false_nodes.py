@@ -52,6 +52,6 @@ def false_node(consortium: Consortium, name: str, port: int, end: bytes) -> Iter
 
 
 def response(body: bytes, status: str = "200 OK", length: int | None = None) -> bytes:
-    """Of HTTP."""
+    """Return an HTTP response."""
     announced = len(body) if length is None else length
     return f"HTTP/1.1 {status}\r\nContent-Length: {announced}\r\n\r\n".encode() + body

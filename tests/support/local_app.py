@@ -39,7 +39,7 @@ Change = Callable[[web.Application], None]
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """What came back of a request."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -118,7 +118,7 @@ class Browser:
     def post(
         self, path: str, fields: Mapping[str, str] | None = None, *, csrf_token: str, **headers: str | None
     ) -> Answer:
-        """A form."""
+        """Send a form, with this CSRF token."""
         body = urlencode({"csrf": csrf_token, **(fields or {})}).encode()
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         return self.send("POST", path, body, kind | _named(headers))

@@ -10,7 +10,7 @@ Sample = tuple[float, int]
 
 
 def defined(value: Fraction | None) -> Fraction:
-    """Of samples that have both classes."""
+    """Return the value, which every sample list with both classes has."""
     assert value is not None, "this test needs both classes"
     return value
 
@@ -92,6 +92,6 @@ def exact_delong_variance(samples: Sequence[Sample]) -> Fraction | None:
 
 
 def variance(numbers: Sequence[Fraction]) -> Fraction:
-    """Of a sample."""
+    """Return the variance of a sample."""
     mean = sum(numbers, Fraction(0)) / len(numbers)
     return sum(((number - mean) ** 2 for number in numbers), Fraction(0)) / (len(numbers) - 1)

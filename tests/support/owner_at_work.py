@@ -83,7 +83,7 @@ class OwnerAtWork:
         expect(place).to_have_text(title)
 
     def row(self, name: str) -> Locator:
-        """Of the table of owners or of servers."""
+        """Return a row of the table of owners or of servers."""
         return self.page.get_by_role("row").filter(
             has=self.page.get_by_role("rowheader", name=re.compile(f"^{name}"))
         )

@@ -70,7 +70,7 @@ class Streams:
 
 @contextmanager
 def recorded_streams() -> Iterator[Streams]:
-    """Of the workers of all runs of `evaluate_samples` meanwhile, in processes that are started meanwhile."""
+    """Record the streams of all workers, in the processes of runs that are started meanwhile."""
     import pytest  # which no worker needs
 
     with (
@@ -84,7 +84,7 @@ def recorded_streams() -> Iterator[Streams]:
 
 
 def compute_recorded(station: Station, inputs: Sequence[Buffer]) -> Finished:
-    """A worker's part."""
+    """Compute a worker's part, and record its streams."""
     with keep_ledger(_Record(Path(os.environ[_FOLDER]))):
         return compute(station, inputs)
 

@@ -16,7 +16,7 @@ MISSING = f"no browser here: install one, for instance with: apt-get install {NA
 
 
 def find_chromium() -> str | None:
-    """Its path."""
+    """Return the path of Chromium, if there is one."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 

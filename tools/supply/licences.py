@@ -38,7 +38,7 @@ def _as_expression(said: str) -> str | None:
 
 
 def is_allowed(expression: str, allowed: Collection[str] = ALLOWED) -> bool:
-    """Of `A OR B` one must be allowed, of `A AND B` both; `A WITH exception` is a name of its own."""
+    """Look it up: of `A OR B` one must be allowed, of `A AND B` both; `A WITH exception` is one name."""
     words = re.findall(r"[()]|[^\s()]+", expression.replace(" WITH ", "\0WITH\0"))
     return _either(words, {name.replace(" WITH ", "\0WITH\0") for name in allowed})
 

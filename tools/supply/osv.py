@@ -47,7 +47,7 @@ class Database:
         self._timeout = timeout
 
     def findings(self, versions: Sequence[tuple[str, str]]) -> list[Finding]:
-        """Of all these packages; advisories that were withdrawn are left out."""
+        """Return findings of all these packages; advisories that were withdrawn are left out."""
         if not versions:
             raise InputError("there is no version to ask for")
         query = [CONTROL, *(version for version in versions if version != CONTROL)]
