@@ -38,8 +38,8 @@ class RefusalCode(StrEnum):
     TOO_LATE = (
         "too-late",
         409,
-        "the last day for submissions is over, by the proxy's clock. "
-        "What a proxy already has is still acknowledged",
+        "the last day for submissions is over, by the node's clock. "
+        "What the node already has is still acknowledged",
         Outlook.FINAL,
     )
     DELETED = "deleted", 410, "this node's operator has deleted the study", Outlook.FINAL
@@ -77,11 +77,11 @@ class RefusalCode(StrEnum):
         "or floors under which the study cannot compute what was asked for",
         Outlook.FINAL,
     )
-    DAMAGED = "damaged", 410, "the proxy's disk has changed its part of your result"
+    DAMAGED = "damaged", 410, "the node's disk has changed its part of your result"
     NOT_READY = (
         "not-ready",
         503,
-        "the proxy's database is locked, or its data folder cannot be written to",
+        "the node's database is locked, or its data folder cannot be written to",
         Outlook.PASSING,
     )
     NO_ROOM = "no-room", 507, "the node's disk is full; nothing was stored, try again later", Outlook.PASSING

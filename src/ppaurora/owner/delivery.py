@@ -20,7 +20,7 @@ from ppaurora.errors import (
     PeerTimeoutError,
     RefusedError,
 )
-from ppaurora.messages.owners import StudyStatus
+from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.messages.refusals import FINAL, REPLACEABLE, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.ledger import Ledger, Sketch
@@ -165,7 +165,7 @@ class Delivery:
         """Return whether a node still has what it acknowledged: it has, unless its disk was lost since."""
         answer = client.status()
         is_here = self.kit.name in answer.submitted and answer.revision == submission.offer.revision
-        return answer.state == "released" or is_here
+        return answer.state == StudyState.RELEASED or is_here
 
     @contextlib.contextmanager
     def _told_how_far(self) -> Iterator[None]:

@@ -363,7 +363,7 @@ class Study:
         last = ""
         while True:
             answers = self.status()
-            if all(answer.state == "released" for answer in answers.values()):
+            if all(answer.state == StudyState.RELEASED for answer in answers.values()):
                 # Whoever has waited for days does not mind a cut, or a full disk, at the very end.
                 try:
                     return self.result()
@@ -374,7 +374,7 @@ class Study:
                         raise
             for title, answer in answers.items():
                 # The leader may be trying again when the others have not heard of it yet.
-                stopped = answer.state == "stopped" and title == leader
+                stopped = answer.state == StudyState.STOPPED and title == leader
                 if stopped or answer.state in (StudyState.EXPIRED, StudyState.DELETED):
                     raise NotReleasedError(f"{title}: the study is {answer.state}: {answer.note}")
             said = _summary(answers)

@@ -9,10 +9,11 @@ from ppaurora.app.jobs import AppJob, sentence_of
 from ppaurora.app.owner.controller import OwnerController
 from ppaurora.app.owner.poller import Seen
 from ppaurora.io.text import printable
-from ppaurora.messages.owners import StudyStatus
+from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.owner.study import NodeStatus
 from ppaurora.study.manifest import Manifest
 
+_NO_DATA = "holds no data; owners do not connect to it"
 _STATE_KINDS = {
     "collecting": "accent",
     "running": "accent",
@@ -108,14 +109,15 @@ def standing(controller: OwnerController, seen: Seen) -> Standing:
         return Standing("Contacting the nodes", "One moment.")
     leader = seen.answers.get(controller.manifest.protocol.leader.title)
     states = {answer.state for answer in seen.answers.values()}
-    if states == {"released"}:
+    if states == {StudyState.RELEASED}:
         text = "All nodes have released it. Each holds one part, which reveals nothing on its own."
         return Standing("The result is ready", text, "good", can_collect=True)
     for title, answer in seen.answers.items():
-        if answer.state in ("expired", "deleted") or (answer.state == "stopped" and answer is leader):
+        is_stopped = answer.state == StudyState.STOPPED and answer is leader
+        if is_stopped or answer.state in (StudyState.EXPIRED, StudyState.DELETED):
             text = f"{title} says: {printable(answer.note) or 'no more'}. Ask its operator."
             return Standing(f"The study is {answer.state}", text, "bad", can_withdraw=True)
-    if leader is not None and leader.state in ("running", "released"):
+    if leader is not None and leader.state in (StudyState.RUNNING, StudyState.RELEASED):
         said = leader.progress if isinstance(leader, StudyStatus) else ""
         text = printable(said or leader.note) or "The servers are computing on shares."
         return Standing("The computation is in progress", text, "plain", can_withdraw=True)
@@ -159,11 +161,8 @@ def _node_rows(manifest: Manifest, answers: Mapping[str, NodeStatus]) -> Sequenc
         answer = answers.get(server.title)
         if answer is None:
             talks = manifest.node(server).owners_address is not None
-            rows.append(
-                ParticipantRow(
-                    server.title, organisation, "asking" if talks else "not asked", "plain", _HELPER[talks]
-                )
-            )
+            state, note = ("asking", "") if talks else ("not asked", _NO_DATA)
+            rows.append(ParticipantRow(server.title, organisation, state, "plain", note))
             continue
         said = answer.progress if isinstance(answer, StudyStatus) else ""
         state = "not reached" if answer.state == "unknown" else str(answer.state)
@@ -172,9 +171,6 @@ def _node_rows(manifest: Manifest, answers: Mapping[str, NodeStatus]) -> Sequenc
             ParticipantRow(server.title, organisation, state, _STATE_KINDS.get(answer.state, "plain"), note)
         )
     return rows
-
-
-_HELPER = {True: "", False: "holds no data; owners do not connect to it"}
 
 
 def _owner_rows(manifest: Manifest, own: str, answers: Mapping[str, NodeStatus]) -> Sequence[ParticipantRow]:
