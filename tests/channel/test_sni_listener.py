@@ -72,3 +72,41 @@ def test_one_that_was_never_started_can_be_closed() -> None:
     port = Port()
     port.listener.close()
     port.socket.close()
+
+
+def test_those_that_wait_when_it_is_closed_are_broken_off_and_routed_nowhere(port: Port) -> None:
+    with port.connect() as silent, port.connect() as late:
+        port.ask_for("one")
+        assert port.names.get(timeout=PATIENCE) == "one"  # so the others have arrived
+        port.listener.close()
+        assert silent.recv(1) == b""
+        with contextlib.suppress(OSError):
+            ssl.create_default_context().wrap_socket(late, server_hostname="late")
+    assert port.names.empty()
+
+
+def test_one_that_its_route_holds_up_goes_when_others_come() -> None:
+    """A route that speaks TLS has taken the socket from the connection by then: its handle still ends it."""
+    held: queue.Queue[bytes] = queue.Queue()
+
+    def route(name: str, connection: socket.socket) -> None:
+        with socket.socket(fileno=connection.detach()) as taken:
+            held.put(b"held")
+            taken.recv(1 << 16)  # the hello
+            taken.settimeout(PATIENCE)
+            held.put(taken.recv(1))
+
+    with listen() as raw, contextlib.ExitStack() as crowd:
+        listener = SniListener(raw, route, most=2)
+        listener.start()
+        crowd.callback(listener.close)
+        first = crowd.enter_context(socket.create_connection(raw.getsockname(), timeout=PATIENCE))
+        context = ssl.create_default_context()
+        outgoing = ssl.MemoryBIO()
+        with contextlib.suppress(ssl.SSLWantReadError):
+            context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="holds").do_handshake()
+        first.sendall(outgoing.read())
+        assert held.get(timeout=PATIENCE) == b"held"
+        for _ in range(3):
+            crowd.enter_context(socket.create_connection(raw.getsockname(), timeout=PATIENCE))
+        assert held.get(timeout=PATIENCE) == b""

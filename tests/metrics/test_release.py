@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import ppaurora
 from ppaurora.metrics import find_metric
+from ppaurora.metrics.facts import PublicCounts, moved_average_precision
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate, Table
 from tests.support import releases
@@ -241,3 +242,25 @@ def test_observed_to_expected_is_withheld_from_a_hundred_on(positives: int, digi
             assert abs(Fraction(found.value) - exact) <= Fraction(1, 2000 if digits == 3 else 10**9)
     assert isinstance(found, Estimate)
     assert found.value is not None
+
+
+@pytest.mark.parametrize("least", [1, 10, 1 << 20, 1 << 32, 1 << 40])
+def test_one_person_between_two_thresholds_stays_hidden_whatever_an_owner_demands(least: int) -> None:
+    """With a rule of one sample it shows: the control. A large one must not be squared beyond the ring."""
+    labels = np.array([0, 1] * 60)
+    scores = np.where(np.arange(120) % 4 < 2, 0.25, 0.75)
+    one = scores.copy()
+    one[1] = 0.5
+    metric = find_metric("sensitivity")(thresholds=(0.45, 0.55))
+    policy = Policy(minimum_per_cell=least, digits=4)
+    owners = [(labels, one), (labels, scores), (labels, scores)]
+    report = ppaurora.evaluate(owners, metrics=[metric], policy=policy)
+    table = report["sensitivity"]
+    assert isinstance(table, Table)
+    _, second = (row.values["sensitivity"] for row in table)
+    assert (second.value is None) == (least > 1)
+
+
+def test_a_huge_demand_is_no_work_for_whoever_reads_what_is_disclosed() -> None:
+    demanding, usual = (PublicCounts(1 << 41, positives, 10) for positives in (1 << 40, 10_000))
+    assert 0 < moved_average_precision(demanding) < moved_average_precision(usual) < 0.01

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import shutil
 from pathlib import Path
 
 import pytest
 
 from ppaurora.data.samples import Samples, check_samples
-from ppaurora.errors import DataError, InputError, PeerError
+from ppaurora.errors import DataError, InputError, PeerError, RefusedError
+from ppaurora.messages.refusals import RefusalCode
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
 from tests.support.deployment import free_ports, samples
@@ -182,3 +184,42 @@ def test_what_the_study_does_not_take_is_prepared_and_not_sent(
             study.send(fit)
     assert study.submitted is None
     assert study.send(fit).samples == 30
+
+
+def test_what_never_left_is_sent_by_the_same_call_also_after_a_withdrawal(nodes: Trials) -> None:
+    nodes.study("again-after-withdrawal")
+    study = north(nodes, "again-after-withdrawal")
+    study.submit(fresh())
+    study.withdraw()
+    prepared = study.prepare(fresh())
+    client = study._clients[study.manifest.protocol.leader]
+    port, client.port = client.port, free_ports(1)[0]
+    with pytest.raises(PeerError) as cut:
+        study.send(prepared)
+    assert "nothing was sent" in cut.value.__notes__[0]
+    client.port = port
+    assert study.send(prepared).offer.revision > 2
+    assert study.is_submitted
+
+
+def test_what_met_another_copys_submission_replaces_it_as_advised(nodes: Trials, tmp_path: Path) -> None:
+    nodes.study("two-copies")
+    shutil.copytree(nodes.kit("north"), tmp_path / "copy")
+    Study(tmp_path / "copy", "two-copies").submit(fresh())
+    study, data = north(nodes, "two-copies"), fresh()
+    with pytest.raises(RefusedError) as refused:
+        study.submit(data)
+    assert refused.value.code == RefusalCode.CONFLICT
+    assert "--replace" in refused.value.__notes__[0]
+    assert study.submit(data, replace=True).offer.revision == 2
+
+
+def test_a_ledger_that_was_deleted_meanwhile_is_begun_with_what_is_sent(nodes: Trials) -> None:
+    for name in ("deleted-ledger-a", "deleted-ledger-b", "deleted-ledger-c"):
+        nodes.study(name)
+    north(nodes, "deleted-ledger-a").submit(fresh())
+    study, data = north(nodes, "deleted-ledger-b"), fresh(2000)
+    prepared = study.prepare(data)
+    (nodes.kit("north") / "ledger.json").unlink()
+    study.send(prepared)
+    assert [one.code for one in north(nodes, "deleted-ledger-c").prepare(data).overlaps] == ["overlap"]

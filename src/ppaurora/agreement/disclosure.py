@@ -125,7 +125,7 @@ def _one_person(query: Query) -> str:
     others = [title for title, bound in bounds.items() if bound is None]
     if not bounded:
         return f"there is no useful bound on how far replacing one person changes {', '.join(others)}"
-    said = f"replacing one person changes, before rounding, {', '.join(bounded)} at most"
+    said = f"replacing one person changes, before rounding, {', '.join(bounded)} at most, and a count by one"
     return f"{said}; there is no useful bound for {', '.join(others)}" if others else said
 
 

@@ -66,7 +66,8 @@ class GlobalSensitivity:
     """How far replacing one person by another one, with any score and label, may move a metric at most.
 
     It bounds the value on pooled data before rounding, over all samples that meet the public floors before
-    and after. A standard error, and whether a number is withheld, are not covered.
+    and after. A standard error and whether a number is withheld are not covered, nor are numbers of samples,
+    each of which one person moves by one at most.
     """
 
     each: float  # any one of its numbers
@@ -111,6 +112,13 @@ def moved_average_precision(public: PublicCounts) -> float:
     privacy for classifier evaluation, AISec 2015.
     """
     p = public.positives
-    among_positives = math.fsum(1 / (4 * k + 1) for k in range(p)) / p
-    other_class = 1 / (p + 1) + math.fsum(1 / (k + 1) for k in range(1, p + 1)) / p
+    among_positives = _sum_of_reciprocals(4, p) / p
+    other_class = 1 / (p + 1) + (_sum_of_reciprocals(1, p + 1) - 1) / p
     return max(among_positives, other_class)
+
+
+def _sum_of_reciprocals(step: int, count: int) -> float:
+    """Bound 1 + 1/(1 + step) + 1/(1 + 2·step) + ...: the first terms exactly, others by their integral."""
+    first = min(count, 1000)
+    rest = math.log((step * (count - 1) + 1) / (step * (first - 1) + 1)) / step
+    return math.fsum(1 / (step * k + 1) for k in range(first)) + rest

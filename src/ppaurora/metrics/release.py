@@ -142,7 +142,9 @@ def _between_thresholds(
     called = [by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in query.thresholds]
     gaps = [after - before for before, after in pairwise(called)]
     others = stack([gap.sum() - gap for gap in gaps])
-    squares = suite.mul(others, others) - (query.policy.minimum_per_cell**2 - 1)
+    # No gap has more than all samples, so nothing is lost by asking for one more: its square fits the ring.
+    least = min(query.policy.minimum_per_cell, query.samples + 1)
+    squares = suite.mul(others, others) - (least**2 - 1)
     return dict(zip(close, squares.rows(), strict=True))
 
 

@@ -75,7 +75,7 @@ class Delivery:
             raise InputError(
                 f"not submitted; nothing was sent. {check.source} was prepared for another study or kit"
             )
-        if self.outbox.state() != prepared.before and not self.outbox.has(prepared.samples):
+        if self.outbox.state() != prepared.before and not self.outbox.is_for(prepared.samples):
             raise InputError(
                 f"not submitted; nothing was sent. Since {check.source} was checked, something was "
                 f"submitted to the study '{self.manifest.study}' from this kit, or withdrawn: check it again"
@@ -86,7 +86,7 @@ class Delivery:
         if prepared.refusal is not None:
             raise prepared.refusal
         self.outbox.check_time()
-        sketch = prepared.sketch or self.ledger.sketch(prepared.samples)
+        sketch = self.ledger.sketch(prepared.samples)
         if tuple(self.ledger.concerns(sketch, self.manifest)) != prepared.overlaps:
             raise InputError(
                 f"not submitted; nothing was sent. What the check of {prepared.check.source} says has "

@@ -168,15 +168,11 @@ class Ledger:
         alike = sorted((one for one in found if one[0] >= _WORTH_A_WARNING), reverse=True)
         return [_concern(overlap, name, by_chance(sketch, before)) for overlap, name, before in alike]
 
-    def look(self, samples: Samples, manifest: Manifest) -> tuple[list[Concern], Sketch | None]:
-        """Return the concerns about samples that are not submitted yet, and their sketch; writes nothing.
-
-        Without earlier studies there is nothing to compare, and no sketch.
-        """
+    def look(self, samples: Samples, manifest: Manifest) -> list[Concern]:
+        """Return the concerns about samples that are not submitted yet; writes nothing."""
         if not self._path.exists() or not self._content().studies.keys() - {manifest.hash}:
-            return [], None
-        sketch = self.sketch(samples)
-        return self.concerns(sketch, manifest), sketch
+            return []
+        return self.concerns(self.sketch(samples), manifest)
 
     def record(self, sketch: Sketch, manifest: Manifest) -> LedgerEntry | None:
         """Durable, for its owner's eyes only. What was on record before is returned, to `restore` it."""

@@ -135,8 +135,12 @@ class Outbox:
     def has(self, samples: Samples) -> bool:
         """Return whether these samples have left, and were not withdrawn."""
         found = self.find()
-        is_there = found is not None and bool(found.sent) and not found.withdrawal
-        return is_there and found is not None and self._is_same(found, samples)
+        return found is not None and bool(found.sent) and self.is_for(samples)
+
+    def is_for(self, samples: Samples) -> bool:
+        """Return whether the last submission is of these samples, has left or not, and was not withdrawn."""
+        found = self.find()
+        return found is not None and not found.withdrawal and self._is_same(found, samples)
 
     def is_complete(self, submission: OutgoingSubmission) -> bool:
         """Return whether every node that takes submissions has acknowledged it, and it was not withdrawn."""
@@ -175,7 +179,7 @@ class Outbox:
             return self._begin(samples, max(above, found.revision) + 1, None if is_decided else found)
         if found.fingerprint is None:
             raise has_result(self._manifest.study)
-        if not found.sent and not self._is_same(found, samples):
+        if not found.sent and (above >= found.revision or not self._is_same(found, samples)):
             self.discard()  # its record first: it must not name the new shares if this is cut off
             return self._begin(samples, max(above + 1, found.revision))
         other = self.has_other(samples, replace=replace)

@@ -14,7 +14,7 @@ from ppaurora.check import Concern, DataCheck, DataWarning
 from ppaurora.data import Columns, Dataset, Description, Samples, read_dataset
 from ppaurora.data.tables import has_columns
 from ppaurora.errors import InputError
-from ppaurora.owner.ledger import OverlapWarning, Sketch
+from ppaurora.owner.ledger import OverlapWarning
 from ppaurora.owner.outbox import OutboxState
 from ppaurora.policy.rules import Floors
 
@@ -81,7 +81,6 @@ class PreparedSubmission:
     overlaps: tuple[Concern, ...] = field(repr=False)  # with earlier studies; among the check's concerns
     refusal: InputError | None = field(repr=False)  # why the study does not take it, if it does not
     before: OutboxState = field(repr=False)  # what the kit had sent when this was prepared
-    sketch: Sketch | None = field(repr=False)  # of the samples, if there was something to compare it with
 
     def warn(self) -> None:
         """Warn of what the check warns of, where the owner's own code called; an error tells a refusal."""
@@ -94,6 +93,6 @@ class PreparedSubmission:
 def _levels_up() -> int:
     """Return how many calls lie between that of this function and the code outside of the package."""
     frame, levels = sys._getframe(1), 0
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("ppaurora."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ppaurora."):
         frame, levels = frame.f_back, levels + 1
     return levels

@@ -158,7 +158,7 @@ class Study:
         ['auroc-below-half']
         """
         own = OwnData.read(self.kit.name, data, y_score, Columns(**columns))
-        overlaps, _ = self._ledger.look(own.samples, self.manifest)
+        overlaps = self._ledger.look(own.samples, self.manifest)
         return self._check(own, overlaps, self._refusal(own))
 
     def _refusal(self, own: OwnData) -> InputError | None:
@@ -211,7 +211,7 @@ class Study:
         before = self._outbox.state()
         if not replace:
             self._outbox.check_other(own.samples)
-        overlaps, sketch = self._ledger.look(own.samples, self.manifest)
+        overlaps = self._ledger.look(own.samples, self.manifest)
         refusal = self._refusal(own)
         return PreparedSubmission(
             check=self._check(own, overlaps, refusal),
@@ -222,7 +222,6 @@ class Study:
             overlaps=tuple(overlaps),
             refusal=refusal,
             before=before,
-            sketch=sketch,
         )
 
     def send(self, prepared: PreparedSubmission) -> OutgoingSubmission:

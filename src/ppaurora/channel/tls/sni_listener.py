@@ -42,7 +42,9 @@ class SniListener:
         self._refused = refused
         self._most = most
         self._lock = threading.Lock()
-        self._connections: dict[int, socket.socket] = {}  # that wait or are being routed; the oldest first
+        # Handles of those that wait or are being routed, the oldest first. TLS takes the connection itself.
+        self._connections: dict[int, socket.socket] = {}
+        self._closed = False
         self._threads = threading.Semaphore(most + _MORE_THREADS)
         self._closing, self._close = socket.socketpair()
         self._thread: threading.Thread | None = None
@@ -54,7 +56,11 @@ class SniListener:
         self._thread.start()
 
     def close(self) -> None:
-        """Accept nobody any more; the listening socket itself is its owner's to close."""
+        """Accept nobody any more, and break off those that wait; the listening socket is its owner's."""
+        with self._lock:
+            self._closed = True
+            for number in list(self._connections):
+                self._break_off(number)
         self._close.close()
         if self._thread is not None:
             self._thread.join()
@@ -66,24 +72,28 @@ class SniListener:
             selector.register(self._closing, selectors.EVENT_READ)
             number = 0
             while all(key.fileobj is not self._closing for key, _ in selector.select()):
+                number += 1
                 try:
                     connection, _ = self._listener.accept()
+                    self._let_wait(number, connection)
                 except BlockingIOError:
                     continue
                 except OSError:  # out of descriptors, perhaps: let some go
                     time.sleep(_SECONDS_TO_RECOVER)
-                    continue
-                number += 1
-                self._let_wait(number, connection)
 
     def _let_wait(self, number: int, connection: socket.socket) -> None:
         """Keep the connection until its first record is here; the oldest goes if there are too many."""
+        try:
+            handle = connection.dup()
+        except OSError:
+            connection.close()
+            raise
         with self._lock:
-            self._connections[number] = connection
-            if len(self._connections) > self._most:
-                evicted = self._connections.pop(min(self._connections))
-                with contextlib.suppress(OSError):
-                    evicted.shutdown(socket.SHUT_RDWR)
+            self._connections[number] = handle
+            if self._closed:
+                self._break_off(number)
+            elif len(self._connections) > self._most:
+                self._break_off(min(self._connections))
         self._threads.acquire()
         try:
             threading.Thread(target=self._attend, args=(number, connection), daemon=True).start()
@@ -105,7 +115,14 @@ class SniListener:
         finally:
             self._leave(number)
 
+    def _break_off(self, number: int) -> None:
+        """End a connection, whoever has it by now; the lock is held."""
+        with self._connections.pop(number) as handle, contextlib.suppress(OSError):
+            handle.shutdown(socket.SHUT_RDWR)
+
     def _leave(self, number: int) -> None:
         with self._lock:
-            self._connections.pop(number, None)
+            handle = self._connections.pop(number, None)
+        if handle is not None:
+            handle.close()
         self._threads.release()

@@ -94,7 +94,7 @@ CREATE TABLE IF NOT EXISTS clock (
     confirmations INTEGER NOT NULL DEFAULT 0
 );
 """
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
