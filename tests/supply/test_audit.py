@@ -46,7 +46,7 @@ def test_what_is_known_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (
         f"{' '.join(AIOHTTP)}: a request smuggles another one (GHSA-aaaa-bbbb-0001, CVE-2026-0001); "
-        "mended in 99.1"
+        "fixed in 99.1"
     )
     assert lines[1] == f"{' '.join(AIOHTTP)}: no summary, but details (PYSEC-2026-2)"
     assert lines[2].endswith("1 with known vulnerabilities")

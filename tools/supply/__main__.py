@@ -72,8 +72,8 @@ def audit_command(locks: tuple[Path, ...], database: str, timeout: float) -> int
     findings = Database(database, timeout).findings(versions)
     for finding in findings:
         names = ", ".join((finding.advisory, *finding.aliases))
-        mended = f"; mended in {', '.join(finding.fixed_in)}" if finding.fixed_in else ""
-        click.echo(f"{finding.name} {finding.version}: {finding.summary} ({names}){mended}")
+        fixed = f"; fixed in {', '.join(finding.fixed_in)}" if finding.fixed_in else ""
+        click.echo(f"{finding.name} {finding.version}: {finding.summary} ({names}){fixed}")
     packages = len({(finding.name, finding.version) for finding in findings})
     click.echo(f"{len(versions)} versions asked for at {database}, {packages} with known vulnerabilities")
     return FOUND if findings else 0

@@ -59,7 +59,7 @@ def read_data(
     Parameters
     ----------
     source
-        The path of a file: text (CSV and its relatives), Parquet, Arrow, NumPy's .npz. Or what is in memory:
+        The path of a file: text (CSV, TSV and similar), Parquet, Arrow, NumPy's .npz. Or what is in memory:
         a data frame, named arrays in a dict, anything that exports an Arrow stream, a database's cursor
         after its query; or a pair `(y_true, y_score)`, whose columns have these names.
     score, label

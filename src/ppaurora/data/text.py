@@ -1,4 +1,4 @@
-"""Tables as text: CSV and its relatives, read row by row, so that a large file needs little memory."""
+"""Tables as text: CSV, TSV and similar, read row by row, so that a large file needs little memory."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Clock:
 def _allowance_after_a_stop(ahead: float) -> float:
     """Return how far the clock may be ahead at a start: nobody knows how long the node was stopped.
 
-    If the clock was not believed before the stop, it is believed again only if it has gone back since.
+    If the clock was not trusted before the stop, it is trusted again only if it has gone back since.
     """
     return min(_LONGEST_STOP, ahead - _CORRECTION) if ahead > 0 else _LONGEST_STOP
 

@@ -1,4 +1,4 @@
-"""`paper`: ppAURORA as printed, its misprints mended. There to compare with; use `fast` for real data.
+"""`paper`: ppAURORA as printed, its misprints corrected. There to compare with; use `fast` for real data.
 
 Source: A. B. Ünal, N. Pfeifer, M. Akgün, ppAURORA: Privacy Preserving Area Under Receiver Operating
 Characteristic and Precision-Recall Curves (2023), arXiv:2102.08788.

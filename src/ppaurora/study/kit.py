@@ -1,4 +1,4 @@
-"""Start-up kits: one folder per participant, with all that it needs.
+"""Kits: one folder per participant, with all that it needs.
 
     certificate.pem   who it is
     key.pem           its private key, mode 0600
@@ -122,7 +122,7 @@ class _Kit:
 
 @dataclass(frozen=True)
 class NodeKit(_Kit):
-    """The start-up kit of a node, as a folder."""
+    """The kit of a node, as a folder."""
 
     settings: NodeSettings
 
@@ -172,7 +172,7 @@ class NodeKit(_Kit):
 
 @dataclass(frozen=True)
 class OwnerKit(_Kit):
-    """The start-up kit of an owner, as a folder."""
+    """The kit of an owner, as a folder."""
 
     settings: OwnerSettings
 

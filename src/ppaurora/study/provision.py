@@ -1,4 +1,4 @@
-"""From a plan to a manifest and one start-up kit per participant."""
+"""From a plan to a manifest and one kit per participant."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ DEFECTS = (
         old="        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)\n"
         "        earlier = self.activity.attempt(study.hash)\n",
         new="        earlier = self.activity.attempt(study.hash)\n"
-        "        Attempt(self.kit, self.gate, plan, self.spares)\n"
+        "        Attempt(self.kit, self.router, plan, self.warm_pool)\n"
         "        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)\n",
         tests=("tests/node/test_durability.py",),
     ),
