@@ -321,7 +321,7 @@ DEFECTS = (
         "prepared-before-the-last-revision",
         "what was prepared takes the place of something that was sent since",
         file=f"{_OWNER}/delivery.py",
-        old="if self.outbox.state() != prepared.before and not self.outbox.has(prepared.samples):",
+        old="if self.outbox.state() != prepared.before and not self.outbox.is_for(prepared.samples):",
         new="if self.outbox.state() != prepared.before and not prepared.samples:",
         tests=(
             "tests/node/test_prepared.py::test_what_another_process_has_submitted_meanwhile_stays",
