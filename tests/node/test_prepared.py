@@ -143,10 +143,10 @@ def test_it_is_for_one_study_and_one_owner(nodes: Trials) -> None:
 
 def test_it_is_for_the_floors_that_were_shown(nodes: Trials, tmp_path: Path) -> None:
     """Who changes the kit's demands, or has a copy of it with others, has to look again."""
-    nodes.study("demanding")
-    stricter = Study(with_floors(nodes, "north", tmp_path, "minimum_positives = 12"), "demanding")
-    prepared, seen = north(nodes, "demanding").prepare(fresh()), stricter.prepare(fresh())
-    for study, other in ((stricter, prepared), (north(nodes, "demanding"), seen)):
+    nodes.study("floors-shown")
+    stricter = Study(with_floors(nodes, "north", tmp_path, "minimum_positives = 12"), "floors-shown")
+    prepared, seen = north(nodes, "floors-shown").prepare(fresh()), stricter.prepare(fresh())
+    for study, other in ((stricter, prepared), (north(nodes, "floors-shown"), seen)):
         with pytest.raises(InputError, match="was prepared for another study or kit"):
             study.send(other)
         assert study.submitted is None
@@ -214,12 +214,18 @@ def test_what_met_another_copys_submission_replaces_it_as_advised(nodes: Trials,
     assert study.submit(data, replace=True).offer.revision == 2
 
 
-def test_a_ledger_that_was_deleted_meanwhile_is_begun_with_what_is_sent(nodes: Trials) -> None:
-    for name in ("deleted-ledger-a", "deleted-ledger-b", "deleted-ledger-c"):
+def test_a_ledger_that_was_deleted_meanwhile_is_begun_with_what_is_sent(
+    nodes: Trials, tmp_path: Path
+) -> None:
+    names = ("deleted-ledger-a", "deleted-ledger-b", "deleted-ledger-c")
+    for name in names:
         nodes.study(name)
-    north(nodes, "deleted-ledger-a").submit(fresh())
-    study, data = north(nodes, "deleted-ledger-b"), fresh(2000)
-    prepared = study.prepare(data)
-    (nodes.kit("north") / "ledger.json").unlink()
-    study.send(prepared)
-    assert [one.code for one in north(nodes, "deleted-ledger-c").prepare(data).overlaps] == ["overlap"]
+    kit = tmp_path / "kit"  # with a ledger of its own
+    shutil.copytree(nodes.kit("north"), kit)
+    first, second, third = (Study(kit, name) for name in names)
+    first.submit(fresh())
+    data = fresh(200)
+    prepared = second.prepare(data)
+    (kit / "ledger.json").unlink()
+    second.send(prepared)
+    assert [one.code for one in third.prepare(data).overlaps] == ["overlap"]

@@ -23,6 +23,11 @@ STARTS: dict[str, Start] = {"forked": contextlib.nullcontext, "started": ordinar
 MIRROR = [sys.executable, "-P", "-m", "tests.support.mirror"]
 
 
+def variables() -> dict[str, str]:
+    """Return an environment in which a process that is started finds the tests' modules, too."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 def mirrored(folder: Path, **options: Any) -> tuple[int, dict[str, Any], str]:
     done = subprocess.run(
         [*MIRROR, "7", "ä b"],
@@ -30,7 +35,7 @@ def mirrored(folder: Path, **options: Any) -> tuple[int, dict[str, Any], str]:
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PPAURORA_TEST": "x", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={**variables(), "PPAURORA_TEST": "x"},
         check=False,
         **options,
     )
@@ -49,10 +54,11 @@ def test_a_fork_sees_and_does_what_a_started_process_does(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("start", STARTS)
 def test_it_is_killed_and_buried_like_one(start: str) -> None:
-    with STARTS[start](), subprocess.Popen([*MIRROR, "0"], stdin=subprocess.PIPE) as process:
-        words = b"\0".join(os.fsencode(word) for word in [*MIRROR, "0"])
+    words = [*MIRROR, "0"]
+    with STARTS[start](), subprocess.Popen(words, stdin=subprocess.PIPE, env=variables()) as process:
         # What was started has its words a moment later.
-        assert wait_until(lambda: Path(f"/proc/{process.pid}/cmdline").read_bytes().startswith(words))
+        shown = b"\0".join(map(os.fsencode, words))
+        assert wait_until(lambda: Path(f"/proc/{process.pid}/cmdline").read_bytes().startswith(shown))
         assert process.pid in children_of(os.getpid())
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
