@@ -29,7 +29,7 @@ DEFECTS = (
         file=f"{_DATA}/labels.py",
         old='"the label is neither 0 nor 1", source=source',
         new='f"the label {value} is neither 0 nor 1", source=source',
-        tests=("tests/secrecy/test_errors.py::test_no_error_about_a_file_quotes_it",),
+        tests=("tests/data/test_tables.py::test_a_bad_file_is_refused_and_the_place_is_named",),
     ),
     Defect(
         "quotation-mark-swallows-rows",
