@@ -16,7 +16,7 @@ from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
 from tests.support.deployment import free_ports, samples
 from tests.support.policies import with_floors
-from tests.support.trials import PROXY_1, Trials
+from tests.support.trials import POLICY, PROXY_1, Trials
 
 _SEEDS = itertools.count(12_000)
 
@@ -184,6 +184,17 @@ def test_what_the_study_does_not_take_is_prepared_and_not_sent(
             study.send(fit)
     assert study.submitted is None
     assert study.send(fit).samples == 30
+
+
+def test_too_few_samples_are_prepared_and_refused_before_a_node_hears_of_them(nodes: Trials) -> None:
+    nodes.study("enough-samples-shown", policy=f"{POLICY}minimum_samples_per_owner = 40\n")
+    study = north(nodes, "enough-samples-shown")
+    few = study.prepare(fresh(30))
+    assert "fewer than 40 samples" in few.check.refusal
+    with pytest.raises(InputError, match="fewer than 40 samples"):
+        study.send(few)
+    assert study.submitted is None
+    assert study.send(study.prepare(fresh(40))).samples == 40
 
 
 def test_what_never_left_is_sent_by_the_same_call_also_after_a_withdrawal(nodes: Trials) -> None:

@@ -350,6 +350,8 @@ DEFECTS = (
         file=f"{_OWNER}/delivery.py",
         old="        if prepared.refusal is not None:\n            raise prepared.refusal\n",
         new="",
-        tests=("tests/node/test_prepared.py::test_what_the_study_does_not_take_is_prepared_and_not_sent",),
+        tests=(
+            "tests/node/test_prepared.py::test_too_few_samples_are_prepared_and_refused_before_a_node_hears_of_them",
+        ),
     ),
 )
