@@ -14,9 +14,10 @@ from ppaurora.errors import DataError, InputError, PeerError, RefusedError
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.owner.outbox import Outbox
 from ppaurora.owner.study import Study
+from ppaurora.testing.consortium import POLICY
 from tests.support.deployment import free_ports, samples
 from tests.support.policies import with_floors
-from tests.support.trials import POLICY, PROXY_1, Trials
+from tests.support.trials import PROXY_1, Trials
 
 _SEEDS = itertools.count(12_000)
 
