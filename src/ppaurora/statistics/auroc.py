@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +36,23 @@ def auroc_estimate(y_true: ArrayLike, y_score: ArrayLike, level: float = LEVEL) 
 def _twice_below(others: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Count, for each score, the `others` that are lower twice, and those that are equal once."""
     return others.searchsorted(scores, "left") + others.searchsorted(scores, "right")
+
+
+def newcombe_variance(auroc: Any, positives: float, negatives: float) -> Any:
+    """Return the variance of AUROC that numbers of samples tell, the same if classes swap; of arrays, too.
+
+    Hanley's and McNeil's variance (1982) takes exponential scores, and favours one class: where classes are
+    unequal it is far off for others. Newcombe puts the mean size of a class, m, in the place of both:
+
+        A·(1 - A)·(1 + (m - 1)·(1 - A)/(2 - A) + (m - 1)·A/(1 + A)) / (P·N)
+
+    For releases that tell no more than AUROC and the classes' sizes; at a hypothetical AUROC it makes a score
+    interval. R. G. Newcombe: Confidence intervals for an effect size measure based on the Mann-Whitney
+    statistic, part 2, Statistics in Medicine 25, 2006, method 5.
+    """
+    more = (positives + negatives) / 2 - 1
+    spread = 1 + more * ((1 - auroc) / (2 - auroc) + auroc / (1 + auroc))
+    return auroc * (1 - auroc) * spread / (positives * negatives)
 
 
 def delong_variance(y_true: Iterable[float], y_score: Iterable[float]) -> Fraction:

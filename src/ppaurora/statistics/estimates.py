@@ -205,14 +205,14 @@ def checked_level(confidence_level: Any) -> float:
 
 def normal_interval(value: float, standard_error: float, level: float) -> Interval:
     """value ± z·SE, cut off at 0 and 1: of a number from 0 to 1, as pROC's ci.auc."""
-    reach = _quantile(level) * _checked_error(standard_error)
+    reach = quantile(level) * _checked_error(standard_error)
     low, high = _checked_fraction("value", value) - reach, value + reach
     return max(low, 0.0), min(high, 1.0)
 
 
 def logit_interval(value: float, standard_error: float, level: float) -> Interval | None:
     """expit(logit(value) ± z·SE / (value·(1 − value))), by the delta method; None at 0 and 1."""
-    z, error = _quantile(level), _checked_error(standard_error)
+    z, error = quantile(level), _checked_error(standard_error)
     if _checked_fraction("value", value) in (0, 1):
         return None
     return _around_logit(value, z * error / (value * (1 - value)))
@@ -225,7 +225,7 @@ def ap_logit_interval(ap: float, positives: int, level: float) -> Interval | Non
     intervals, ECML PKDD 2013. Only of a number of positives that is released: whoever has the interval has
     that number.
     """
-    z = _quantile(level)
+    z = quantile(level)
     if positives < 1:
         raise InputError(f"average precision of {positives} positives: there must be at least one")
     if _checked_fraction("average precision", ap) in (0, 1):
@@ -239,7 +239,7 @@ def wilson_interval(successes: float, trials: float, level: float) -> Interval |
     Only of counts that are released: whoever has the interval has the counts. Where a proportion or its
     trials were rounded, successes need not be whole.
     """
-    z = _quantile(level)
+    z = quantile(level)
     if not 0 <= successes <= trials:
         raise InputError(f"{successes} successes of {trials} trials: there must be from 0 to as many")
     if trials == 0:
@@ -279,7 +279,7 @@ def delong_estimate(
     )
 
 
-def _quantile(level: float) -> float:
+def quantile(level: float) -> float:
     """z: how many standard errors an interval of that level reaches to either side."""
     return -NormalDist().inv_cdf((1 - checked_level(level)) / 2)
 
