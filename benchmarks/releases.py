@@ -55,10 +55,10 @@ class Kind:
     confidence_level: float | None = LEVEL
 
 
-BASE = Kind("AUROC and AUPR", _AREAS, Policy.none(), None)
+BASE = Kind("AUROC and AUPR", _AREAS, Policy.exact(), None)
 KINDS = (
     BASE,
-    Kind("... with the interval", _AREAS, Policy.none()),
+    Kind("... with the interval", _AREAS, Policy.exact()),
     Kind("... and the policy", _AREAS, Policy()),
     Kind("... and all sums", (*_AREAS, *_SUMS), Policy()),
     Kind("every metric, policy", _EVERY, Policy()),

@@ -102,7 +102,7 @@ def tampered_auroc(owners: Sequence[tuple[Any, Any]], owner: int, index: int, er
     protocol = _TamperedFast(key_bits=64)
     protocol.position, protocol.error = sum(sizes) - sizes[owner] + index + 1, error
     names = [f"owner {number}" for number in range(len(owners))]
-    terms = Terms(metrics=(Auroc(),), protocol=protocol, policy=policy.Policy.none())
+    terms = Terms(metrics=(Auroc(),), protocol=protocol, policy=policy.Policy.exact())
     shares = [
         terms.share(check_samples(name, labels, scores, None))
         for name, (labels, scores) in zip(names, owners, strict=True)

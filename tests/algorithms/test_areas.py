@@ -96,7 +96,7 @@ def test_one_class_only_gives_the_same_words_whichever_class_it_is() -> None:
 
 
 def test_sizes_beyond_the_ring_are_refused() -> None:
-    policy = Policy.none()
+    policy = Policy.exact()
     limits = Limits(samples_per_owner=MOST_SAMPLES)
     terms = Terms(metrics=metrics_named("auroc"), limits=limits, policy=policy)
     fitting: list[tuple[int, ...]] = [(10**8, 1), (2**30 - 1, 1), (2**29, 2**29), (2**29, 2**29 - 1)]

@@ -29,7 +29,7 @@ def test_json_has_every_field(report: Report) -> None:
     }
     assert fields["metrics"] == {name: found.to_dict() for name, found in report.metrics.items()}
     assert (fields["positives"], fields["suppressed"]) == (report.positives, report.suppressed) == (2, False)
-    assert fields["policy"] == to_builtins(report.policy) == to_builtins(Policy.none())
+    assert fields["policy"] == to_builtins(report.policy) == to_builtins(Policy.exact())
     assert (fields["owners"], fields["samples"]) == (2, 6)
     assert (fields["protocol"], fields["transport"]) == ("paper", "memory")
     assert fields["parameters"] == report.parameters == {"delta": 3}
@@ -66,7 +66,7 @@ def test_the_dictionary_is_a_copy(report: Report) -> None:
     report.to_dict()["cost"]["bytes"] = 0
     report.to_dict()["parameters"]["delta"] = 5
     assert report.auroc <= 1.0
-    assert report.policy == Policy.none()
+    assert report.policy == Policy.exact()
     assert report.cost.bytes > 0
     assert report.parameters == {"delta": 3}
 

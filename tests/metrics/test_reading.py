@@ -29,7 +29,7 @@ UNFIT = "^the parts of the result do not belong together$"
 
 
 def asked_for(*metrics: Metric, level: float | None = None, **rules: Any) -> Query:
-    policy = checked(Policy, {**to_builtins(Policy.none()), "counts": "hidden", **rules})
+    policy = checked(Policy, {**to_builtins(Policy.exact()), "counts": "hidden", **rules})
     return Query(metrics, SIZES, policy, level)
 
 

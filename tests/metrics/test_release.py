@@ -182,7 +182,7 @@ def test_floors_hold_without_the_largest_owner_up_to_their_boundaries(
 ) -> None:
     """There are 16 positives and 22 negatives; without the owner that has most of each, 10 and 14."""
     policy = msgspec.structs.replace(
-        Policy.none(), minimum_positives=positives, minimum_negatives=negatives, digits=2
+        Policy.exact(), minimum_positives=positives, minimum_negatives=negatives, digits=2
     )
     report = evaluate(of_classes((6, 8), (5, 7), (5, 7)), ("auroc",), policy)
     assert report.suppressed == (not (is_enough and are_enough))
@@ -192,7 +192,7 @@ def test_floors_hold_without_the_largest_owner_up_to_their_boundaries(
 @pytest.mark.parametrize("name", ["sensitivity", "specificity", "f1", "ppv", "npv", "reliability"])
 def test_rates_have_few_decimals_where_counts_are_hidden(name: str, counts: Any, digits: int) -> None:
     """More would tell how many samples they are of."""
-    policy = msgspec.structs.replace(Policy.none(), digits=4, counts=counts)
+    policy = msgspec.structs.replace(Policy.exact(), digits=4, counts=counts)
     found = evaluate(of_classes((30, 30), (20, 40)), (name,), policy).metrics[name]
     assert isinstance(found, Table)
     rates = [estimate for row in found for estimate in row.values.values() if estimate.digits != 0]
@@ -200,7 +200,7 @@ def test_rates_have_few_decimals_where_counts_are_hidden(name: str, counts: Any,
     assert all(round(rate.value, digits) == rate.value for rate in rates if rate.value is not None)
 
 
-ROUNDED = msgspec.structs.replace(Policy.none(), counts="rounded", digits=3)
+ROUNDED = msgspec.structs.replace(Policy.exact(), counts="rounded", digits=3)
 
 
 @pytest.mark.parametrize(("positives", "released"), [(1, 0), (2, 0), (3, 5), (22, 20), (23, 25)])
@@ -227,7 +227,7 @@ def test_rounded_counts_may_be_nothing_or_more_than_all(positives: int, released
 @pytest.mark.parametrize("digits", [3, "exact"])
 def test_observed_to_expected_is_withheld_from_a_hundred_on(positives: int, digits: int | str) -> None:
     """Step by step of the sum of probabilities, which are in steps of 2^-32, around a hundredth."""
-    policy = msgspec.structs.replace(Policy.none(), digits=digits)
+    policy = msgspec.structs.replace(Policy.exact(), digits=digits)
     around = positives * 2**32 // 100
     for steps in range(around - 2, around + positives + 2):
         owners: list[Owner] = [[(0.0, 1)] * positives, [(steps / 2**32, 0)]]

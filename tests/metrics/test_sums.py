@@ -166,7 +166,7 @@ def every_metric() -> list[Metric]:
 
 
 def every_sum() -> tuple[OwnerSum, ...]:
-    return Query(tuple(every_metric()), (1, 1), Policy.none()).sums
+    return Query(tuple(every_metric()), (1, 1), Policy.exact()).sums
 
 
 def test_metrics_share_their_sums() -> None:
@@ -174,13 +174,13 @@ def test_metrics_share_their_sums() -> None:
     at_thresholds = [metric for metric in every_metric() if "thresholds" in metric.settings()]
     assert len(at_thresholds) == 7
     for chosen in (at_thresholds, at_thresholds[:1], at_thresholds[2:4]):
-        assert Query(tuple(chosen), (1, 1), Policy.none()).sums == (
+        assert Query(tuple(chosen), (1, 1), Policy.exact()).sums == (
             TruePositives(0.25),
             FalsePositives(0.25),
             TruePositives(0.5),
             FalsePositives(0.5),
         )
-    assert Query(metrics_named("auroc", "ap", "youden_j"), (1, 1), Policy.none()).sums == ()
+    assert Query(metrics_named("auroc", "ap", "youden_j"), (1, 1), Policy.exact()).sums == ()
 
 
 @pytest.mark.parametrize("protocol", [Fast(), Paper()], ids=str)

@@ -105,7 +105,7 @@ PUBLIC: dict[str, tuple[dict[str, Any], Sequence[int], Sequence[int], str]] = {
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_rule_holds_up_to_its_boundary(name: str) -> None:
     rule, within, beyond, says = PUBLIC[name]
-    policy = checked(Policy, {**to_builtins(Policy.none()), **LENIENT, **rule})
+    policy = checked(Policy, {**to_builtins(Policy.exact()), **LENIENT, **rule})
     for order in (within, list(reversed(within))):
         assert policy.problem_with(order) == ""
     for order in (beyond, list(reversed(beyond))):
@@ -117,7 +117,7 @@ def test_every_public_rule_holds_up_to_its_boundary(name: str) -> None:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_while_owners_are_awaited_only_what_cannot_become_right_is_a_problem(name: str) -> None:
     rule, _, beyond, says = PUBLIC[name]
-    policy = checked(Policy, {**to_builtins(Policy.none()), **LENIENT, **rule})
+    policy = checked(Policy, {**to_builtins(Policy.exact()), **LENIENT, **rule})
     assert policy.problem_with(beyond, awaited=1) == (says if name == "samples of an owner" else "")
     assert policy.problem_with([], awaited=3) == ""
 
@@ -125,7 +125,7 @@ def test_while_owners_are_awaited_only_what_cannot_become_right_is_a_problem(nam
 @pytest.mark.parametrize("hundredths", range(1, 99))
 def test_a_fraction_is_the_decimal_that_was_written(hundredths: int) -> None:
     """Of 100 samples one owner may have so many, whatever floats make of the fraction, and no more."""
-    policy = checked(Policy, {**to_builtins(Policy.none()), "largest_owner_fraction": hundredths / 100})
+    policy = checked(Policy, {**to_builtins(Policy.exact()), "largest_owner_fraction": hundredths / 100})
     for most, fits in ((hundredths, True), (hundredths + 1, False)):
         sizes = [most] + [1] * (100 - most)
         assert sum(sizes) == 100
@@ -134,7 +134,7 @@ def test_a_fraction_is_the_decimal_that_was_written(hundredths: int) -> None:
 
 @given(SIZES, st.integers(1, 100))
 def test_the_largest_fraction_by_its_definition(sizes: list[int], hundredths: int) -> None:
-    policy = checked(Policy, {**to_builtins(Policy.none()), "largest_owner_fraction": hundredths / 100})
+    policy = checked(Policy, {**to_builtins(Policy.exact()), "largest_owner_fraction": hundredths / 100})
     fits = Fraction(max(sizes), sum(sizes)) <= Fraction(hundredths, 100)
     assert (policy.problem_with(sizes) == "") == fits
 
@@ -225,7 +225,7 @@ def test_the_order_of_owners_does_not_matter_and_nobody_makes_it_more_lenient(
 
 
 def test_floors_that_demand_nothing_change_nothing() -> None:
-    for policy in (Policy(), Policy.none(), Policy(digits=2, counts="rounded")):
+    for policy in (Policy(), Policy.exact(), Policy(digits=2, counts="rounded")):
         assert policy.strictest([Floors()] * 3) == policy
         assert policy.strictest([]) == policy
 
@@ -238,7 +238,7 @@ def test_the_defaults_are_strict_and_none_lets_everything_out() -> None:
     assert (Policy().minimum_positives, Policy().minimum_negatives, Policy().minimum_per_cell) == (10,) * 3
     assert (Policy().digits, Policy().counts) == ("auto", "hidden")
     assert Policy().has_floors
-    none = Policy.none()
+    none = Policy.exact()
     assert not none.has_floors
     assert (none.digits, none.counts, none.minimum_per_cell) == ("exact", "exact", 1)
     assert none.problem_with([1, 1]) == ""
@@ -309,7 +309,7 @@ def test_what_is_described_names_every_rule() -> None:
         "digits": "3",
         "class counts": "rounded, to multiples of 5",
     }
-    nothing = described(Policy.none())
+    nothing = described(Policy.exact())
     assert nothing["owners"] == "at least 2, each with any fraction of all samples"
     assert nothing["cells of tables"] == "at least 1 sample, likewise"
 
@@ -329,7 +329,7 @@ def test_policies_that_differ_are_described_differently(rule: str) -> None:
 
 
 def test_exact_digits_are_described_as_what_they_are() -> None:
-    assert "full precision, which can tell class counts and labels" in described(Policy.none())["digits"]
+    assert "full precision, which can tell class counts and labels" in described(Policy.exact())["digits"]
     assert described(Policy())["digits"].startswith("auto: ")
     assert {described(Policy(counts=one))["class counts"] for one in get_args(get_args(Counts)[0])} == {
         "hidden",

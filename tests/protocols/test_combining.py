@@ -38,7 +38,7 @@ def combine(
     protocol: Protocol, parts: Sequence[ResultShare], metrics: Sequence[str], owners: Sequence[str] = OWNERS
 ) -> ReleasedResult:
     """Of a study that hides class counts, so that there is no column but for flags and metrics."""
-    policy = msgspec.structs.replace(Policy.none(), counts="hidden")
+    policy = msgspec.structs.replace(Policy.exact(), counts="hidden")
     return protocol.combine(parts, Query(metrics_named(*metrics), (20, 30, 50), policy), owners)
 
 

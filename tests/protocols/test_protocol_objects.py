@@ -96,7 +96,7 @@ def test_a_protocol_survives_its_plain_form(protocol: Protocol) -> None:
 
 
 def terms_of(protocol: Protocol) -> Terms:
-    return Terms(metrics=metrics_named("auroc"), protocol=protocol, policy=Policy.none())
+    return Terms(metrics=metrics_named("auroc"), protocol=protocol, policy=Policy.exact())
 
 
 @each_one

@@ -39,13 +39,13 @@ METRICS_OF_SUMS = (
     METRICS["reliability"](bins=[0.0, 0.5, 1.0]),
     METRICS["histogram"](bins=[0.0, 0.5, 1.0]),
 )
-NONE = msgspec.structs.replace(Policy.none(), digits=2, counts="rounded")
+NONE = msgspec.structs.replace(Policy.exact(), digits=2, counts="rounded")
 WITHOUT_CURVE = Terms(metrics=METRICS_OF_SUMS, policy=NONE)
 WITH_CURVE = Terms(metrics=(METRICS["auroc"](), METRICS["ppv"](thresholds=[0.5])), policy=NONE)
 WITH_FLOORS = Terms(
     metrics=METRICS_OF_SUMS, policy=msgspec.structs.replace(NONE, minimum_positives=2, minimum_negatives=2)
 )
-EXACT = Terms(metrics=METRICS_OF_SUMS, policy=Policy.none())
+EXACT = Terms(metrics=METRICS_OF_SUMS, policy=Policy.exact())
 
 OWNERS: list[Owner] = [
     [(k / 16, k % 2) for k in range(12)],

@@ -40,7 +40,7 @@ def run_on_lists(lists: Sequence[Sequence[int]], key_bits: int = 64) -> list[Res
 
 def job_of(sizes: Sequence[int], protocol: Fast) -> Job:
     """Class counts are hidden, so that nothing leaves but flags and the metric."""
-    policy = msgspec.structs.replace(Policy.none(), counts="hidden")
+    policy = msgspec.structs.replace(Policy.exact(), counts="hidden")
     terms = Terms(metrics=metrics_named("auroc"), protocol=protocol, policy=policy)
     return Job(terms=terms, sizes=tuple(sizes))
 

@@ -84,7 +84,7 @@ def planted_share() -> ResultShare:
 
 
 def asked_for_auroc() -> Query:
-    policy = msgspec.structs.replace(Policy.none(), counts="hidden")
+    policy = msgspec.structs.replace(Policy.exact(), counts="hidden")
     return Query(metrics_named("auroc"), (12, 12), policy)
 
 

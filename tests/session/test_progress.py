@@ -25,7 +25,7 @@ SIZES = (40, 7, 90, 1)
 
 
 def query(metrics: Sequence[str], sizes: Sequence[int]) -> Query:
-    return Query(metrics_named(*metrics), tuple(sizes), Policy.none())
+    return Query(metrics_named(*metrics), tuple(sizes), Policy.exact())
 
 
 def reports_of(

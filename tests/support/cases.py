@@ -74,7 +74,7 @@ def areas(
     suite: Suite, merged: Records, metrics: Sequence[str], ascents: RingShare | None = None
 ) -> RingShare:
     """The columns of a release without a policy and without the number of positives."""
-    policy = msgspec.structs.replace(Policy.none(), counts="hidden")
+    policy = msgspec.structs.replace(Policy.exact(), counts="hidden")
     query = Query(metrics_named(*metrics), (len(merged),), policy)
     return release(suite, query, [merged], Inputs(ascents, None, None))
 

@@ -40,7 +40,7 @@ def metered(workers: int) -> list[MeterReading]:
         metrics=metrics_named("auroc", "aupr", "ap"),
         confidence_level=0.95,
         protocol=Fast(key_bits=KEY_BITS),
-        policy=Policy.none(),
+        policy=Policy.exact(),
     )
     owners = [
         Samples(
@@ -125,7 +125,7 @@ def test_a_merge_passes_on_inside_what_it_declares(sizes: tuple[int, int], worke
 
 def test_what_is_sent_and_passed_on_depends_on_sizes_alone() -> None:
     """All scores tied and nearly one class, or none tied and both: the same messages of the same lengths."""
-    terms = Terms(metrics=metrics_named("auroc", "youden_j"), policy=Policy.none())
+    terms = Terms(metrics=metrics_named("auroc", "youden_j"), policy=Policy.exact())
     random = np.random.default_rng(2)
     readings = []
     for scores, rate in ((np.zeros(300), 0.01), (np.arange(300) / 300, 0.5)):

@@ -37,7 +37,7 @@ TERMS = Terms(
     metrics=(METRICS["auroc"](),),
     protocol=PROTOCOL,
     limits=Limits(samples_per_owner=100),
-    policy=Policy.none(),
+    policy=Policy.exact(),
 )
 JOB = Job(terms=TERMS, sizes=(5, 6))
 

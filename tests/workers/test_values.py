@@ -62,10 +62,10 @@ def asked_for(
     lists=owners(min_owners=1, max_owners=6, min_size=0, max_size=90),
     workers=st.sampled_from(WORKERS[1:]),
     level=st.sampled_from([None, 0.95]),
-    policy=st.sampled_from([Policy.none(), Policy(), Policy(digits=3, counts="exact", minimum_per_cell=1)]),
+    policy=st.sampled_from([Policy.exact(), Policy(), Policy(digits=3, counts="exact", minimum_per_cell=1)]),
 )
-@example(lists=[[(0.5, 1)], []], workers=8, level=None, policy=Policy.none())
-@example(lists=[[(0.5, 0), (0.5, 1), (0.25, 1)]], workers=4, level=0.95, policy=Policy.none())
+@example(lists=[[(0.5, 1)], []], workers=8, level=None, policy=Policy.exact())
+@example(lists=[[(0.5, 0), (0.5, 1), (0.25, 1)]], workers=4, level=0.95, policy=Policy.exact())
 def test_every_metric_is_that_of_one_worker(
     lists: list[Owner], workers: int, level: float | None, policy: Policy
 ) -> None:
@@ -80,7 +80,7 @@ def test_every_metric_is_that_of_one_worker(
 @settings(max_examples=30, deadline=None)
 @given(lists=owners(min_owners=1, max_owners=5, max_size=70), workers=st.sampled_from(WORKERS))
 def test_values_are_those_of_the_definitions(lists: list[Owner], workers: int) -> None:
-    query = asked_for(OF_THE_CURVE, lists, Policy.none(), 0.95)
+    query = asked_for(OF_THE_CURVE, lists, Policy.exact(), 0.95)
     released = released_in_the_clear(named(lists), query, workers)
     samples = pooled(lists)
     auroc = exact_auroc(samples)
@@ -105,7 +105,7 @@ def test_an_owners_list_that_is_not_sorted_is_noticed_wherever_it_is(
 ) -> None:
     """At every place, borders between workers included."""
     lists = [[(0.9 - k / 100, k % 2) for k in range(20)], [(0.4, 1), (0.3, 0)]]
-    query = asked_for(OF_THE_CURVE[:1], lists, Policy.none(), None)
+    query = asked_for(OF_THE_CURVE[:1], lists, Policy.exact(), None)
     sort = np.argsort
     for place in range(19):
 
@@ -133,7 +133,7 @@ def test_placements_in_two_limbs(workers: int, monkeypatch: pytest.MonkeyPatch) 
         ]
         for n in (300, 210)
     ]
-    query = asked_for(OF_THE_CURVE[:1], lists, Policy.none(), 0.95)
+    query = asked_for(OF_THE_CURVE[:1], lists, Policy.exact(), 0.95)
     in_one_word = as_read(released_in_the_clear(named(lists), query, 1), query, named(lists))
     monkeypatch.setattr(placements, "MOST_IN_ONE_WORD", 100)
     monkeypatch.setattr(placements, "LOW_BITS", 4)
@@ -149,7 +149,7 @@ def terms_for(*names: str, level: float | None = None, policy: Policy | None = N
         metrics=chosen,
         confidence_level=level,
         limits=limits,
-        policy=Policy.none() if policy is None else policy,
+        policy=Policy.exact() if policy is None else policy,
     )
 
 

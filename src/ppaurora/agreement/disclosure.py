@@ -16,7 +16,7 @@ from ppaurora.agreement.terms import Terms
 from ppaurora.metrics import Query
 from ppaurora.metrics.facts import PublicCounts, SampleClass
 from ppaurora.metrics.outputs import Form
-from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED, SAMPLES_PER_STEP, auto_digits
+from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED
 
 FLOAT64_STEP = 2.0**-53  # between two results from 0.5 to 1
 _TRIALS = 200
@@ -37,20 +37,10 @@ def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
     query = terms.query(sizes)
     told = [_precision(query), _counts(query)]
     warnings = []
-    if query.decimals is None:
+    if query.policy.decimals is None:
         warnings.append(
             "numbers at full precision: someone who knows much of the data can read individual labels from "
             "them"
-        )
-    elif query.decimals > auto_digits(sizes):
-        warnings.append(
-            f"more decimals than 'auto' gives for so few samples, {auto_digits(sizes)}: someone who knows "
-            "much of the data can read individual labels from them"
-        )
-    if len(query.levels) > 1:
-        told.append(
-            f"fewer decimals where the smaller class has fewer than {SAMPLES_PER_STEP}·10^decimals samples "
-            "without any one owner; the number of decimals discloses that"
         )
     warnings += _between_thresholds(query)
     if terms.policy.counts == HIDDEN:
@@ -80,13 +70,11 @@ def smallest_sizes(terms: Terms, owners: int) -> list[int]:
     """Equal numbers of samples of so many owners, as few as the policy lets out."""
     policy = terms.policy
     size = max(policy.minimum_samples_per_owner, -(-policy.minimum_samples // owners))
-    while policy.decimals([size] * owners) == 0:
-        size += 1
     return [size] * owners
 
 
 def _precision(query: Query) -> str:
-    if query.decimals is None:
+    if query.policy.decimals is None:
         return f"{', '.join(metric.name for metric in query.metrics)}: at the full precision of a float64"
     alike: dict[int, list[str]] = {}
     for metric in query.metrics:
@@ -155,7 +143,7 @@ class Candidates:
 
 def _from_pairs(query: Query) -> Candidates | None:
     """Return the most telling of the numbers that are fractions of all pairs of a positive and a negative."""
-    step = FLOAT64_STEP if query.decimals is None else 10.0**-query.decimals
+    step = FLOAT64_STEP if query.policy.decimals is None else 10.0**-query.policy.decimals
     found = [
         Candidates((metric.title,), numbers_left_by_pairs(query.samples, step, metric.parts_of_a_pair))
         for metric in query.metrics
@@ -184,7 +172,7 @@ def _from_rates(query: Query) -> list[str]:
             continue
         least = policy.minimum_positives if counted is SampleClass.POSITIVES else policy.minimum_negatives
         rates = len(metric.outputs(query))
-        most = min(largest_class_told(query.samples, query.decimals, rates), query.samples - 1)
+        most = min(largest_class_told(query.samples, query.policy.decimals, rates), query.samples - 1)
         if most > least:
             said.append(
                 f"from {metric.name} alone the number of {counted.value} mostly follows if it is below about "

@@ -39,7 +39,7 @@ WORKERS = (*(str(1 << power) for power in range(MOST_WORKERS.bit_length())), AUT
     "evaluate",
     epilog=example(
         "ppaurora evaluate a.csv b.csv c.csv --metrics auroc,ap --confidence-level 0.95",
-        "ppaurora evaluate a.parquet b.parquet --score risk --label died --policy study",
+        "ppaurora evaluate a.parquet b.parquet --score risk --label died --policy publication",
     ),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -83,7 +83,6 @@ def evaluate_command(
     columns: Columns,
     metrics: str,
     confidence_level: float | None,
-    policy: str,
     protocol: str,
     transport: str,
     timeout: float,
@@ -96,7 +95,7 @@ def evaluate_command(
     The servers are started on this machine; they compute on shares of the data.
     """
     of_metrics = {name: parameters.pop(name) for name in metric_parameters()}
-    of_policy = {name: parameters.pop(name) for name in Policy.__struct_fields__}
+    of_policy = {name: parameters.pop(name, None) for name in Policy.__struct_fields__}
     warm_pool = context.with_resource(closing(WarmPool()))
     if transport == "tls":
         chosen = find_protocol(protocol)
@@ -108,7 +107,7 @@ def evaluate_command(
             owners,
             metrics=chosen_metrics(metrics, of_metrics),
             confidence_level=confidence_level,
-            policy=chosen_policy(policy, of_policy),
+            policy=chosen_policy(of_policy),
             protocol=protocol,
             parameters={name: value for name, value in parameters.items() if value is not None},
             transport=transport,

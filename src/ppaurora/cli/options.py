@@ -10,9 +10,9 @@ import click
 
 from ppaurora.data import Columns
 from ppaurora.errors import InputError
-from ppaurora.io.models import StrictModel, checked, to_builtins
+from ppaurora.io.models import StrictModel, checked
 from ppaurora.metrics import METRICS, Metric, find_metric
-from ppaurora.policy.rules import Policy
+from ppaurora.policy.rules import EPSILON, EXACT, KINDS, Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -146,9 +146,8 @@ _RULES = {
     "minimum_positives": "Minimum number of positives, in total and without any one owner.",
     "minimum_negatives": "Minimum number of negatives, likewise.",
     "minimum_per_cell": "Minimum number of samples behind each number of a table, likewise.",
-    "most_digits": "Most decimals that 'auto' gives.",
+    "rows_per_person": "Of a private evaluation, most rows of one person.",
 }
-_POLICIES = {"none": Policy.none, "study": Policy}
 
 
 def policy_options(command: F) -> F:
@@ -166,24 +165,36 @@ def policy_options(command: F) -> F:
             type=float,
             help="Largest fraction of all samples that one owner may have.",
         ),
-        click.option("--digits", help="Decimals of each released number: auto, exact, or a number."),
+        click.option("--digits", help="Decimals of each released number: exact, or a number."),
+        click.option(
+            "--whole-tables",
+            is_flag=True,
+            default=None,
+            help="Withhold a table as a whole if anything in it would be.",
+        ),
+        click.option(
+            "--epsilon",
+            type=float,
+            help=f"Of a private evaluation; by default {EPSILON:g}, smaller is safer.",
+        ),
         click.option(
             "--policy",
-            type=click.Choice(list(_POLICIES)),
-            default="none",
+            "kind",
+            type=click.Choice(KINDS),
+            default=EXACT,
             show_default=True,
-            help="What may be released: everything, or what studies release by default. "
-            "The following options change individual rules.",
+            help="What may be released: as studies by default, with noise that protects every person, or "
+            "everything. The following options make individual rules stricter.",
         ),
     ):
         command = option(command)
     return command
 
 
-def chosen_policy(name: str, given: dict[str, Any]) -> Policy:
-    """Return a policy by name, with single rules changed."""
+def chosen_policy(given: dict[str, Any]) -> Policy:
+    """Return a policy of a kind, with single rules made stricter."""
     changed = {rule: value for rule, value in given.items() if value is not None}
     digits = changed.get("digits")
     if isinstance(digits, str) and digits.isdecimal():
         changed["digits"] = int(digits)
-    return checked(Policy, {**to_builtins(_POLICIES[name]()), **changed}, "policy")
+    return checked(Policy, changed, "policy")

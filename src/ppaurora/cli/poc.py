@@ -27,11 +27,10 @@ from ppaurora.metrics import DEFAULT_METRICS
 from ppaurora.poc.background import interruptions
 from ppaurora.poc.consortium import ProofOfConcept, find_poc, make_poc, owners_of
 from ppaurora.poc.machine import program, web_proxy_in_between
-from ppaurora.policy.rules import Policy
+from ppaurora.policy.rules import EXACT, KINDS, PRIVATE, PUBLICATION, Kind, Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol, protocols
 
 _DEFAULT = "ppaurora-poc"
-_POLICIES = {"none": Policy.none, "study": Policy}
 
 folder_option = click.option(
     "--folder",
@@ -80,8 +79,9 @@ def poc_command() -> None:
 @click.option("--metrics", help=f"Names separated by commas; by default {','.join(DEFAULT_METRICS)}.")
 @click.option(
     "--policy",
-    type=click.Choice(list(_POLICIES)),
-    help="What may be released: 'none' (default), everything; 'study', what a study's default rules allow.",
+    type=click.Choice(KINDS),
+    help=f"What may be released: as studies by default ({PUBLICATION}), with noise that protects every "
+    f"person ({PRIVATE}), or everything ({EXACT}, the default here).",
 )
 @click.option(
     "--protocol",
@@ -94,7 +94,7 @@ def start_command(
     folder: Path,
     columns: Columns,
     metrics: str | None,
-    policy: str | None,
+    policy: Kind | None,
     protocol: str | None,
     submit: bool,
 ) -> None:
@@ -109,7 +109,7 @@ def start_command(
     with interruptions() as interrupted:
         if is_new:
             names = tuple((metrics or ",".join(DEFAULT_METRICS)).replace(" ", "").split(","))
-            poc = make_poc(folder, owners, columns, names, _POLICIES[policy or "none"](), chosen)
+            poc = make_poc(folder, owners, columns, names, Policy(kind=policy or EXACT), chosen)
         else:
             poc = find_poc(folder)
             _check_the_same(poc, files, columns, metrics or policy or protocol)

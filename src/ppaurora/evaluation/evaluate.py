@@ -68,8 +68,8 @@ def evaluate(
     confidence_level
         The level of intervals, for instance 0.95; none are computed by default.
     policy
-        What may be released: rounding, floors, hidden counts. By default everything, at full precision,
-        because the caller holds all data.
+        What may be released: `Policy()` as a study's default does, `Policy.private(epsilon=2.0)` with noise,
+        `Policy.exact()`. By default everything, at full precision, because the caller holds all data.
     protocol
         "fast": any finite scores, the servers learn nothing. "paper": as in the paper ppAURORA, scores
         from 0 to 1, slower, and the servers learn more.
@@ -162,7 +162,7 @@ def evaluate_samples(
         metrics=chosen_metrics,
         protocol=chosen,
         limits=_LIMITS,
-        policy=Policy.none() if policy is None else _checked_policy(policy),
+        policy=Policy.exact() if policy is None else _checked_policy(policy),
         **terms,
     )
     job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners))

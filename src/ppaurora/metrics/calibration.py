@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -38,7 +39,7 @@ from ppaurora.metrics.sums import (
     SamplesIn,
     SquaredErrors,
 )
-from ppaurora.sharing.shares import WideShare
+from ppaurora.sharing.shares import WideShare, concat
 from ppaurora.statistics.calibration import (
     Bin,
     brier_score,
@@ -64,6 +65,9 @@ class Brier(Metric):
     description = "Brier score: mean squared error of the probabilities"
     definition = "`brier_score_loss(y_true, y_score)`"
     of_probabilities = True
+
+    def outputs(self, query: Query) -> tuple[Output, ...]:
+        return (Output(self.name, more_digits=1),)  # its scale is that of the prevalence
 
     def sums(self) -> tuple[OwnerSum, ...]:
         return (SquaredErrors(),)
@@ -104,12 +108,16 @@ class ObservedToExpected(Metric):
         return (ExpectedEvents(),)
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        expected = evidence.by_owner[ExpectedEvents()].sum()
+        by_owner = evidence.by_owner[ExpectedEvents()]
+        below_highest = by_owner.sum() - evidence.found.positives * _STEPS_AT_HIGHEST_RATIO
+        conditions = [below_highest]
+        if evidence.query.withholds_cells:
+            conditions.append(evidence.enough_of(by_owner, Fraction(1, STEPS_PER_ONE)))
         return [
             Ratio(
                 evidence.positives * STEPS_PER_ONE,
                 evidence.totals[ExpectedEvents()],
-                positive=expected - evidence.found.positives * _STEPS_AT_HIGHEST_RATIO,
+                positive=concat(conditions),
             )
         ]
 
@@ -138,7 +146,7 @@ class CalibrationInTheLarge(Metric):
     of_probabilities = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return (Output(self.name, signed=True),)
+        return (Output(self.name, signed=True, more_digits=1),)
 
     def sums(self) -> tuple[OwnerSum, ...]:
         return (ExpectedEvents(),)
@@ -224,7 +232,7 @@ class Reliability(Metric):
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         ratios = []
         for one in self._bins():
-            samples, behind = evidence.totals[SamplesIn(one)], evidence.by_owner[SamplesIn(one)]
+            samples, behind = evidence.totals[SamplesIn(one)], (evidence.by_owner[SamplesIn(one)],)
             ratios += [
                 Ratio(evidence.totals[ExpectedIn(one)], samples * STEPS_PER_ONE, behind),
                 Ratio(evidence.totals[PositivesIn(one)], samples, behind),
@@ -290,7 +298,7 @@ class Histogram(Metric):
         return tuple(Disjoint(tuple(map(kind, self._bins()))) for kind in (PositivesIn, NegativesIn))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        return [Ratio(evidence.totals[total], behind=evidence.by_owner[total]) for total in self.sums()]
+        return [Ratio(evidence.totals[total], behind=(evidence.by_owner[total],)) for total in self.sums()]
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
         return read_rows(self.outputs(query), values, query)

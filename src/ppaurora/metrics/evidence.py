@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ppaurora.errors import MisuseError
@@ -46,6 +47,14 @@ class Found:
 
 
 @dataclass(frozen=True)
+class CalledByOwner:
+    """How many samples every owner has on either side of a threshold."""
+
+    positive: RingShare = field(repr=False)
+    negative: RingShare = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Lists of one, but for what is by owner."""
 
@@ -57,6 +66,8 @@ class Evidence:
     class_product: WideShare = field(repr=False)
     totals: Mapping[OwnerSum, WideShare] = field(repr=False)  # over all owners
     by_owner: Mapping[OwnerSum, RingShare] = field(repr=False)
+    # By threshold, how many samples are called positive and how many negative, by owner.
+    called: Mapping[float, CalledByOwner] = field(default_factory=dict, repr=False)
     # By threshold, above 0 if enough samples lie between it and the one before, without any one owner.
     between: Mapping[float, RingShare] = field(default_factory=dict, repr=False)
 
@@ -72,3 +83,8 @@ class Evidence:
     @property
     def negatives(self) -> WideShare:
         return self.samples - self.positives
+
+    def enough_of(self, by_owner: RingShare, rate: Fraction) -> RingShare:
+        """Positive where a fraction of them is enough for a cell, in all and without any one owner."""
+        others = by_owner.sum() - by_owner
+        return others * rate.numerator - (self.query.least_per_cell * rate.denominator - 1)

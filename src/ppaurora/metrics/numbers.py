@@ -13,7 +13,6 @@ from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import POSITIVES, Query
 from ppaurora.policy.rules import COUNT_STEP, ROUNDED
 from ppaurora.sharing.shares import RingShare, WideShare, concat, stack
-from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 
 
@@ -29,18 +28,13 @@ class Way(Enum):
 def way_of(query: Query, output: Output) -> Way:
     if output.form is Form.COUNT:
         return Way.GRID if query.policy.counts == ROUNDED else Way.TALLY
-    if query.decimals is not None:
+    if query.policy.decimals is not None:
         return Way.GRID
     return Way.AREA if output in query.areas else Way.FLOAT
 
 
-def numbers(
-    suite: Suite, query: Query, found: Found, ratios: Sequence[Ratio], levels: RingShare | None
-) -> RingShare:
-    """Rows (mantissa, exponent), a column for every output. There are no ratios where none is needed.
-
-    Where the number of decimals is decided inside, `levels` is 1 at that number.
-    """
+def numbers(suite: Suite, query: Query, found: Found, ratios: Sequence[Ratio]) -> RingShare:
+    """Rows (mantissa, exponent), a column for every output. There are no ratios where none is needed."""
     everything = query.outputs
     ways = [way_of(query, output) for output in everything]
     columns, order = [], []
@@ -59,7 +53,7 @@ def numbers(
         else:
             chosen = [ratios[place] for place in places]
             columns.append(
-                _on_the_grid(suite, query, outputs, chosen, levels)
+                _on_the_grid(suite, query, outputs, chosen)
                 if way is Way.GRID
                 else _nearest_floats(suite, query, outputs, chosen)
             )
@@ -81,33 +75,22 @@ def _areas(suite: Suite, query: Query, found: Found, areas: Sequence[Area]) -> R
     )
 
 
-def _on_the_grid(
-    suite: Suite,
-    query: Query,
-    outputs: Sequence[Output],
-    ratios: Sequence[Ratio],
-    levels: RingShare | None,
-) -> RingShare:
+def _on_the_grid(suite: Suite, query: Query, outputs: Sequence[Output], ratios: Sequence[Ratio]) -> RingShare:
     """k steps are the number rounded half away from zero: for 1/S a step, S·n/d >= k - 1/2 is
 
         2·S·n + d >= k·2d
 
     and S·sqrt(n/d) >= k - 1/2 is 4·S²·n - d >= k²·4d - k·4d. A negative number is rounded without its sign.
-    Where several numbers of decimals are possible, all are computed, and one is chosen in secret.
     """
     signs, magnitudes = _without_signs(suite, outputs, ratios)
     most = max(_most_steps(query, output) for output in outputs)
     bound = max(_grid_bound(query, output, most) for output in outputs)
-    denominators = [_denominator(ratio) for ratio in ratios]
     grids = [
-        _grid(output, n, d, 10 ** query.digits_at(output, level))
-        for level in query.levels or (0,)
-        for output, n, d in zip(outputs, magnitudes, denominators, strict=True)
+        _grid(output, magnitude, _denominator(ratio), _steps_per_one(query, output))
+        for output, magnitude, ratio in zip(outputs, magnitudes, ratios, strict=True)
     ]
     reach, slope, curvature = (concat(parts) for parts in zip(*grids, strict=True))
     taken = suite.grid_steps(reach, slope, curvature, most, bound)
-    if levels is not None:
-        taken = _chosen(suite, query, outputs, taken, levels)
     taken = _with_signs(suite, taken, signs, outputs)
     return stack([taken, taken * 0])
 
@@ -119,25 +102,6 @@ def _grid(output: Output, n: WideShare, d: WideShare, steps: int) -> tuple[WideS
     if output.form is Form.ROOT:
         return n * (4 * steps * steps) - d, d * -4, d * 4
     return n * (2 * steps) + d, d * 2, d * 0
-
-
-def _chosen(
-    suite: Suite, query: Query, outputs: Sequence[Output], taken: RingShare, levels: RingShare
-) -> RingShare:
-    """Choose, of every output's numbers at all levels, the one decided on, in units of the finest."""
-    finest, places = query.levels[-1], spans([len(outputs)] * len(query.levels))
-    pairs = []
-    for number, (level, place) in enumerate(zip(query.levels, places, strict=True)):
-        units = np.array([_units(query, output, level, finest) for output in outputs])
-        pairs.append((levels[number], taken[place] * units))
-    return suite.begin_sums_of_products(pairs)()
-
-
-def _units(query: Query, output: Output, level: int, finest: int) -> int:
-    """Return how many units of the finest number of decimals one of this number is."""
-    if output.form is Form.COUNT:
-        return 1
-    return int(10 ** (query.digits_at(output, finest) - query.digits_at(output, level)))
 
 
 def _steps_per_one(query: Query, output: Output) -> int:

@@ -30,7 +30,8 @@ from ppaurora.metrics.facts import (
 from ppaurora.metrics.outputs import Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
-from ppaurora.sharing.shares import RingShare, WideShare
+from ppaurora.metrics.sums import ListCounts
+from ppaurora.sharing.shares import RingShare, WideShare, concat
 from ppaurora.statistics.areas import (
     partial_auroc,
     sensitivity_at_specificity,
@@ -136,7 +137,18 @@ class OperatingPoint(Metric):
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         """Return the one number, a fraction of a class."""
-        return (Output(self.name, most_digits=query.most_class_digits),)
+        return (Output(self.name, conditional=query.withholds_cells, most_digits=query.most_rate_digits),)
+
+    @abstractmethod
+    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
+        """Return parts of the curve that it is about: fractions of classes, which are known by owner."""
+
+    def enough(self, evidence: Evidence) -> RingShare | None:
+        """Return numbers that are positive if there are enough samples in all its tails."""
+        if not evidence.query.withholds_cells:
+            return None
+        tails = self.tails(evidence.inputs.list_counts)
+        return concat([evidence.enough_of(by_owner, rate) for by_owner, rate in tails])
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
         return (FP,)
@@ -173,7 +185,16 @@ class PartialAuroc(OperatingPoint):
         return as_rate("max_fpr", self.parameters.max_fpr)
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return (Output(self.name, most_denominator=2 * MOST_PARTS**2 * query.samples**3),)
+        return (
+            Output(
+                self.name,
+                conditional=query.withholds_cells,
+                most_denominator=2 * MOST_PARTS**2 * query.samples**3,
+            ),
+        )
+
+    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
+        return ((counts.negatives, self.rate),)
 
     def limit(self, curve: Curve) -> Limit:
         return up_to_fpr(curve, self.rate)
@@ -188,7 +209,8 @@ class PartialAuroc(OperatingPoint):
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         area, tp, overhang, run, rise = secrets
         parts = PartialArea(area, tp, overhang, run, rise, evidence.class_product)
-        return [Ratio(*standardised_partial_auroc(parts, self.rate, evidence.multiply))]
+        quotient = standardised_partial_auroc(parts, self.rate, evidence.multiply)
+        return [Ratio(*quotient, positive=self.enough(evidence))]
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("roc_auc_score")(y_true, y_score, max_fpr=self.parameters.max_fpr))
@@ -230,11 +252,15 @@ class SensitivityAtSpecificity(OperatingPoint):
     def limit(self, curve: Curve) -> Limit:
         return up_to_fpr(curve, 1 - as_rate("specificity", self.parameters.specificity))
 
+    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
+        rate = as_rate("specificity", self.parameters.specificity)
+        return (counts.negatives, rate), (counts.negatives, 1 - rate)
+
     def secrets(self, limit: Limit, crossing: Crossing, area: RingShare | None) -> list[RingShare]:
         return [crossing.within.tp]
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        return [Ratio(secrets[0], evidence.positives)]
+        return [Ratio(secrets[0], evidence.positives, positive=self.enough(evidence))]
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         rates = _rates(y_true, y_score)
@@ -273,11 +299,16 @@ class SpecificityAtSensitivity(OperatingPoint):
     def limit(self, curve: Curve) -> Limit:
         return below_tpr(curve, as_rate("sensitivity", self.parameters.sensitivity))
 
+    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
+        rate = as_rate("sensitivity", self.parameters.sensitivity)
+        return (counts.positives, rate), (counts.positives, 1 - rate)
+
     def secrets(self, limit: Limit, crossing: Crossing, area: RingShare | None) -> list[RingShare]:
         return [crossing.beyond.fp]
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        return [Ratio(evidence.negatives - secrets[0], evidence.negatives)]
+        true_negatives = evidence.negatives - secrets[0]
+        return [Ratio(true_negatives, evidence.negatives, positive=self.enough(evidence))]
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         rates = _rates(y_true, y_score)

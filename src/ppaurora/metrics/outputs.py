@@ -40,12 +40,13 @@ class Ratio:
     numerator: WideShare = field(repr=False)
     denominator: WideShare | int = field(default=1, repr=False)
     # How many samples are behind it, by owner: the policy wants enough, in all and without any one owner.
-    behind: RingShare | None = field(default=None, repr=False)
+    # Of a count, the first is what it counts.
+    behind: tuple[RingShare, ...] = field(default=(), repr=False)
     positive: RingShare | None = field(default=None, repr=False)  # numbers that must be above 0
 
     @property
     def counted(self) -> RingShare:
         """Return the numbers by owner of which a released count is the sum."""
-        if self.behind is None:
+        if not self.behind:
             raise MisuseError("a count that is released is known by owner")
-        return self.behind
+        return self.behind[0]

@@ -16,10 +16,9 @@ from ppaurora.metrics.facts import (
     moved_average_precision,
     of_one_number,
 )
-from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.outputs import Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
-from ppaurora.policy.rules import AUTO
 from ppaurora.sharing.shares import WideShare
 from ppaurora.statistics.areas import area_under_precision_recall, average_precision
 from ppaurora.statistics.estimates import Estimate, ap_logit_interval
@@ -37,10 +36,6 @@ class UnderPrecision(Area):
     hints_at_prevalence = True
     unit = "mean precision"
     precisions: ClassVar[int]  # that are added up at every step of TP
-
-    def outputs(self, query: Query) -> tuple[Output, ...]:
-        """Where the policy chooses digits, with one less: single labels move it more than other areas."""
-        return (Output(self.name, more_digits=-1 if query.policy.digits == AUTO else 0),)
 
     def shift(self, samples: int) -> int:
         return precision_bits(samples) + self.precisions - 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from ppaurora.algorithms.curve import Quantity
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.sums import Fit, OwnerSum
-from ppaurora.policy.rules import AUTO, EXACT, HIDDEN, MOST_DIGITS, Policy
+from ppaurora.policy.rules import EXACT, HIDDEN, MOST_DIGITS, Policy
 
 if TYPE_CHECKING:
     from ppaurora.metrics.base import Area, Metric
@@ -29,23 +29,10 @@ class Query:
     sizes: tuple[int, ...]
     policy: Policy
     confidence_level: float | None = None  # of intervals, if there are to be any
-    granted: int | None = None  # decimals that were decided on inside; the reader of a result knows
 
     @property
     def samples(self) -> int:
         return sum(self.sizes)
-
-    @property
-    def decimals(self) -> int | None:
-        """The most that a released number has; None if numbers are not rounded."""
-        return self.policy.decimals(self.sizes) if self.granted is None else self.granted
-
-    @property
-    def levels(self) -> tuple[int, ...]:
-        """The numbers of decimals between which it is decided inside; none if numbers are not rounded."""
-        if self.decimals is None:
-            return ()
-        return tuple(range(1, self.decimals + 1)) if self.policy.digits == AUTO else (self.decimals,)
 
     @property
     def interval(self) -> bool:
@@ -61,19 +48,19 @@ class Query:
         return tuple(sorted({one for metric in self.metrics for one in metric.thresholds()}))
 
     @property
-    def close_thresholds(self) -> tuple[float, ...]:
-        """Those for which the policy wants enough samples between them and the one before."""
-        return self.thresholds[1:] if self.policy.minimum_per_cell > 1 else ()
+    def withholds_cells(self) -> bool:
+        """Return whether single numbers are withheld that few samples are behind."""
+        return self.policy.minimum_per_cell > 1
+
+    @property
+    def least_per_cell(self) -> int:
+        """Return how many samples must be behind a number; more than all and one more are the same."""
+        return min(self.policy.minimum_per_cell, self.samples + 1)
 
     @property
     def most_rate_digits(self) -> int:
         """The most decimals of a fraction of few samples: more would tell how many there are."""
         return _MOST_RATE_DIGITS if self.policy.counts == HIDDEN else MOST_DIGITS
-
-    @property
-    def most_class_digits(self) -> int:
-        """The most decimals of a fraction of a class; `auto` has looked at the class already."""
-        return MOST_DIGITS if self.policy.digits == AUTO else self.most_rate_digits
 
     @property
     def needs_curve(self) -> bool:
@@ -109,24 +96,21 @@ class Query:
     @property
     def areas(self) -> dict[Output, Area]:
         """Outputs that are released as the nearest float64, for which 64 bits are enough."""
-        if self.decimals is not None:
+        if self.policy.decimals is not None:
             return {}
         return {area.outputs(self)[0]: cast("Area", area) for area in self.metrics if area.is_area}
 
     @property
     def needs_list_counts(self) -> bool:
         """Whether the positives of every owner's list are counted before the merge."""
-        return self.policy.has_floors or bool(self.sums) or not self.needs_curve or len(self.levels) > 1
+        return self.policy.has_floors or self.withholds_cells or bool(self.sums) or not self.needs_curve
 
     def digits_of(self, output: Output) -> int | None:
         """Return how many decimals a number has; None if it is not rounded."""
         if output.form is Form.COUNT:
             return 0
-        return None if self.decimals is None else self.digits_at(output, self.decimals)
-
-    def digits_at(self, output: Output, level: int) -> int:
-        """Return how many decimals a number has where numbers have so many."""
-        return min(max(level + output.more_digits, 1), output.most_digits)
+        decimals = self.policy.decimals
+        return None if decimals is None else min(decimals + output.more_digits, output.most_digits)
 
 
 def unique(items: Iterable[T]) -> tuple[T, ...]:

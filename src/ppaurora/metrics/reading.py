@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -52,12 +52,8 @@ def read_release(words: Words, query: Query, checked: Sequence[str]) -> Released
         _shown(query, output, value, released, next(there)[0] if output.conditional else released)
         for output, value in zip(outputs, values, strict=True)
     ]
-    granted = _granted(query, *columns[0])
-    if any(mantissa not in (0, 1) or exponent for mantissa, exponent in rest):
+    if any(mantissa not in (0, 1) or exponent for mantissa, exponent in (columns[0], *rest)):
         raise ProtocolError(_UNFIT)
-    if released and granted is not None:
-        _check_units(query, granted, [mantissa for mantissa, _ in values])
-        query = replace(query, granted=granted)
     for name, flag in zip(checked, in_order, strict=True):
         if not flag:
             raise UnsortedListError(
@@ -69,23 +65,6 @@ def read_release(words: Words, query: Query, checked: Sequence[str]) -> Released
 
 
 _UNFIT = "the parts of the result do not belong together"
-
-
-def _granted(query: Query, released: int, digits: int) -> int | None:
-    """Return how many decimals numbers have, if that was decided inside."""
-    possible = query.levels if released and len(query.levels) > 1 else (0,)
-    if released not in (0, 1) or digits not in possible:
-        raise ProtocolError(_UNFIT)
-    return digits or None
-
-
-def _check_units(query: Query, granted: int, mantissas: Sequence[int]) -> None:
-    """Behind the decimals that were decided on, there is nothing."""
-    for output, mantissa in zip(query.outputs, mantissas, strict=True):
-        if output.form is not Form.COUNT:
-            more = (query.digits_of(output) or 0) - query.digits_at(output, granted)
-            if mantissa % 10**more:
-                raise ProtocolError(_UNFIT)
 
 
 def _shown(query: Query, output: Output, column: tuple[int, int], released: int, there: int) -> float | None:

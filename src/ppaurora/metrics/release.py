@@ -2,7 +2,7 @@
 
 What leaves is a list of columns (mantissa, exponent); `reading` has the owner's side:
 
-    1 if there is a result, else 0; beside it how many decimals numbers have, if that is decided inside
+    1 if there is a result, else 0
     every output, or 0 if it is withheld
     for every output that may be withheld by itself, 1 if it is there, else 0
     where the order of lists is checked, for every owner 1 if its list was sorted and its sums fit it, else 0
@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from ppaurora.algorithms.crossing import areas_up_to, find_crossings
 from ppaurora.algorithms.curve import Curve
 from ppaurora.algorithms.redistribution import with_next
 from ppaurora.metrics.base import Metric
-from ppaurora.metrics.evidence import Evidence, Found, Inputs
+from ppaurora.metrics.evidence import CalledByOwner, Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.metrics.operating_points import OperatingPoint
 from ppaurora.metrics.outputs import Ratio
@@ -47,7 +49,7 @@ def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -
     with suite.step("release"):
         decided = decide(suite, query, inputs, found, ratios)
     with suite.step("division"):
-        values = numbers(suite, query, found, ratios, decided.levels)
+        values = numbers(suite, query, found, ratios)
     with suite.step("release"):
         return withhold(suite, query, decided, values)
 
@@ -108,6 +110,7 @@ def _added_up(suite: Suite, parts: Mapping[Metric, list[RingShare]]) -> dict[Met
 def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ratio]:
     """Compute the secret ratio of every output, in wide integers."""
     by_owner = inputs.by_owner(query)
+    called = _called(query, by_owner)
     secrets = [secret for metric in query.metrics for secret in found.secrets.get(metric, [])]
     totals = [by_owner[total].sum() for total in query.sums]
     wide = suite.widen(concat([found.positives, found.class_product, *totals, *secrets]))
@@ -121,7 +124,8 @@ def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ra
         next(parts),
         {total: next(parts) for total in query.sums},
         by_owner,
-        _between_thresholds(suite, query, by_owner),
+        called,
+        _between_thresholds(suite, query, called),
     )
     ratios = [Ratio(evidence.positives)] if query.tells_counts else []
     for metric in query.metrics:
@@ -129,23 +133,26 @@ def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ra
     return ratios
 
 
+def _called(query: Query, by_owner: Mapping[OwnerSum, RingShare]) -> dict[float, CalledByOwner]:
+    """Return, for every threshold, how many samples of every owner are on either side."""
+    sizes = np.array(query.sizes, dtype=np.uint64)
+    called = {one: by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in query.thresholds}
+    return {one: CalledByOwner(positive, sizes - positive) for one, positive in called.items()}
+
+
 def _between_thresholds(
-    suite: Suite, query: Query, by_owner: Mapping[OwnerSum, RingShare]
+    suite: Suite, query: Query, called: Mapping[float, CalledByOwner]
 ) -> dict[float, RingShare]:
     """Return how many samples are called otherwise from a threshold to the next: d of them, without an owner.
 
     Whether scores call from below or from above, and so the sign of d, is not known here: d² is compared.
     """
-    close = query.close_thresholds
-    if not close:
+    if len(called) < 2 or not query.withholds_cells:
         return {}
-    called = [by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in query.thresholds]
-    gaps = [after - before for before, after in pairwise(called)]
+    gaps = [after.positive - before.positive for before, after in pairwise(called.values())]
     others = stack([gap.sum() - gap for gap in gaps])
-    # No gap has more than all samples, so nothing is lost by asking for one more: its square fits the ring.
-    least = min(query.policy.minimum_per_cell, query.samples + 1)
-    squares = suite.mul(others, others) - (least**2 - 1)
-    return dict(zip(close, squares.rows(), strict=True))
+    squares = suite.mul(others, others) - (query.least_per_cell**2 - 1)
+    return dict(zip(list(called)[1:], squares.rows(), strict=True))
 
 
 def _at_crossings(curve: Curve, metrics: Sequence[OperatingPoint]) -> dict[Metric, list[RingShare]]:

@@ -69,6 +69,7 @@ class AtThresholds(Metric):
     # How many samples are behind a proportion, if that is not known from the class counts.
     trials_name: ClassVar[str] = ""
     of_all_samples: ClassVar[bool] = False  # whether the denominator is public
+    more_digits: ClassVar[int] = 0
 
     @abstractmethod
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
@@ -82,7 +83,7 @@ class AtThresholds(Metric):
         return 1
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        outputs, close = [], set(query.close_thresholds)
+        outputs, conditional = [], bool(self.trials_name) or query.withholds_cells
         for threshold in self.parameters.thresholds:
             at = (("threshold", threshold),)
             outputs.append(
@@ -91,18 +92,14 @@ class AtThresholds(Metric):
                     at,
                     signed=self.signed,
                     highest=self.highest(threshold),
-                    conditional=bool(self.trials_name) or threshold in close,
-                    most_digits=self._most_digits(query),
+                    conditional=conditional,
+                    more_digits=self.more_digits,
+                    most_digits=MOST_DIGITS if self.of_all_samples else query.most_rate_digits,
                 )
             )
             if self._tells_trials(query):
                 outputs.append(Output(self.trials_name, at, form=Form.COUNT, conditional=True))
         return tuple(outputs)
-
-    def _most_digits(self, query: Query) -> int:
-        if self.of_all_samples:
-            return MOST_DIGITS
-        return query.most_rate_digits if self.trials_name else query.most_class_digits
 
     def _tells_trials(self, query: Query) -> bool:
         return bool(self.trials_name) and query.tells_counts
@@ -131,13 +128,13 @@ class AtThresholds(Metric):
                 ratios.append(Ratio(self.trials(whole), behind=behind, positive=between))
         return ratios
 
-    def _behind(self, threshold: float, evidence: Evidence) -> RingShare | None:
-        if not self.trials_name:
-            return None
-        counts, by_owner = evidence.inputs.list_counts, evidence.by_owner
-        tp, fp = by_owner[TruePositives(threshold)], by_owner[FalsePositives(threshold)]
-        behind: RingShare = self.trials(Confusion(tp, fp, counts.positives, counts.negatives))
-        return behind
+    def _behind(self, threshold: float, evidence: Evidence) -> tuple[RingShare, ...]:
+        """Both sides of the threshold, the one that the number is a fraction of first."""
+        called = evidence.called[threshold]
+        sides = {"called_positive": called.positive, "called_negative": called.negative}
+        if not evidence.query.withholds_cells:
+            return (sides[self.trials_name],) if self.trials_name else ()
+        return tuple(sorted(sides.values(), key=lambda side: side is not sides.get(self.trials_name)))
 
     def known_trials(self, counts: Counts) -> int | None:
         """Return the samples behind a proportion, if the class counts tell them."""
@@ -339,6 +336,7 @@ class NetBenefit(AtThresholds):
     Parameters = RiskThresholds
     of_probabilities = True
     of_all_samples = True
+    more_digits = 1  # its scale is that of the prevalence
     signed = True
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:

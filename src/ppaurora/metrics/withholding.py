@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from ppaurora.algorithms.crossing import last_set
 from ppaurora.metrics.evidence import Found, Inputs
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import Query
-from ppaurora.policy.rules import SAMPLES_PER_STEP
 from ppaurora.sharing.shares import RingShare, concat, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
@@ -23,6 +19,7 @@ class Conditions:
     def __init__(self) -> None:
         self._numbers: list[RingShare] = []
         self._count = 0
+        self._known: dict[int, tuple[RingShare, list[int]]] = {}  # by identity: tested once, asked for often
 
     def add(self, *lists: RingShare) -> list[int]:
         """Return the places of these numbers."""
@@ -31,6 +28,12 @@ class Conditions:
             self._numbers.append(numbers)
             self._count += len(numbers)
         return list(range(start, self._count))
+
+    def add_once(self, source: RingShare, condition: Callable[[RingShare], RingShare]) -> list[int]:
+        """Return the places of what a condition makes of these numbers, which many may ask for."""
+        if id(source) not in self._known:
+            self._known[id(source)] = source, self.add(condition(source))
+        return self._known[id(source)][1]
 
     def hold(self, suite: Suite, groups: Sequence[Sequence[int]]) -> RingShare:
         """1 for every group of which all hold, else 0."""
@@ -44,7 +47,6 @@ class Decided:
     released: RingShare = field(repr=False)  # whether there is a result
     there: RingShare | None = field(repr=False)  # outputs that may be withheld by themselves, in their order
     fitting: RingShare | None = field(repr=False)  # owners
-    levels: RingShare | None = field(repr=False)  # 1 at the number of decimals, where that is decided inside
 
 
 def decide(suite: Suite, query: Query, inputs: Inputs, found: Found, ratios: Sequence[Ratio]) -> Decided:
@@ -56,18 +58,12 @@ def decide(suite: Suite, query: Query, inputs: Inputs, found: Found, ratios: Seq
     if inputs.ascents is not None:
         everything += conditions.add(1 - inputs.ascents.sum())  # one place instead of the owners'
         everything += [place for check in fitting[1:] for place in check]
-    cells = [
-        conditions.add(*_on_cell(query, output, ratios[place]))
-        for place, output in enumerate(query.outputs)
-        if output.conditional
-    ]
-    finer = [conditions.add(*_on_level(level, inputs)) for level in query.levels[1:]]
-    groups = [[everything], cells, by_owner, finer]
+    cells = _on_cells(query, conditions, ratios)
+    groups = [[everything], cells, by_owner]
     holds = conditions.hold(suite, [group for some in groups for group in some])
-    released, cell_flags, owner_flags, finer_flags = (holds[place] for place in spans(map(len, groups)))
+    released, cell_flags, owner_flags = (holds[place] for place in spans(map(len, groups)))
     there = suite.mul(released, cell_flags) if cells else None
-    levels = last_set(concat([suite.constant(1), finer_flags])) if finer else None
-    return Decided(released, there, owner_flags if by_owner else None, levels)
+    return Decided(released, there, owner_flags if by_owner else None)
 
 
 def withhold(suite: Suite, query: Query, decided: Decided, values: RingShare) -> RingShare:
@@ -77,20 +73,11 @@ def withhold(suite: Suite, query: Query, decided: Decided, values: RingShare) ->
     if decided.there is not None:
         for number, place in enumerate(conditional):
             gates[1 + place] = decided.there[number]
-    granted = suite.constant(0)
-    if decided.levels is not None:
-        granted = (decided.levels * np.array(query.levels)).sum()
-    columns = concat([stack([suite.constant(1), granted]), values])
+    columns = concat([stack([suite.constant(1), suite.constant(0)]), values])
     columns = suite.mul(concat(gates), columns)
     flags = [flags for flags in (decided.there, decided.fitting) if flags is not None]
     told = concat(flags or [decided.released[:0]])
     return concat([columns, stack([told, told * 0])])
-
-
-def _on_level(level: int, inputs: Inputs) -> list[RingShare]:
-    """So many decimals want as many positives, and negatives, as there are samples for a step of the grid."""
-    counts, least = inputs.list_counts, SAMPLES_PER_STEP * 10**level
-    return [enough(by_owner, least) for by_owner in (counts.positives, counts.negatives)]
 
 
 def _on_classes(query: Query, inputs: Inputs, found: Found) -> list[RingShare]:
@@ -121,12 +108,24 @@ def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
     return [*numbers, *(fit.room(submitted, inputs.list_counts) + 1 for fit in query.fits)]
 
 
-def _on_cell(query: Query, output: Output, ratio: Ratio) -> list[RingShare]:
+def _on_cells(query: Query, conditions: Conditions, ratios: Sequence[Ratio]) -> list[list[int]]:
+    """Return the places of what each number needs that may be withheld by itself, or with all tables."""
+    conditional = [
+        (output, _on_cell(query, output, conditions, ratios[place]))
+        for place, output in enumerate(query.outputs)
+        if output.conditional
+    ]
+    tables = sorted({place for output, places in conditional if output.at for place in places})
+    return [tables if output.at and query.policy.whole_tables else places for output, places in conditional]
+
+
+def _on_cell(query: Query, output: Output, conditions: Conditions, ratio: Ratio) -> list[int]:
     """Return what a number of a table needs: enough samples behind it, and a denominator above 0."""
-    numbers = [] if ratio.positive is None else [ratio.positive]
-    least = query.policy.minimum_per_cell
-    if ratio.behind is not None and least > 1:
-        numbers.append(enough(ratio.behind, least))
-    elif ratio.behind is not None and output.form is not Form.COUNT:
-        numbers.append(ratio.behind.sum())
-    return numbers
+    places = [] if ratio.positive is None else conditions.add_once(ratio.positive, lambda numbers: numbers)
+    least = query.least_per_cell
+    for by_owner in ratio.behind:
+        if query.withholds_cells:
+            places = places + conditions.add_once(by_owner, lambda counts: enough(counts, least))
+        elif output.form is not Form.COUNT:
+            places = places + conditions.add_once(by_owner, lambda counts: counts.sum())
+    return places

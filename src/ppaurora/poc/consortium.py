@@ -26,7 +26,7 @@ from typing import Literal
 from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.io.files import read_text
-from ppaurora.io.models import StrictModel, from_json, to_builtins, to_json
+from ppaurora.io.models import StrictModel, from_json, to_json
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.metrics import find_metric
@@ -169,7 +169,7 @@ def _make_kits(
         "[limits]",
         f"samples_per_owner = {max(most, 1_000_000)}",
         "[policy]",
-        *(f"{rule} = {json.dumps(value)}" for rule, value in to_builtins(policy).items()),
+        *(f"{rule} = {json.dumps(value)}" for rule, value in policy.given().items()),
     ]
     (folder / "study.toml").write_text("\n".join(plan) + "\n")
     manifest = provision(folder / "study.toml", folder / "kits")

@@ -1,29 +1,45 @@
 """The release policy: what may leave a computation, agreed on by all.
 
-Rules on what is public are checked by every node for itself; rules on secrets are enforced inside the
-computation, before any part of a result leaves a server.
+A policy is of one of three kinds, and says by it what it promises. Rules on what is public are checked by
+every node for itself; rules on secrets are enforced inside the computation, before any part of a result
+leaves a server.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import msgspec
 from msgspec import Meta
 
-from ppaurora.io.models import StrictModel
+from ppaurora.errors import InputError
+from ppaurora.io.models import StrictModel, to_builtins
 
-AUTO: Literal["auto"] = "auto"
+Kind = Literal["publication", "private", "exact"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PUBLICATION: Kind = "publication"
+PRIVATE: Kind = "private"
 EXACT: Literal["exact"] = "exact"
 HIDDEN: Literal["hidden"] = "hidden"
 ROUNDED: Literal["rounded"] = "rounded"
 
-MOST_AUTO_DIGITS = 4
+PROMISES: dict[Kind, str] = {
+    PUBLICATION: "for owners bound by an agreement: rounded, with floors, as output checkers ask for; it "
+    "does not hold against an owner that makes samples up, nor against someone who knows all the rest",
+    PRIVATE: "for owners who do not trust each other's data: noise drawn inside protects every person, "
+    "against all other owners together and whatever else is known",
+    EXACT: "for one's own data, or full trust: nothing is held back, so nothing is promised",
+}
+
 MOST_DIGITS = 6
-SAMPLES_PER_STEP = 4  # of the grid that `auto` rounds to, among those of all owners but the largest
 COUNT_STEP = 5  # what rounded counts are multiples of
+EPSILON = 2.0  # of a private study that names none
+MOST_EPSILON = 16.0  # more protects nobody
 
 # What no study has. More is refused: inside, numbers of samples are compared modulo 2^64.
 MOST_DEMANDED = 1 << 40
@@ -31,19 +47,23 @@ MOST_DEMANDED = 1 << 40
 Least = Annotated[int, Meta(ge=0, le=MOST_DEMANDED)]
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Digits = Annotated[
-    Annotated[int, Meta(ge=1, le=MOST_DIGITS)] | Literal["auto", "exact"],
-    Meta(extra={"expected": f'"auto", "exact", or a whole number from 1 to {MOST_DIGITS}'}),
+    Annotated[int, Meta(ge=1, le=MOST_DIGITS)] | Literal["exact"],
+    Meta(extra={"expected": f'"exact", or a whole number from 1 to {MOST_DIGITS}'}),
 ]
 Counts = Annotated[
     Literal["hidden", "rounded", "exact"], Meta(extra={"expected": '"hidden", "rounded" or "exact"'})
 ]
+Epsilon = Annotated[float, Meta(gt=0, le=MOST_EPSILON)]
+Weight = Annotated[float, Meta(gt=0, le=1000)]
+
+OF_KIND: Any = None  # a rule that is not given is that of the policy's kind
 
 
 class Floors(StrictModel):
     """What one owner demands of every study it submits to, in its kit. What is left out is not demanded.
 
     They travel with its submission, and are public; of all owners' floors and the study's policy the
-    strictest rule wins.
+    strictest rule wins. In a private study, noise takes the place of floors on secrets.
     """
 
     minimum_owners: Least = 0
@@ -54,13 +74,28 @@ class Floors(StrictModel):
     minimum_per_cell: Least = 0
     digits: Digits = EXACT
     counts: Counts = EXACT
+    epsilon: Epsilon | None = None  # the most that all studies on the same data may spend together
+
+
+class Weights(StrictModel):
+    """How a private study divides its epsilon: each mechanism that it uses gets a part in proportion."""
+
+    auroc: Weight = 1.0
+    table: Weight = 1.0
+    sums: Weight = 1.0
 
 
 class Policy(StrictModel):
-    """What may be released. Defaults are those of a study; fields are the rules of a plan's `[policy]`.
+    """What may be released. Fields are the rules of a plan's `[policy]`.
+
+    A rule that is not given is that of the kind. It may be stricter than that, and not looser: a plan that
+    wants other rules begins with "exact", which promises nothing, and adds what it wants.
 
     Attributes
     ----------
+    kind
+        "publication": rounded, with floors, as output checkers ask for. "private": with noise that protects
+        every person. "exact": everything, at full precision.
     minimum_owners
         How many owners there must be. With two, each can subtract itself from the result.
     largest_owner_fraction
@@ -71,63 +106,119 @@ class Policy(StrictModel):
         How many there must be, in total and without any one owner. The counts are secret: the rule is
         enforced inside the computation.
     minimum_per_cell
-        How many samples must be behind each number in a table, likewise.
+        How many samples must be behind each number in a table, on both sides of each threshold, and in the
+        part of a curve that a number is about, likewise.
+    whole_tables
+        Whether a table is withheld as a whole if anything in it would be.
     digits
-        Decimals of each released number: "auto", as many as the smaller class allows; "exact"; or a number.
-    most_digits
-        The most decimals that "auto" gives.
+        Decimals of each released number, or "exact". A standard error, and numbers whose scale is small, have
+        one more.
     counts
         Numbers of positives and negatives: "hidden", "rounded" to fives, or "exact".
+    epsilon
+        Of a private study: how much it may tell of any one person.
+    rows_per_person
+        Of a private study: how many rows one person has at most.
+    weights
+        Of a private study: how epsilon is divided.
 
     Examples
     --------
     >>> import ppaurora
-    >>> many = ([0, 1, 0, 1] * 30, [0.2, 0.4, 0.6, 0.8] * 30)
+    >>> many = ([0, 1, 0, 1] * 30, [0.2, 0.4, 0.6, 0.7] * 30)
     >>> ppaurora.evaluate([many] * 3, policy=ppaurora.Policy(digits=1)).auroc  # rounded from 0.75
     0.8
     >>> few = ([1, 0], [0.9, 0.4])
-    >>> floors = ppaurora.Policy(digits=2, largest_owner_fraction=0.99)
+    >>> floors = ppaurora.Policy.exact(minimum_positives=10)
     >>> ppaurora.evaluate([many, few, few], policy=floors).suppressed
     True
     """
 
-    minimum_owners: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = 3
-    largest_owner_fraction: Fraction = 0.5
-    minimum_samples: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = 2
-    minimum_samples_per_owner: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = 1
-    minimum_positives: Least = 10
-    minimum_negatives: Least = 10
-    minimum_per_cell: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = 10
-    digits: Digits = AUTO
-    most_digits: Annotated[int, Meta(ge=1, le=MOST_AUTO_DIGITS)] = MOST_AUTO_DIGITS
-    counts: Counts = HIDDEN
+    kind: Kind = PUBLICATION
+    minimum_owners: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = OF_KIND
+    largest_owner_fraction: Fraction = OF_KIND
+    minimum_samples: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = OF_KIND
+    minimum_samples_per_owner: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = OF_KIND
+    minimum_positives: Least = OF_KIND
+    minimum_negatives: Least = OF_KIND
+    minimum_per_cell: Annotated[int, Meta(ge=1, le=MOST_DEMANDED)] = OF_KIND
+    whole_tables: bool = OF_KIND
+    digits: Digits = OF_KIND
+    counts: Counts = OF_KIND
+    epsilon: Epsilon | None = OF_KIND
+    rows_per_person: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    weights: Weights = Weights()
+
+    def __post_init__(self) -> None:
+        for rule, default in _RULES[self.kind].items():
+            given = getattr(self, rule)
+            if given is OF_KIND:
+                msgspec.structs.force_setattr(self, rule, default)
+            elif _looseness(rule, given) > _looseness(rule, default):
+                raise InputError(
+                    f"{rule}: kind = '{self.kind}' has {default!r}, and a plan may only be stricter; for "
+                    "looser rules take kind = 'exact', which promises nothing, and add those that you want"
+                )
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        if self.kind == PRIVATE:
+            own = _RULES[PRIVATE]
+            for rule in _ON_SECRETS:
+                if getattr(self, rule) != own[rule]:
+                    raise InputError(
+                        f"{rule}: kind = 'private' withholds and rounds nothing, as that would tell of "
+                        "secrets; its noise takes the place of this rule"
+                    )
+        elif self.epsilon is not None or self.rows_per_person != 1 or self.weights != Weights():
+            raise InputError("epsilon, rows_per_person and weights are rules of kind = 'private'")
+
+    @classmethod
+    def publication(cls, **stricter: Any) -> Self:
+        """Return the policy of a study whose result is to be published: rounded, with floors."""
+        return cls(kind=PUBLICATION, **stricter)
+
+    @classmethod
+    def private(cls, epsilon: float = EPSILON, **stricter: Any) -> Self:
+        """Return the policy by which noise protects every person, however much else is known."""
+        return cls(kind=PRIVATE, epsilon=epsilon, **stricter)
+
+    @classmethod
+    def exact(cls, **stricter: Any) -> Self:
+        """Return the policy that releases everything at full precision, but for the rules given."""
+        return cls(kind=EXACT, **stricter)
 
     @classmethod
     def none(cls) -> Self:
-        """Return the policy that releases everything at full precision: for one person who holds all data."""
-        return cls(
-            minimum_owners=2,
-            largest_owner_fraction=1.0,
-            minimum_positives=0,
-            minimum_negatives=0,
-            minimum_per_cell=1,
-            digits=EXACT,
-            counts=EXACT,
-        )
+        """Return the policy `exact`, by its former name."""
+        warnings.warn("Policy.none() is Policy.exact() now", DeprecationWarning, stacklevel=2)
+        return cls.exact()
+
+    def given(self) -> dict[str, Any]:
+        """Return the kind, and the rules that are not those of the kind: what a plan has to say."""
+        kind = to_builtins(Policy(kind=self.kind))
+        return {"kind": self.kind} | {
+            rule: value for rule, value in to_builtins(self).items() if value != kind[rule]
+        }
 
     @property
     def has_floors(self) -> bool:
         """Return whether there are rules on secret numbers of positives or negatives."""
         return self.minimum_positives > 0 or self.minimum_negatives > 0
 
-    def decimals(self, sizes: Sequence[int]) -> int | None:
-        """Return the most decimals of a released number, for these numbers of samples; None if not rounded.
+    @property
+    def is_private(self) -> bool:
+        return self.kind == PRIVATE
 
-        With `auto`, the number of decimals is decided inside the computation, by the smaller class.
-        """
-        if self.digits == EXACT:
-            return None
-        return min(auto_digits(sizes), self.most_digits) if self.digits == AUTO else int(self.digits)
+    @property
+    def decimals(self) -> int | None:
+        """Return how many decimals a released number has; None if it is not rounded."""
+        return None if self.digits == EXACT else int(self.digits)
+
+    @property
+    def spent(self) -> float:
+        """Return how much of a budget a study spends: epsilon; without noise there is no bound."""
+        return math.inf if self.epsilon is None else self.epsilon
 
     def problem_with(self, sizes: Sequence[int], *, awaited: int = 0) -> str:
         """Return which public rule the owners' numbers of samples break; empty if none.
@@ -144,80 +235,134 @@ class Policy(StrictModel):
             return f"there are fewer than {self.minimum_samples:,} samples in all"
         if max(sizes) > Decimal(str(self.largest_owner_fraction)) * sum(sizes):
             return f"one owner has more than {self.largest_owner_fraction} of all samples"
-        if self.decimals(sizes) == 0:
-            least = SAMPLES_PER_STEP * 10
-            return (
-                f"too few samples for even one decimal: without the largest owner {least:,} are needed, "
-                f"there are {sum(sizes) - max(sizes):,}"
-            )
         return ""
 
     def strictest(self, floors: Iterable[Floors]) -> Policy:
-        """Return the strictest rules of this policy and all owners' floors."""
+        """Return the strictest rules of this policy and all owners' floors.
+
+        Raises InputError if the study spends more of an owner's budget than it lets any study spend. A floor
+        on cells that is above the policy's withholds whole tables: cell by cell, its owner would learn how
+        many samples each of them has.
+        """
         policy = self
         for floor in floors:
-            policy = msgspec.structs.replace(
-                policy,
-                minimum_owners=max(policy.minimum_owners, floor.minimum_owners),
-                largest_owner_fraction=min(policy.largest_owner_fraction, floor.largest_owner_fraction),
-                minimum_samples=max(policy.minimum_samples, floor.minimum_samples),
-                minimum_positives=max(policy.minimum_positives, floor.minimum_positives),
-                minimum_negatives=max(policy.minimum_negatives, floor.minimum_negatives),
-                minimum_per_cell=max(policy.minimum_per_cell, floor.minimum_per_cell),
-                **_fewer_digits(policy, floor.digits),
-                counts=min(policy.counts, floor.counts, key=(HIDDEN, ROUNDED, EXACT).index),
-            )
+            if floor.epsilon is not None and self.spent > floor.epsilon:
+                raise InputError(_too_much(self, floor.epsilon))
+            public = {
+                "minimum_owners": max(policy.minimum_owners, floor.minimum_owners),
+                "largest_owner_fraction": min(policy.largest_owner_fraction, floor.largest_owner_fraction),
+                "minimum_samples": max(policy.minimum_samples, floor.minimum_samples),
+            }
+            secret: dict[str, Any] = {
+                "minimum_positives": max(policy.minimum_positives, floor.minimum_positives),
+                "minimum_negatives": max(policy.minimum_negatives, floor.minimum_negatives),
+                "minimum_per_cell": max(policy.minimum_per_cell, floor.minimum_per_cell),
+                "whole_tables": policy.whole_tables or floor.minimum_per_cell > self.minimum_per_cell,
+                "digits": min(policy.digits, floor.digits, key=lambda digits: _looseness("digits", digits)),
+                "counts": min(policy.counts, floor.counts, key=lambda counts: _looseness("counts", counts)),
+            }
+            policy = msgspec.structs.replace(policy, **public, **({} if self.is_private else secret))
         return policy
 
     def described(self) -> list[tuple[str, str]]:
-        """Return the rules in words."""
+        """Return the kind, what it promises, and the rules in words."""
+        largest = self.largest_owner_fraction
+        share = "each with any fraction" if largest == 1 else f"none with more than {largest}"
+        per_owner = self.minimum_samples_per_owner
+        lines = [
+            ("kind", f"{self.kind}, {PROMISES[self.kind]}"),
+            ("owners", f"at least {self.minimum_owners}, {share} of all samples"),
+            ("samples", f"at least {self.minimum_samples:,} in all and {per_owner:,} of every owner"),
+        ]
+        return lines + (self._noise_described() if self.is_private else self._secrets_described())
+
+    def _secrets_described(self) -> list[tuple[str, str]]:
         counts = {
             HIDDEN: "hidden",
             ROUNDED: f"rounded, to multiples of {COUNT_STEP}",
             EXACT: "exact: released as they are",
         }
-        digits = {
-            AUTO: f"auto: as the smaller class allows, at most {self.most_digits}",
-            EXACT: "exact: numbers are released at full precision, which can tell class counts and labels",
-        }
-        per_owner = self.minimum_samples_per_owner
-        largest = self.largest_owner_fraction
-        share = "each with any fraction" if largest == 1 else f"none with more than {largest}"
+        digits = "exact: numbers are released at full precision, which can tell class counts and labels"
         behind = "1 sample" if self.minimum_per_cell == 1 else f"{self.minimum_per_cell:,} samples"
+        tables = "; a table in which one fails is withheld as a whole" if self.whole_tables else ""
         return [
-            ("owners", f"at least {self.minimum_owners}, {share} of all samples"),
-            ("samples", f"at least {self.minimum_samples:,} in all and {per_owner:,} of every owner"),
             (
                 "positives, negatives",
                 f"at least {self.minimum_positives:,} and {self.minimum_negatives:,}, "
                 "in all and without any one owner",
             ),
-            ("cells of tables", f"at least {behind}, likewise"),
-            ("digits", digits.get(str(self.digits), str(self.digits))),
+            ("cells and tails", f"at least {behind}, likewise{tables}"),
+            ("digits", digits if self.digits == EXACT else f"{self.digits}, one more of small numbers"),
             ("class counts", counts[self.counts]),
         ]
 
-
-def auto_digits(sizes: Sequence[int]) -> int:
-    """Return the largest d with 4·10^d samples beside those of the largest owner; at most 4, at least 0.
-
-    The largest owner does not count because it may have made its samples up. From the second decimal on,
-    there must be as many positives and as many negatives, which is decided inside.
-    """
-    others = sum(sizes) - max(sizes)
-    digits = 0
-    while digits < MOST_AUTO_DIGITS and SAMPLES_PER_STEP * 10 ** (digits + 1) <= others:
-        digits += 1
-    return digits
+    def _noise_described(self) -> list[tuple[str, str]]:
+        rows = "" if self.rows_per_person == 1 else f", who has at most {self.rows_per_person:,} rows"
+        return [("epsilon", f"{self.epsilon:g} for every person{rows}: {guesses(self.epsilon or 0.0)}")]
 
 
-def _fewer_digits(policy: Policy, demanded: int | str) -> dict[str, Any]:
-    """`auto` stays, as it depends on secrets; a number then says how many it gives at most."""
-    if demanded == EXACT:
-        return {}
-    if policy.digits == EXACT:
-        return {"digits": demanded}
-    if AUTO not in (policy.digits, demanded):
-        return {"digits": min(int(policy.digits), int(demanded))}
-    numbers = [int(digits) for digits in (policy.digits, demanded) if digits != AUTO]
-    return {"digits": AUTO, "most_digits": min([policy.most_digits, *numbers])}
+def guesses(epsilon: float) -> str:
+    """Return in words what epsilon bounds: any attacker's success with one of two cases, equally likely."""
+    right = 100 / (1 + math.exp(-epsilon))
+    shown = f"{right:.0f}" if right < 99.5 else f"{right:.4g}"
+    return f"whoever knows everything else guesses one person's outcome right at most {shown} times in 100"
+
+
+_ON_SECRETS = (
+    "minimum_positives",
+    "minimum_negatives",
+    "minimum_per_cell",
+    "whole_tables",
+    "digits",
+    "counts",
+)
+
+_NO_RULES: dict[str, Any] = {
+    "minimum_owners": 2,
+    "largest_owner_fraction": 1.0,
+    "minimum_samples": 2,
+    "minimum_samples_per_owner": 1,
+    "minimum_positives": 0,
+    "minimum_negatives": 0,
+    "minimum_per_cell": 1,
+    "whole_tables": False,
+    "digits": EXACT,
+    "counts": EXACT,
+}
+
+_RULES: dict[Kind, dict[str, Any]] = {
+    PUBLICATION: {
+        "minimum_owners": 3,
+        "largest_owner_fraction": 0.5,
+        "minimum_samples": 2,
+        "minimum_samples_per_owner": 20,
+        "minimum_positives": 10,
+        "minimum_negatives": 10,
+        "minimum_per_cell": 10,
+        "whole_tables": False,
+        "digits": 3,
+        "counts": ROUNDED,
+    },
+    PRIVATE: {**_NO_RULES, "epsilon": EPSILON},
+    EXACT: _NO_RULES,
+}
+
+
+def _looseness(rule: str, value: Any) -> float:
+    """Return a number that grows the more a rule lets out."""
+    if rule == "epsilon":
+        return 0  # any may be agreed on
+    if rule == "digits":
+        return math.inf if value == EXACT else float(value)
+    if rule == "counts":
+        return (HIDDEN, ROUNDED, EXACT).index(value)
+    return float(value) if rule == "largest_owner_fraction" else -float(value)
+
+
+def _too_much(policy: Policy, most: float) -> str:
+    if policy.epsilon is None:
+        return (
+            f"an owner's floor allows an epsilon of {most:g} at most, and a study of kind '{policy.kind}' "
+            "has no noise that would bound what it tells of a person; take kind = 'private'"
+        )
+    return f"an owner's floor allows an epsilon of {most:g} at most, and the study spends {policy.epsilon:g}"

@@ -120,10 +120,10 @@ class Protocol(ABC):
         """Return why these cannot be computed by this protocol, or nothing."""
         if self.rounds_inside:
             return ""
-        if policy.digits != EXACT or policy.counts == ROUNDED:
+        if policy.is_private or policy.digits != EXACT or policy.counts == ROUNDED:
             return (
-                f"the protocol '{self.name}' cannot round inside the computation; its studies must say "
-                "digits = 'exact', and counts = 'exact' or 'hidden'"
+                f"the protocol '{self.name}' cannot round or draw noise inside the computation; its studies "
+                "must say kind = 'exact', and leave digits and counts as they are, or counts = 'hidden'"
             )
         others = [metric.name for metric in metrics if not metric.is_area]
         if others or confidence_level is not None:

@@ -112,22 +112,26 @@ retention_days = 30
 
 # What may leave the computation. 'ppaurora disclosure study.toml' says what it will disclose.
 [policy]
-# Public rules: checked by every node for itself.
-minimum_owners = 3
-largest_owner_fraction = 0.5
+# "publication": rounded, with floors, for owners bound by an agreement. "private": with noise that protects
+# every person, for owners who do not trust each other's data. "exact": everything, for full trust.
+kind = "publication"
+# Rules come with the kind, and each may be made stricter. Public ones are checked by every node for itself.
+# minimum_owners = 3
+# largest_owner_fraction = 0.5
 minimum_samples = 100
-minimum_samples_per_owner = 10
-# Rules on secret counts, enforced inside: in total, and without any one owner.
-minimum_positives = 10
-minimum_negatives = 10
-# Samples behind every number of a table, likewise.
-minimum_per_cell = 10
-# Decimals of every released number: "auto" (as the smaller class allows, at most most_digits), a number, or
-# "exact". Exact numbers can reveal class counts and labels: docs/disclosure.md.
-digits = "auto"
-most_digits = 4
-# Numbers of positives and negatives: "hidden", "rounded" (to fives) or "exact".
-counts = "hidden"
+# minimum_samples_per_owner = 20
+# Rules on secret counts are enforced inside: in total, and without any one owner.
+# minimum_positives = 10
+# minimum_negatives = 10
+# Samples behind every number of a table, on both sides of every threshold, and in every tail, likewise.
+# minimum_per_cell = 10
+# Decimals of every released number; standard errors and numbers of a small scale have one more.
+# digits = 3
+# Numbers of positives and negatives: "rounded" (to fives) or "hidden".
+# counts = "rounded"
+# With kind = "private" instead: how much may be told of any one person, and how many rows one has at most.
+# epsilon = 2.0
+# rows_per_person = 1
 """
 
 

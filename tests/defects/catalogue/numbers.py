@@ -319,8 +319,8 @@ DEFECTS = (
         "policy-is-not-heard",
         "`evaluate` lets everything out, whatever policy it is given",
         file="src/ppaurora/evaluation/evaluate.py",
-        old="policy=Policy.none() if policy is None else _checked_policy(policy),",
-        new="policy=Policy.none() if policy is None or _checked_policy(policy) else policy,",
+        old="policy=Policy.exact() if policy is None else _checked_policy(policy),",
+        new="policy=Policy.exact() if policy is None or _checked_policy(policy) else policy,",
         tests=("tests/cli/test_policies.py::test_what_a_study_lets_out",),
     ),
     Defect(

@@ -22,7 +22,7 @@ SHA-256 of "ppaurora job", a zero byte, the SHA-256 of the study, and the text i
 """
 
 FAST = Job(
-    terms=Terms(metrics=metrics_named("auroc", "aupr"), protocol=Fast(key_bits=32), policy=Policy.none()),
+    terms=Terms(metrics=metrics_named("auroc", "aupr"), protocol=Fast(key_bits=32), policy=Policy.exact()),
     sizes=(5, 3, 2),
 )
 STUDY = Job(terms=Terms(metrics=metrics_named("auroc", "aupr")), sizes=(60, 45, 40))
@@ -71,7 +71,7 @@ LARGEST = Job(
     terms=Terms(
         metrics=metrics_named("auroc_no_ties"),
         limits=Limits(samples_per_owner=MOST_SAMPLES),
-        policy=Policy.none(),
+        policy=Policy.exact(),
     ),
     sizes=(MOST_SAMPLES - 1, 1),
 )
