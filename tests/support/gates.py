@@ -87,16 +87,19 @@ def run_gate(
     *,
     masks: tuple[Sequence[Words], Sequence[Words]],
     pads: Sequence[Words],
+    common: Sequence[Words] = (),
 ) -> tuple[dict[Role, Any], Seen]:
     """What every party gets in the end, and all messages.
 
     `masks` are the proxies' parts of fresh masks, each known to the helper; `pads` are what the helper hides
-    with what it deals, known to proxy 0.
+    with what it deals, known to proxy 0; `common` is what both proxies draw, unknown to the helper.
     """
     script = {
         (Role.PROXY_0, "bitsliced/masks"): masks[0],
         (Role.PROXY_1, "bitsliced/masks"): masks[1],
         (Role.PROXY_0, "bitsliced/deals"): pads,
+        (Role.PROXY_0, "bitsliced/common"): common,
+        (Role.PROXY_1, "bitsliced/common"): common,
     }
     seen: Seen = {}
     contexts = [_Scripted(role, seen, script) for role in (Role.HELPER, Role.PROXY_0, Role.PROXY_1)]

@@ -297,6 +297,10 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
         """
         raise self._no_wide_integers()
 
+    def random_bits(self, thresholds: Words) -> Flags:
+        """Return independent bits that nobody knows; bit i is 1 with probability thresholds[i] / 2^64."""
+        raise MisuseError(f"{type(self).__name__} draws no secrets")
+
     def _no_wide_integers(self) -> MisuseError:
         return MisuseError(f"{type(self).__name__} has no wide integers")
 

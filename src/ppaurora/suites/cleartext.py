@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.randomness import Stream
 from ppaurora.sharing.shares import BitShare, Elements, Holder, RingShare, WideShare, Words
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.arrays import AdditiveShare, ArrayRecords, ArraySuite
@@ -99,6 +100,9 @@ class CleartextSuite(ArraySuite):
         pairs = zip(numerator.values.tolist(), denominator.values.tolist(), strict=True)
         rounded = [_rounded_quotient(n, d, leading_zeros, significant_bits) for n, d in pairs]
         return self._share(np.array(rounded, dtype=np.uint64).reshape(-1, 2).T)
+
+    def random_bits(self, thresholds: Words) -> RingShare:
+        return self._share((Stream.fresh().words(thresholds.shape) < thresholds).astype(np.uint64))
 
     def lift(self, flags: RingShare | BitShare) -> RingShare:
         return self._share(flags.values.astype(np.uint64))

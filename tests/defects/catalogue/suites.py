@@ -58,6 +58,22 @@ DEFECTS = (
         tests=("tests/suites/bitsliced/test_primitives.py::test_ends_of_groups",),
     ),
     Defect(
+        "helper-knows-random-words",
+        "random words are masks alone, so that the helper can take noise off a released number again",
+        file=f"{_BITSLICED}/gates.py",
+        old="            self._common.fill(out[0])",
+        new="            out[0] = 0",
+        tests=("tests/suites/test_random_bits.py::test_no_server_knows_a_random_bit",),
+    ),
+    Defect(
+        "equal-word-is-below",
+        "a random word that equals an odd threshold counts as below it",
+        file=f"{_BITSLICED}/conversions.py",
+        old="    value[:, -1] = trees.invert(gates, x[:, -1].copy()) & limits[-1]\n",
+        new="",
+        tests=("tests/suites/test_random_bits.py::test_all_edges_are_compared_with_all_edges",),
+    ),
+    Defect(
         "quotient-is-cut-off",
         "a released number is cut off instead of rounded to the nearest float64",
         file=f"{_BITSLICED}/division.py",

@@ -15,7 +15,7 @@ from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.records import PlaneRecords, in_batches
 from ppaurora.suites.bitsliced.shares import HOLDERS, MaskedShare
 from ppaurora.suites.role import Role
-from tests.support.bitsliced import cost_of, unsorted_planes
+from tests.support.bitsliced import cost_of, unsorted_planes, word_array
 from tests.support.wide import wide_array
 
 each_count = pytest.mark.parametrize("count", [1, 3, 64, 65, 700])
@@ -41,6 +41,19 @@ def test_declared_costs_on_numbers(count: int) -> None:
     for bits in (31, 33):
         divided = cost_of(lambda s, a, b=bits: s.div_public(a, range(1, count + 1), b), x)
         assert divided == costs.div_public(count, bits)
+
+
+@pytest.mark.usefixtures("chunks")
+@each_count
+def test_declared_costs_of_random_bits(count: int) -> None:
+    cost = cost_of(lambda s, a: s.random_bits(np.arange(count, dtype=np.uint64)), word_array([0]))
+    assert cost == costs.random_bits(count)
+    assert cost.rounds == 3
+
+
+def test_no_bits_cost_nothing() -> None:
+    cost = cost_of(lambda s, a: s.random_bits(word_array([])), word_array([0]))
+    assert cost == costs.random_bits(0) == Cost()
 
 
 @pytest.mark.parametrize("owners", [1, 5])

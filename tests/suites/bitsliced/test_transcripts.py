@@ -71,6 +71,7 @@ PRIMITIVES = {
     "sum with squares": Primitive(
         lambda s, x: s.begin_dot_squares([(x, x), (x[:3], x[3:6])])(), word_array, WORDS
     ),
+    "random bits": Primitive(lambda s, x: s.random_bits(word_array([2**63 + 1] * len(x))), word_array, WORDS),
 }
 each_primitive = pytest.mark.parametrize("primitive", PRIMITIVES.values(), ids=PRIMITIVES)
 

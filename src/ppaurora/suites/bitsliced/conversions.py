@@ -1,4 +1,4 @@
-"""Between numbers and bits: the sign of a number, and bits as numbers."""
+"""Between numbers and bits: the sign of a number, comparisons with public ones, and bits as numbers."""
 
 from __future__ import annotations
 
@@ -49,6 +49,21 @@ def mask_and_public_bits(gates: Gates, x: Elements, width: int, ring: Ring = RIN
     if gates.role.is_helper:
         return dealt[np.newaxis], nothing[np.newaxis]
     return np.stack([nothing, dealt]), np.stack([slice_numbers(x[0], width, ring), nothing])
+
+
+def less_than_public(gates: Gates, x: Words, limits: Words) -> Words:
+    """Return one plane: 1 where x < limit, for few secret numbers x and public limits, in planes.
+
+    That is limit > x. As a limit's bits are public, its last bit is greater than that of x by a linear rule,
+    limit and not x, so that equal numbers need no further bit.
+    """
+    value = np.zeros_like(x)
+    if not gates.role.is_helper:
+        value[0] = limits
+    equal = trees.invert(gates, x ^ value)
+    value[:, -1] = trees.invert(gates, x[:, -1].copy()) & limits[-1]
+    steps = partial(trees.first_difference_steps, gates, children=trees.CHILDREN_OF_FEW)
+    return trees.run_in_chunks(gates, steps, equal, value)
 
 
 def ring_part(gates: Gates, plane: Words, lanes: slice, ring: Ring = RING) -> Elements:

@@ -199,6 +199,11 @@ def all_positive(count: int, sizes: Sequence[int]) -> Cost:
     return negative(count) + together + to_ring(len(sizes))
 
 
+def random_bits(count: int) -> Cost:
+    """Return the cost of comparisons with public words. What is compared with them costs nothing."""
+    return _by_words(word_count(count), lambda words: _greater(RING.bits, words, CHILDREN_OF_FEW))
+
+
 def div_public(count: int, bits: int) -> Cost:
     return shift_right(count, 62 - bits, CHILDREN)
 

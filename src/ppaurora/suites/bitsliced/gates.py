@@ -48,6 +48,8 @@ class Gates:
         if self.role is not Role.PROXY_1:
             dealer_peer = Role.PROXY_0 if self.role.is_helper else Role.HELPER
             self._deals = context.stream(dealer_peer, "bitsliced/deals")
+        if not self.role.is_helper:
+            self._common = context.stream(self.role.other_proxy, "bitsliced/common")
 
     @property
     def components(self) -> int:
@@ -68,6 +70,20 @@ class Gates:
         if self.role.is_helper:
             out += ring.draw(self._masks[1], out.shape)
             ring.reduced(out)
+
+    def fresh_secret(self, shape: tuple[int, ...]) -> Words:
+        """Return uniform bits x = m xor r that nobody knows, without a message.
+
+        1. r is a fresh mask: its parts are pseudorandom, each under a key of the helper and one proxy
+        2. m is pseudorandom under a key of the two proxies
+
+        A proxy knows m and its own part of r, the helper knows r. What is missing is uniform to each of them.
+        """
+        out = np.empty((self.components, *shape), dtype=np.uint64)
+        self.fresh_mask(out[-1])
+        if not self.role.is_helper:
+            self._common.fill(out[0])
+        return out
 
     def deal_bits(self, shape: tuple[int, ...], make: Callable[[], Words]) -> Words:
         """Parts modulo 2 of what the helper makes; the helper gets its own value back."""

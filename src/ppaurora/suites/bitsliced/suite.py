@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.session import Context
+from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.planes import (
     LANES,
     Planes,
     concat_planes,
     keep_lanes,
+    slice_numbers,
     unpack_lanes,
     word_count,
 )
@@ -298,6 +300,15 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         return division.nearest_floats(
             self, numerator, denominator, no_shifts, WIDE_BOUND, leading_zeros, significant_bits
         )
+
+    def random_bits(self, thresholds: Words) -> Planes:
+        """[x < threshold], where x are numbers of 64 bits that nobody knows."""
+        count = len(thresholds)
+        if not count:
+            return Planes.zeros(self.holder, 1, 0)
+        limits = slice_numbers(thresholds, RING.bits)
+        below = conversions.less_than_public(self._gates, self._gates.fresh_secret(limits.shape), limits)
+        return Planes(self.holder, keep_lanes(below, count), count)
 
     def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> MaskedShare:
         return division.fixed_point(self, numerator, denominator, bits, bound)
