@@ -60,7 +60,7 @@ def test_exact_areas_tell_and_rounded_ones_do_not() -> None:
 
 def test_a_standard_error_is_spoken_of_where_there_is_one() -> None:
     for names, spoken in ((("auroc", "brier"), True), (("brier",), False)):
-        terms = Terms(metrics=metrics_named(*names), confidence_level=0.95)
+        terms = Terms(metrics=metrics_named(*names), confidence_level=0.95, policy=Policy(counts="hidden"))
         told = disclosure(terms, [400] * 3).told
         assert any("the standard error of AUROC" in said for said in told) is spoken
         assert any(said.endswith("from the standard error") for said in told) is spoken
@@ -88,23 +88,26 @@ def at(*names: str) -> tuple[object, ...]:
 
 def test_words() -> None:
     sizes = [400, 400, 400]
-    rounded = disclosure(Terms(metrics=metrics_named("auroc")), sizes)
+    hidden = Policy(counts="hidden")
+    rounded = disclosure(Terms(metrics=metrics_named("auroc"), policy=hidden), sizes)
     assert rounded.warnings == ()
-    assert any("with 2 decimals" in said for said in rounded.told)
+    assert any("with 3 decimals" in said for said in rounded.told)
     assert any("1,199 of 1,199" in said for said in rounded.told)
-    exact = disclosure(Terms(metrics=metrics_named("auroc"), policy=Policy(digits="exact")), sizes)
+    exact = disclosure(Terms(metrics=metrics_named("auroc"), policy=Policy.exact(counts="hidden")), sizes)
     assert any("mostly follow" in said for said in exact.warnings)
     assert any("full precision" in said for said in exact.warnings)
     three = at("sensitivity", "specificity", "accuracy")
-    together = disclosure(Terms(metrics=three), sizes)  # type: ignore[arg-type]
+    together = disclosure(Terms(metrics=three, policy=hidden), sizes)  # type: ignore[arg-type]
     assert any("accuracy and sensitivity and specificity" in said for said in together.told)
-    told = disclosure(Terms(metrics=metrics_named("auroc"), policy=Policy(counts="rounded")), sizes)
+    told = disclosure(Terms(metrics=metrics_named("auroc"), policy=Policy()), sizes)
     assert any("nearest 5" in said for said in told.told)
 
 
 def test_every_fraction_of_pairs_tells() -> None:
     for name, title in (("auroc", "AUROC"), ("youden_j", "Youden's J")):
-        exact = disclosure(Terms(metrics=metrics_named(name), policy=Policy(digits="exact")), [400] * 3)
+        exact = disclosure(
+            Terms(metrics=metrics_named(name), policy=Policy.exact(counts="hidden")), [400] * 3
+        )
         assert any(said.startswith(f"from {title} alone") for said in exact.warnings)
 
 
@@ -120,12 +123,6 @@ def test_what_one_person_changes_is_told() -> None:
         one for one in disclosure(Terms(metrics=metrics_named("aupr")), [400] * 3).told if "one person" in one
     ]
     assert said == "there is no useful bound on how far replacing one person changes AUPR"
-
-
-def test_more_decimals_than_the_samples_allow_are_a_warning() -> None:
-    for digits, warned in ((2, False), (3, True), (9, True)):
-        terms = Terms(metrics=metrics_named("brier"), policy=Policy(digits=digits))
-        assert any("more decimals" in said for said in disclosure(terms, [400] * 3).warnings) is warned
 
 
 def test_thresholds_next_to_each_other_are_a_warning() -> None:
@@ -155,10 +152,10 @@ def test_a_rare_class_follows_from_its_rates(decimals: int, rates: int) -> None:
 
 def test_what_a_rate_tells_is_a_warning() -> None:
     rare = at("sensitivity", "specificity")
-    said = disclosure(Terms(metrics=rare), [20_000] * 3).warnings  # type: ignore[arg-type]
+    said = disclosure(Terms(metrics=rare, policy=Policy(counts="hidden")), [20_000] * 3).warnings  # type: ignore[arg-type]
     assert any("from sensitivity alone the number of positives mostly follows" in one for one in said)
     assert any("from specificity alone the number of negatives mostly follows" in one for one in said)
-    counted = Terms(metrics=rare, policy=Policy(counts="rounded"))  # type: ignore[arg-type]
+    counted = Terms(metrics=rare, policy=Policy())  # type: ignore[arg-type]
     assert not any("alone the number" in one for one in disclosure(counted, [20_000] * 3).warnings)
 
 

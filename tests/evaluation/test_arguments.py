@@ -11,6 +11,7 @@ import pytest
 import ppaurora
 from ppaurora import DataError, InputError, Policy, UndefinedResultError
 from ppaurora.metrics.names import MetricName
+from ppaurora.policy.rules import Weights
 from ppaurora.protocols import Protocol
 from ppaurora.protocols.names import ProtocolName
 from tests.support.bad_arrays import BAD_ARRAYS
@@ -135,14 +136,8 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"pos_label": ""}, "the positive label must be a value"),
         ({"confidence_level": 10**400}, "it must be a number between 0 and 1"),
         ({"policy": {"digits": 3}}, "policy: give a ppaurora.Policy"),
-        ({"policy": Policy(digits=10)}, 'policy: digits: expected "auto", "exact", or a whole number from'),
-        ({"policy": Policy(digits="Exact")}, "policy: digits: expected"),  # type: ignore[arg-type]
-        ({"policy": Policy(digits=True)}, "policy: digits: expected"),
-        ({"policy": Policy(counts="Hidden")}, "policy: counts: expected"),  # type: ignore[arg-type]
-        ({"policy": Policy(largest_owner_fraction=float("nan"))}, "policy: largest_owner_fraction: expected"),
-        ({"policy": Policy(minimum_owners=1)}, "policy: minimum_owners: expected int >= 2"),
-        ({"policy": Policy(minimum_positives=2**64 + 1)}, "policy: minimum_positives: expected int <="),
-        ({"policy": Policy(minimum_per_cell=2**63 + 100)}, "policy: minimum_per_cell: expected int <="),
+        ({"policy": "exact"}, "policy: give a ppaurora.Policy"),
+        ({"policy": Policy.private(weights=Weights(sums=0.0))}, "policy: weights.sums: expected float > 0"),
         ({"keybits": 64}, "keybits is not a parameter of any protocol; those of 'fast': key_bits"),
     ],
 )

@@ -181,7 +181,7 @@ def standard_error_of(
         inputs = Inputs(None, None, None)
         evidence = Evidence(suite, query, inputs, found, parts[0], parts[1], {}, {})
         ratios = metric.formula(parts[2:], evidence)
-        return numbers(suite, query, found, ratios, None)
+        return numbers(suite, query, found, ratios)
 
     columns = run(stage, numbers_of_curve)
     return int(columns[0, -1]), int(columns[1, -1])
@@ -214,8 +214,8 @@ def test_standard_errors_at_the_largest_size(groups: list[tuple[int, int]], run:
     assert p + n <= MOST_SAMPLES
     c1 = 2 * p * n - a
     variance = (Fraction(p * c2 - c1**2, p - 1) + Fraction(n * q - a**2, n - 1)) / (4 * p**2 * n**2)
-    mantissa, exponent = standard_error_of(groups, Policy(digits="exact"), run)
+    mantissa, exponent = standard_error_of(groups, Policy.exact(), run)
     found = Fraction(mantissa, 2**exponent)
     assert abs(found - variance) <= variance * Fraction(1, 10**12)
-    steps, _ = standard_error_of(groups, Policy(digits=4), run)
+    steps, _ = standard_error_of(groups, Policy.exact(digits=4), run)
     assert Fraction(steps, 10**5) == root_half_away(variance, 5)

@@ -49,7 +49,7 @@ def test_who_demands_more_positives_gets_a_suppressed_result_for_all(nodes: Tria
     """The same data is released where nobody demands them."""
     data = made_up("undemanding", (210, 210, 210))
     planned(nodes, "undemanding")
-    check_rounded(submit_all(nodes, "undemanding", data)["north"].wait(timeout=300), data, Policy(), 2)
+    check_rounded(submit_all(nodes, "undemanding", data)["north"].wait(timeout=300), data, Policy())
     planned(nodes, "demanding")
     kits = {"harbour": with_floors(nodes, "harbour", tmp_path, "minimum_positives = 421")}
     with pytest.warns(UserWarning, match="part of study undemanding"):
@@ -65,22 +65,20 @@ def test_what_is_just_enough_is_released(nodes: Trials, tmp_path: Path) -> None:
     data = made_up("enough", (210, 210, 210))
     kits = {"harbour": with_floors(nodes, "harbour", tmp_path, "minimum_positives = 420")}
     report = evaluated(nodes, "enough", data, kits)[2].result()
-    check_rounded(report, data, Policy(minimum_positives=420), 2)
+    check_rounded(report, data, Policy(minimum_positives=420))
 
 
-@pytest.mark.parametrize(
-    ("floor", "digits", "most"), [("1", 1, 1), ("3", 2, 3), ("4", 2, 4), ('"auto"', 2, 4), ('"exact"', 2, 4)]
-)
-def test_fewer_digits_win(nodes: Trials, tmp_path: Path, floor: str, digits: int, most: int) -> None:
-    """The policy says `auto`, and what an owner demands is the most that it gives."""
+@pytest.mark.parametrize(("floor", "digits"), [("1", 1), ("3", 3), ("4", 3), ('"exact"', 3)])
+def test_fewer_digits_win(nodes: Trials, tmp_path: Path, floor: str, digits: int) -> None:
+    """The policy says 3, and what an owner demands is the most that it gives."""
     name = f"digits-{floor.strip(chr(34))}"
     planned(nodes, name)
     data = made_up(name)
     kits = {"valley": with_floors(nodes, "valley", tmp_path, f"digits = {floor}")}
     for study in evaluated(nodes, name, data, kits):
         report = study.result()
-        assert report.policy == report.receipt.policy == Policy(digits="auto", most_digits=most)
-        check_rounded(report, data, report.policy, digits)
+        assert report.policy == report.receipt.policy == Policy(digits=digits)
+        check_rounded(report, data, report.policy)
 
 
 def test_every_rule_is_that_of_whoever_is_strictest(nodes: Trials, tmp_path: Path) -> None:

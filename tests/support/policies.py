@@ -22,7 +22,6 @@ from tests.support.deployment import NODES
 from tests.support.oracles import Sample
 from tests.support.trials import OWNERS, Trials, becomes
 
-# With half of them positive there are 415 of each class without the first: `auto` gives two decimals.
 SIZES = (500, 430, 400)
 THRESHOLDS = (-0.5, 0.5)
 HEAD = f"""\
@@ -76,33 +75,31 @@ def with_floors(nodes: Trials, owner: str, folder: Path, floors: str) -> Path:
 
 
 def values_in(found: Estimate | Table) -> list[float | None]:
-    """All numbers of a metric, row by row."""
+    """All numbers of a metric, row by row, but for the counts behind them."""
     if isinstance(found, Estimate):
         return [found.value]
-    return [estimate.value for row in found for estimate in row.values.values()]
+    return [
+        estimate.value for row in found for name, estimate in row.values.items() if name != "called_positive"
+    ]
 
 
-def check_rounded(report: StudyReport, data: Data, policy: Policy, digits: int) -> None:
-    """Every value is the exact one of the pooled samples, rounded half away from zero.
-
-    With `auto`, areas below precision-recall curves have a decimal less.
-    """
+def check_rounded(report: StudyReport, data: Data, policy: Policy) -> None:
+    """Every value is the exact one of the pooled samples, rounded half away from zero; a count, to fives."""
     owners = by_owner(data)
     assert not report.suppressed
-    assert releases.granted_digits(policy, owners) == digits
-    digits_of_area = max(digits - 1, 1) if policy.digits == "auto" else digits
-    for name, found in report.metrics.items():
-        parameters = THRESHOLDS if name in ("sensitivity", "ppv") else ()
-        plain = releases.plain_values(name, owners, policy, parameters)
-        decimals = digits_of_area if name in ("ap", "aupr") else digits
+    assert isinstance(policy.digits, int)
+    asked = {name: THRESHOLDS if name in ("sensitivity", "ppv") else () for name in report.metrics}
+    for name, plain in releases.released(owners, policy, asked).items():
+        decimals = releases.decimals_of(policy, name)
+        assert decimals is not None
         rounded = [None if one is None else float(releases.half_away(one, decimals)) for one in plain]
-        assert values_in(found) == rounded, name
+        assert values_in(report.metrics[name]) == rounded, name
     auroc = report["auroc"]
     assert isinstance(auroc, Estimate)
-    standard_error = releases.delong_root(owners, digits + 1)
+    standard_error = releases.delong_root(owners, policy.digits + 1)
     assert standard_error is not None
     assert auroc.standard_error == float(standard_error)
-    assert auroc.digits == digits
+    assert auroc.digits == policy.digits
 
 
 @dataclass(frozen=True)

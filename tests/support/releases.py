@@ -1,9 +1,9 @@
 """What a policy lets out, from its words: exact plain values, floors and rounding, sharing no code with the
-package. Values are of the pooled samples; a metric has a list of (name, value) for each of its numbers."""
+package. Values are of the pooled samples; a metric has a list of its numbers, row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt
@@ -20,25 +20,20 @@ from tests.support.oracles import (
 Owner = Sequence[Sample]
 STEP = Fraction(1, 2**32)
 
+AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit")
+TABLES = (*AT_THRESHOLDS, "reliability")
+AT_RATES = ("partial_auroc", "sensitivity_at_specificity", "specificity_at_sensitivity")
+# What says so much of a class, or of few samples, that more decimals would tell how many there are.
+FRACTIONS_OF_FEW = (*AT_THRESHOLDS[:5], "reliability", *AT_RATES[1:])
+OF_A_SMALL_SCALE = ("brier", "net_benefit", "calibration_in_the_large")
 
-def digits_for(policy: Policy, sizes: Sequence[int]) -> int | None:
-    """As the policy says it in words."""
+
+def decimals_of(policy: Policy, name: str) -> int | None:
+    """One more where the scale is small; at most two of a fraction of few samples where counts are hidden."""
     if policy.digits == "exact":
         return None
-    if policy.digits != "auto":
-        return int(policy.digits)
-    others = sum(sizes) - max(sizes)
-    return max((d for d in range(1, policy.most_digits + 1) if 4 * 10**d <= others), default=0)
-
-
-def granted_digits(policy: Policy, owners: Sequence[Owner]) -> int | None:
-    """With `auto`, from the second decimal on there are 4·10^d of each class without any one owner."""
-    most = digits_for(policy, [len(owner) for owner in owners])
-    if policy.digits != "auto" or not most:
-        return most
-    counts = [[sum(1 for _, y in owner if y == label) for owner in owners] for label in (0, 1)]
-    least = min(sum(by_owner) - count for by_owner in counts for count in by_owner)
-    return max(d for d in range(1, most + 1) if d == 1 or 4 * 10**d <= least)
+    decimals = policy.digits + (name in OF_A_SMALL_SCALE)
+    return min(decimals, 2 if name in FRACTIONS_OF_FEW and policy.counts == "hidden" else 6)
 
 
 def half_away(value: Fraction, digits: int) -> Fraction:
@@ -59,107 +54,179 @@ def to_multiple_of_five(count: int) -> int:
     return 5 * ((2 * count + 5) // 10)
 
 
-def passes_floors(policy: Policy, owners: Sequence[Owner]) -> bool:
-    """In all and without any one owner."""
-    for label, least in ((1, policy.minimum_positives), (0, policy.minimum_negatives)):
-        counts = [sum(1 for _, one in owner if one == label) for owner in owners]
-        if any(sum(counts) - count < least for count in (0, *counts)):
-            return False
-    return True
-
-
-def enough_in_cell(policy: Policy, by_owner: Sequence[int]) -> bool:
-    least = policy.minimum_per_cell
-    if least == 1:
-        return sum(by_owner) >= 1
-    return all(sum(by_owner) - count >= least for count in (0, *by_owner))
-
-
 def in_steps(values: Iterable[float]) -> Fraction:
     """An owner's sum, rounded once."""
     return round(sum(map(Fraction, values), Fraction(0)) / STEP) * STEP
 
 
-def _proportion(policy: Policy, events: Sequence[int], trials: Sequence[int]) -> Fraction | None:
-    return Fraction(sum(events), sum(trials)) if enough_in_cell(policy, trials) else None
+# Rules on secrets: so many in all, and without any one owner.
+
+
+def remain(by_owner: Sequence[int | Fraction], least: int) -> bool:
+    return all(sum(by_owner) - own >= least for own in (0, *by_owner))
+
+
+def passes_floors(policy: Policy, owners: Sequence[Owner]) -> bool:
+    positives = [sum(1 for _, y in owner if y == 1) for owner in owners]
+    negatives = [sum(1 for _, y in owner if y == 0) for owner in owners]
+    return remain(positives, policy.minimum_positives) and remain(negatives, policy.minimum_negatives)
+
+
+def _enough_where(policy: Policy, owners: Sequence[Owner], inside: Callable[[float], bool]) -> bool:
+    """A minimum of one is no rule."""
+    if policy.minimum_per_cell == 1:
+        return True
+    return remain([sum(1 for s, _ in owner if inside(s)) for owner in owners], policy.minimum_per_cell)
+
+
+def may_be_told_at(
+    policy: Policy, owners: Sequence[Owner], threshold: float, thresholds: Sequence[float]
+) -> bool:
+    """Enough are called positive and enough negative, and enough otherwise than at the threshold before."""
+    before = max((one for one in thresholds if one < threshold), default=None)
+    return (
+        _enough_where(policy, owners, lambda score: score >= threshold)
+        and _enough_where(policy, owners, lambda score: score < threshold)
+        and (before is None or _enough_where(policy, owners, lambda score: before <= score < threshold))
+    )
+
+
+def may_be_told_of_tails(policy: Policy, owners: Sequence[Owner], name: str, rate: float) -> bool:
+    """Of the tail that the number looks at, and where it is a point of the curve of the other one, too."""
+    if policy.minimum_per_cell == 1:
+        return True
+    label = 1 if name == "specificity_at_sensitivity" else 0
+    fraction = Fraction(str(rate))
+    tails = [fraction] if name == "partial_auroc" else [fraction, 1 - fraction]
+    counts = [sum(1 for _, y in owner if y == label) for owner in owners]
+    return all(remain([tail * count for count in counts], policy.minimum_per_cell) for tail in tails)
+
+
+# What is released, before it is rounded
+
+
+def released(
+    owners: Sequence[Owner], policy: Policy, asked: Mapping[str, Sequence[float]]
+) -> dict[str, list[Fraction | None]]:
+    """All numbers of all metrics, each of which has its thresholds, edges of bins or rate."""
+    thresholds = sorted({one for name, given in asked.items() if name in AT_THRESHOLDS for one in given})
+    found = {name: _numbers(name, owners, policy, given, thresholds) for name, given in asked.items()}
+    if policy.whole_tables:
+        tables = [name for name in found if name in TABLES]
+        if any(None in found[name] for name in tables):
+            found |= {name: [None] * len(found[name]) for name in tables}
+    return found
 
 
 def plain_values(
     name: str, owners: Sequence[Owner], policy: Policy, parameters: Sequence[float] = ()
 ) -> list[Fraction | None]:
-    """All numbers of a metric before rounding, in the order of its rows."""
+    """Those of a metric, where no other has thresholds between."""
+    return released(owners, policy, {name: parameters})[name]
+
+
+def _numbers(
+    name: str,
+    owners: Sequence[Owner],
+    policy: Policy,
+    parameters: Sequence[float],
+    thresholds: Sequence[float],
+) -> list[Fraction | None]:
+    if name in AT_THRESHOLDS:
+        return [
+            _at_threshold(name, owners, one) if may_be_told_at(policy, owners, one, thresholds) else None
+            for one in parameters
+        ]
+    if name == "reliability":
+        return _in_bins(owners, policy, parameters)
+    if name in AT_RATES:
+        (rate,) = parameters
+        told = may_be_told_of_tails(policy, owners, name, rate)
+        return [_at_rate(name, owners, Fraction(str(rate))) if told else None]
+    return [_of_all(name, owners, policy)]
+
+
+def _of_all(name: str, owners: Sequence[Owner], policy: Policy) -> Fraction | None:
     samples = [sample for owner in owners for sample in owner]
     n = len(samples)
     positives = sum(label for _, label in samples)
     if name in ("auroc", "aupr", "ap"):
         exact = {"auroc": exact_auroc, "aupr": exact_aupr, "ap": exact_average_precision}[name]
-        return [exact(samples)]
+        return exact(samples)
     if name == "youden_j":
-        gaps = [
-            Fraction(sum(1 for s, y in samples if y and s >= t), positives)
-            - Fraction(sum(1 for s, y in samples if not y and s >= t), n - positives)
-            for t in {score for score, _ in samples}
-        ]
-        return [max(Fraction(0), *gaps)]
-    expected = sum((in_steps(score for score, _ in owner) for owner in owners), Fraction(0))
+        return max(recall - false_positive_rate for false_positive_rate, recall in roc_points(samples))
     if name == "brier":
         errors = ([(score - label) ** 2 for score, label in owner] for owner in owners)
-        return [sum(map(in_steps, errors), Fraction(0)) / n]
-    if name == "observed_expected":
-        return [positives / expected if expected * 100 > positives else None]
+        return sum(map(in_steps, errors), Fraction(0)) / n
+    by_owner = [in_steps(score for score, _ in owner) for owner in owners]
+    expected = sum(by_owner, Fraction(0))
     if name == "calibration_in_the_large":
-        return [(positives - expected) / n]
-    if name == "reliability":
-        values: list[Fraction | None] = []
-        for low, high in pairwise(parameters):
-            inside = [
-                [(s, y) for s, y in owner if low < s <= high or (s == low == parameters[0])]
-                for owner in owners
-            ]
-            chosen = [sample for some in inside for sample in some]
-            if enough_in_cell(policy, [len(some) for some in inside]):
-                mean = sum((in_steps(s for s, _ in some) for some in inside), Fraction(0)) / len(chosen)
-                values += [mean, Fraction(sum(y for _, y in chosen), len(chosen))]
-            else:
-                values += [None, None]
-        return values
-    close = [False, *(not enough_between(policy, owners, pair) for pair in pairwise(parameters))]
-    return [
-        None if too_close else _at_threshold(name, owners, policy, threshold)
-        for threshold, too_close in zip(parameters, close, strict=True)
-    ]
+        return (positives - expected) / n
+    assert name == "observed_expected"
+    enough = policy.minimum_per_cell == 1 or remain(by_owner, policy.minimum_per_cell)
+    return positives / expected if enough and expected * 100 > positives else None
 
 
-def enough_between(policy: Policy, owners: Sequence[Owner], thresholds: tuple[float, float]) -> bool:
-    """A row is withheld if too few samples lie between its threshold and the one before."""
-    low, high = thresholds
-    return policy.minimum_per_cell == 1 or enough_in_cell(
-        policy, [sum(1 for s, _ in owner if low <= s < high) for owner in owners]
-    )
+def _in_bins(owners: Sequence[Owner], policy: Policy, edges: Sequence[float]) -> list[Fraction | None]:
+    values: list[Fraction | None] = []
+    for low, high in pairwise(edges):
+        inside = [[(s, y) for s, y in owner if low < s <= high or (s == low == edges[0])] for owner in owners]
+        chosen = [sample for some in inside for sample in some]
+        counts = [len(some) for some in inside]
+        if chosen and (policy.minimum_per_cell == 1 or remain(counts, policy.minimum_per_cell)):
+            mean = sum((in_steps(s for s, _ in some) for some in inside), Fraction(0)) / len(chosen)
+            values += [mean, Fraction(sum(y for _, y in chosen), len(chosen))]
+        else:
+            values += [None, None]
+    return values
 
 
-def _at_threshold(name: str, owners: Sequence[Owner], policy: Policy, threshold: float) -> Fraction | None:
-    def count(label: int, *, called: bool) -> list[int]:
-        return [sum(1 for s, y in owner if y == label and (s >= threshold) == called) for owner in owners]
+def _at_threshold(name: str, owners: Sequence[Owner], threshold: float) -> Fraction | None:
+    samples = [sample for owner in owners for sample in owner]
+
+    def count(label: int, *, called: bool) -> int:
+        return sum(1 for s, y in samples if y == label and (s >= threshold) == called)
 
     tp, fn = count(1, called=True), count(1, called=False)
     fp, tn = count(0, called=True), count(0, called=False)
-    n = sum(map(sum, (tp, fn, fp, tn)))
-    pairs = {
-        "sensitivity": (sum(tp), sum(tp) + sum(fn)),
-        "specificity": (sum(tn), sum(tn) + sum(fp)),
-        "accuracy": (sum(tp) + sum(tn), n),
-        "f1": (2 * sum(tp), 2 * sum(tp) + sum(fp) + sum(fn)),
-    }
-    if name in pairs:
-        return Fraction(*pairs[name])
-    if name == "ppv":
-        return _proportion(policy, tp, [a + b for a, b in zip(tp, fp, strict=True)])
-    if name == "npv":
-        return _proportion(policy, tn, [a + b for a, b in zip(tn, fn, strict=True)])
-    assert name == "net_benefit"
-    odds = in_steps([threshold / (1 - threshold)])
-    return Fraction(sum(tp), n) - Fraction(sum(fp), n) * odds
+    if name == "net_benefit":
+        odds = in_steps([threshold / (1 - threshold)])
+        return (tp - fp * odds) / len(samples)
+    numerator, denominator = {
+        "sensitivity": (tp, tp + fn),
+        "specificity": (tn, tn + fp),
+        "ppv": (tp, tp + fp),
+        "npv": (tn, tn + fn),
+        "accuracy": (tp + tn, len(samples)),
+        "f1": (2 * tp, 2 * tp + fp + fn),
+    }[name]
+    return Fraction(numerator, denominator) if denominator else None
+
+
+def roc_points(samples: Sequence[Sample]) -> list[tuple[Fraction, Fraction]]:
+    """False positive rates and recalls of all thresholds, from none called positive to all."""
+    positives = sum(label for _, label in samples)
+    negatives = len(samples) - positives
+    points = [(Fraction(0), Fraction(0))]
+    for threshold in sorted({score for score, _ in samples}, reverse=True):
+        called = [label for score, label in samples if score >= threshold]
+        points.append((Fraction(called.count(0), negatives), Fraction(called.count(1), positives)))
+    return points
+
+
+def _at_rate(name: str, owners: Sequence[Owner], rate: Fraction) -> Fraction:
+    points = roc_points([sample for owner in owners for sample in owner])
+    if name == "sensitivity_at_specificity":
+        return max(recall for false_positive_rate, recall in points if false_positive_rate <= 1 - rate)
+    if name == "specificity_at_sensitivity":
+        return max(1 - false_positive_rate for false_positive_rate, recall in points if recall >= rate)
+    area = Fraction(0)
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if x0 < rate and x1 > x0:
+            end = min(x1, rate)
+            area += (end - x0) * (2 * y0 + (y1 - y0) * (end - x0) / (x1 - x0)) / 2
+    least = rate**2 / 2
+    return (1 + (area - least) / (rate - least)) / 2
 
 
 def delong_root(owners: Sequence[Owner], digits: int) -> Fraction | None:

@@ -204,7 +204,7 @@ def _chosen(metrics: Any) -> tuple[Metric, ...]:
 def _checked_policy(policy: Any) -> Policy:
     """Check by the rules of a plan's, which a policy that is built in Python has not met yet."""
     if not isinstance(policy, Policy):
-        raise InputError("policy: give a ppaurora.Policy, for instance ppaurora.Policy(digits=3)")
+        raise InputError("policy: give a ppaurora.Policy, for instance ppaurora.Policy()")
     return checked(Policy, to_builtins(policy), "policy")
 
 

@@ -11,13 +11,13 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from ppaurora.errors import InputError
-from ppaurora.io.models import StrictModel, to_builtins
+from ppaurora.io.models import StrictModel, checked, to_builtins
 
 Kind = Literal["publication", "private", "exact"]
 
@@ -109,7 +109,7 @@ class Policy(StrictModel):
         How many samples must be behind each number in a table, on both sides of each threshold, and in the
         part of a curve that a number is about, likewise.
     whole_tables
-        Whether a table is withheld as a whole if anything in it would be.
+        Whether no table is released if a number of any of them would be withheld.
     digits
         Decimals of each released number, or "exact". A standard error, and numbers whose scale is small, have
         one more.
@@ -134,7 +134,7 @@ class Policy(StrictModel):
     True
     """
 
-    kind: Kind = PUBLICATION
+    kind: Annotated[Kind, Meta(extra={"expected": '"publication", "private" or "exact"'})] = PUBLICATION
     minimum_owners: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = OF_KIND
     largest_owner_fraction: Fraction = OF_KIND
     minimum_samples: Annotated[int, Meta(ge=2, le=MOST_DEMANDED)] = OF_KIND
@@ -150,13 +150,17 @@ class Policy(StrictModel):
     weights: Weights = Weights()
 
     def __post_init__(self) -> None:
-        for rule, default in _RULES[self.kind].items():
-            given = getattr(self, rule)
-            if given is OF_KIND:
+        """Take the kind's rules where none is given. What is built in Python has not been checked yet."""
+        rules = _RULES[checked(_TYPES["kind"], self.kind, "kind")]
+        for rule, default in rules.items():
+            if getattr(self, rule) is OF_KIND:
                 msgspec.structs.force_setattr(self, rule, default)
-            elif _looseness(rule, given) > _looseness(rule, default):
+        for rule, expected in _TYPES.items():
+            msgspec.structs.force_setattr(self, rule, checked(expected, getattr(self, rule), rule))
+        for rule in _NO_RULES:
+            if _looseness(rule, getattr(self, rule)) > _looseness(rule, rules[rule]):
                 raise InputError(
-                    f"{rule}: kind = '{self.kind}' has {default!r}, and a plan may only be stricter; for "
+                    f"{rule}: kind = '{self.kind}' has {rules[rule]!r}, and a plan may only be stricter; for "
                     "looser rules take kind = 'exact', which promises nothing, and add those that you want"
                 )
         self._check_noise()
@@ -284,7 +288,7 @@ class Policy(StrictModel):
         }
         digits = "exact: numbers are released at full precision, which can tell class counts and labels"
         behind = "1 sample" if self.minimum_per_cell == 1 else f"{self.minimum_per_cell:,} samples"
-        tables = "; a table in which one fails is withheld as a whole" if self.whole_tables else ""
+        tables = "; if a table lacks them, none is released" if self.whole_tables else ""
         return [
             (
                 "positives, negatives",
@@ -298,7 +302,11 @@ class Policy(StrictModel):
 
     def _noise_described(self) -> list[tuple[str, str]]:
         rows = "" if self.rows_per_person == 1 else f", who has at most {self.rows_per_person:,} rows"
-        return [("epsilon", f"{self.epsilon:g} for every person{rows}: {guesses(self.epsilon or 0.0)}")]
+        lines = [("epsilon", f"{self.epsilon:g} for every person{rows}: {guesses(self.spent)}")]
+        if self.weights != Weights():
+            parts = ", ".join(f"{name} {weight:g}" for name, weight in to_builtins(self.weights).items())
+            lines.append(("epsilon's parts", f"in proportion, of what the study has of them: {parts}"))
+        return lines
 
 
 def guesses(epsilon: float) -> str:
@@ -307,6 +315,8 @@ def guesses(epsilon: float) -> str:
     shown = f"{right:.0f}" if right < 99.5 else f"{right:.4g}"
     return f"whoever knows everything else guesses one person's outcome right at most {shown} times in 100"
 
+
+_TYPES: dict[str, Any] = get_type_hints(Policy, include_extras=True)
 
 _ON_SECRETS = (
     "minimum_positives",
@@ -350,8 +360,6 @@ _RULES: dict[Kind, dict[str, Any]] = {
 
 def _looseness(rule: str, value: Any) -> float:
     """Return a number that grows the more a rule lets out."""
-    if rule == "epsilon":
-        return 0  # any may be agreed on
     if rule == "digits":
         return math.inf if value == EXACT else float(value)
     if rule == "counts":

@@ -8,7 +8,7 @@ from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.io.models import canonical_json, from_json
 from ppaurora.metrics import METRICS, metrics_named
-from ppaurora.policy.rules import MOST_DIGITS, Policy
+from ppaurora.policy.rules import MOST_DIGITS, Policy, Weights
 from ppaurora.protocols import Fast, Paper
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.seeds import seed
@@ -38,7 +38,7 @@ FULL = Job(
         confidence_level=0.9,
         protocol=Fast(key_bits=32),
         limits=Limits(samples_per_owner=2000, attempts=3, retention_days=7),
-        policy=Policy(
+        policy=Policy.exact(
             minimum_owners=2,
             largest_owner_fraction=0.75,
             minimum_samples=100,
@@ -52,12 +52,19 @@ FULL = Job(
     ),
     sizes=(1000, 400),
 )
+PRIVATE = Job(
+    terms=Terms(
+        metrics=metrics_named("auroc", "brier"),
+        policy=Policy.private(epsilon=1.5, rows_per_person=2, weights=Weights(auroc=3.0)),
+    ),
+    sizes=(60, 45),
+)
 PAPER = Job(
     terms=Terms(
         metrics=metrics_named("ap"),
         protocol=Paper(delta=3),
         limits=Limits(samples_per_owner=5000, attempts=3, retention_days=7),
-        policy=Policy(
+        policy=Policy.exact(
             minimum_owners=2,
             largest_owner_fraction=1.0,
             minimum_samples=100,
@@ -81,6 +88,7 @@ JOBS = {
     "paper": (PAPER, b""),
     "paper in a study": (PAPER, seed("a study")),
     "the policy that studies have by default": (STUDY, b""),
+    "a policy with noise": (PRIVATE, b""),
     "parameters of metrics, intervals, no default": (FULL, seed("a study")),
     "as many samples as there may be": (LARGEST, b""),
 }
@@ -183,14 +191,34 @@ FULL_FAULTS: tuple[Fault, ...] = (
 STUDY_FAULTS: tuple[Fault, ...] = (
     ("two owners, under the default policy", "at least 3 owners", "sizes", [60, 45]),
     ("an owner that is too large, under the default policy", "more than 0.5", "sizes", [482, 45, 40]),
-    ("too few samples for a decimal, under the default policy", "one decimal", "sizes", [25, 20, 19]),
+    ("an owner with too few samples, under the default policy", "fewer than 20", "sizes", [60, 45, 19]),
+    ("a kind of policy that there is not", "Invalid enum value", "terms.policy.kind", "public"),
+    ("fewer positives than the policy's kind asks for", "stricter", "terms.policy.minimum_positives", 9),
+    ("more decimals than the policy's kind has", "stricter", "terms.policy.digits", 4),
+    ("decimals that are decided on inside, as there were once", "Invalid", "terms.policy.digits", "auto"),
+    ("the most decimals, as there were once", "unknown field", "terms.policy.most_digits", 4),
+    ("an epsilon without noise", "kind = 'private'", "terms.policy.epsilon", 1.0),
+)
+
+PRIVATE_FAULTS: tuple[Fault, ...] = (
+    ("noise, and a floor on a secret", "withholds and rounds", "terms.policy.minimum_positives", 10),
+    ("noise, and hidden counts", "withholds and rounds", "terms.policy.counts", "hidden"),
+    ("noise that protects nobody", "<= 16", "terms.policy.epsilon", 17.0),
+    ("a person without rows", ">= 1", "terms.policy.rows_per_person", 0),
+    ("a weight of nothing", "> 0", "terms.policy.weights.auroc", 0.0),
+    ("a weight of what is no mechanism", "unknown field", "terms.policy.weights.ap", 1.0),
 )
 
 
 def spoil() -> list[Bad]:
     refused = [
         Bad(why, ValueError, says, {"text": canonical_json(content).decode()})
-        for job, faults in ((PAPER, FAULTS), (FULL, FULL_FAULTS), (STUDY, STUDY_FAULTS))
+        for job, faults in (
+            (PAPER, FAULTS),
+            (FULL, FULL_FAULTS),
+            (STUDY, STUDY_FAULTS),
+            (PRIVATE, PRIVATE_FAULTS),
+        )
         for why, says, content in spoilt(json.loads(canonical_json(job)), faults)
     ]
     text = canonical_json(PAPER).decode()

@@ -22,25 +22,22 @@ from tests.messages.vectors.seeds import seed
 
 _WHAT = """
 Parts of a result of the protocol `{protocol}`, for a `job` (see job.json). A column is a mantissa, signed
-where the number is, and an exponent. The first column is 1 if there is a result, else 0; where the policy
-says "auto" and more than one decimal is possible, its exponent is the number of decimals that was decided
-on inside, and what numbers have behind those is 0. Then come all numbers that are released: that of
-positives, unless the policy hides counts; then those of every metric. With a confidence level, "auroc"
-has its standard error as a second number. A metric with thresholds or bins has its numbers row by row;
-behind each of "ppv", where counts are told, is the number of samples that it is of. Then comes, for every
-standard error, "observed_expected", and number of "ppv" or behind it, and where the policy has a minimum
-per cell above 1 for every number at a threshold but the lowest of all metrics, 1 if it is there, else
-0{flags}. What is not there is 0. A number that the policy rounds is the mantissa in units of its last
-digit, of as many as it may have (a standard error has one more; with "auto", "ap" and "aupr" have one
-less, but one at least; a fraction of few samples, and without "auto" of a class, has at most two where
-counts are hidden), and the exponent is 0; a count is the mantissa, in fives if it is rounded. Else it is
-mantissa / 2^exponent, of "observed_expected" 128 times that, of a standard error the square root of it. A
-part is all mantissas, then all exponents, 64-bit words in little endian; `parts` has the parts' bytes in
-hexadecimal, `json` the same as they are in JSON, in base64. The parts' sum modulo 2^64 is `columns`. The
-first part is drawn from the AES-256 counter-mode stream under `stream_key`. An owner learns `values`,
-with `standard_errors` and `positives` where there are any; or that the result is `suppressed`; or that
-there is none, by `error`. Refused are parts that do not belong together, and texts that are no part of a
-result.
+where the number is, and an exponent. The first column is 1 if there is a result, else 0. Then come all
+numbers that are released: that of positives, unless the policy hides counts; then those of every metric.
+With a confidence level, "auroc" has its standard error as a second number. A metric with thresholds or
+bins has its numbers row by row; behind each of "ppv", where counts are told, is the number of samples
+that it is of. Then comes, for every standard error, "observed_expected", and number of "ppv" or behind
+it, and where the policy has a minimum per cell above 1 for every number at a threshold, 1 if it is there,
+else 0{flags}. What is not there is 0. A number that the policy rounds is the mantissa in units of its
+last digit, of as many as it may have (a standard error and "calibration_in_the_large" have one more; a
+fraction of a class or of few samples has at most two where counts are hidden), and the exponent is 0; a
+count is the mantissa, in fives if it is rounded. Else it is mantissa / 2^exponent, of "observed_expected"
+128 times that, of a standard error the square root of it. A part is all mantissas, then all exponents,
+64-bit words in little endian; `parts` has the parts' bytes in hexadecimal, `json` the same as they are in
+JSON, in base64. The parts' sum modulo 2^64 is `columns`. The first part is drawn from the AES-256
+counter-mode stream under `stream_key`. An owner learns `values`, with `standard_errors` and `positives`
+where there are any; or that the result is `suppressed`; or that there is none, by `error`. Refused are
+parts that do not belong together, and texts that are no part of a result.
 """
 _SORTED = (
     ", and for every owner in `owners` 1 if its list was sorted and its sums can be of such a list, else 0"
@@ -56,7 +53,7 @@ _AUROC, _AUPR = (0x1B5A3C7E9D2F41, 53), (0x1F0E1D2C3B4A59 >> 3, 50)
 Column = tuple[int, int]
 
 # Without floors, at full precision, and without counts.
-_EXACT = Policy(minimum_positives=0, minimum_negatives=0, digits="exact")
+_EXACT = Policy.exact(counts="hidden")
 _PPV = METRICS["ppv"](thresholds=(0.25, 0.5))
 
 
@@ -98,15 +95,15 @@ def _plain(protocol: Protocol, checked: int) -> _Setting:
 
 
 FAST, PAPER = _plain(Fast(), len(OWNERS)), _plain(Paper(), 0)
-# With everything that may be behind a number: 0.733, 0.0125, -0.045, 705 positives; of ppv 0.25 and 0.5.
+# With everything that may be behind a number: 0.733, 0.0125, -0.0450, 705 positives; of ppv 0.25 and 0.5.
 ROUNDED = _Setting(
     Terms(
         metrics=(*metrics_named("auroc", "calibration_in_the_large"), _PPV),
         confidence_level=0.95,
-        policy=Policy(digits=3, counts="rounded"),
+        policy=Policy(),
     ),
     (
-        *(_YES, (141, 0), (733, 0), (125, 0), (2**64 - 45, 0)),
+        *(_YES, (141, 0), (733, 0), (125, 0), (2**64 - 450, 0)),
         *((250, 0), (200, 0), (500, 0), (40, 0)),
         *([_YES] * 5),
     ),
@@ -116,7 +113,7 @@ PRECISE = _Setting(
     Terms(
         metrics=(*metrics_named("auroc", "observed_expected"), _PPV),
         confidence_level=0.95,
-        policy=Policy(minimum_positives=0, minimum_negatives=0, digits="exact", counts="exact"),
+        policy=Policy.exact(),
     ),
     (
         *(_YES, (703, 0), _AUROC, (0x10_0000_0000_0001, 65), (0x13_3333_3333_3333, 59)),
@@ -124,16 +121,16 @@ PRECISE = _Setting(
         *([_YES] * 6),
     ),
 )
-# Counts are hidden: two decimals at most of a fraction of a class, and a second threshold may be too close.
+# Counts are hidden: two decimals at most of a fraction of a class; and thresholds may be too close.
 CLOSE = _Setting(
     Terms(
         metrics=(*metrics_named("auroc"), METRICS["sensitivity"](thresholds=(0.25, 0.5))),
-        policy=Policy(digits=3),
+        policy=Policy(counts="hidden"),
     ),
-    (_YES, (733, 0), (85, 0), (62, 0), _YES),
+    (_YES, (733, 0), (85, 0), (62, 0), _YES, _YES),
 )
-# Two decimals, which were decided on inside and stand beside the first 1; average precision has one less.
-AUTO = _Setting(Terms(metrics=metrics_named("auroc", "ap")), ((1, 2), (73, 0), (10, 0)))
+# As a plan has it that says nothing: 705 positives, 0.733 and 0.104.
+DEFAULT = _Setting(Terms(metrics=metrics_named("auroc", "ap")), (_YES, (141, 0), (733, 0), (104, 0)))
 
 
 def _cases(setting: _Setting) -> dict[str, tuple[_Setting, list[Column]]]:
@@ -156,10 +153,10 @@ def _cases(setting: _Setting) -> dict[str, tuple[_Setting, list[Column]]]:
         ),
         "rounded, suppressed": (ROUNDED, ROUNDED.nothing),
         "rounded, an unsorted list": (ROUNDED, [*ROUNDED.nothing[:-1], _NO]),
-        "rounded to digits that follow from the samples": (AUTO, AUTO.good),
-        "suppressed, digits that follow from the samples": (AUTO, AUTO.nothing),
+        "released by default": (DEFAULT, DEFAULT.good),
+        "suppressed by default": (DEFAULT, DEFAULT.nothing),
         "rounded, at thresholds, counts hidden": (CLOSE, CLOSE.good),
-        "rounded, at thresholds that are too close": (CLOSE, CLOSE.but(c3=_NO, c4=_NO)),
+        "rounded, at thresholds that are too close": (CLOSE, CLOSE.but(c3=_NO, c5=_NO)),
         "all numbers at full precision, with counts": (PRECISE, PRECISE.good),
         "one class only, with counts": (PRECISE, PRECISE.nothing),
     }
@@ -247,7 +244,7 @@ _BAD_ROUNDED = {
     "rounded, with an exponent": ROUNDED.but(c2=(733, 1)),
     "rounded, above one": ROUNDED.but(c2=(1001, 0)),
     "rounded, below zero": ROUNDED.but(c2=(2**64 - 733, 0)),
-    "rounded, below minus one": ROUNDED.but(c4=(2**64 - 1001, 0)),
+    "rounded, below minus one": ROUNDED.but(c4=(2**64 - 10_001, 0)),
     "a standard error that is not there, and yet a value": ROUNDED.but(c9=_NO),
     "whether a standard error is there is neither 0 nor 1": ROUNDED.but(c9=(2, 0)),
     "whether a standard error is there has an exponent": ROUNDED.but(c9=(1, 1)),
@@ -260,7 +257,8 @@ _BAD_ROUNDED = {
 }
 _BAD_CLOSE = {
     "a fraction of a class, counts hidden, above one": CLOSE.but(c2=(101, 0)),
-    "a number at a threshold that is too close, and yet a value": CLOSE.but(c4=_NO),
+    "a number at a threshold that is too close, and yet a value": CLOSE.but(c5=_NO),
+    "a number at the lowest threshold that is not there, and yet a value": CLOSE.but(c4=_NO),
 }
 _BAD_PRECISE = {
     "a standard error above one": PRECISE.but(c3=(3, 1)),

@@ -48,7 +48,7 @@ _OWNERS: list[Owner] = [
 ]
 _PROTOCOLS = (Fast(key_bits=32), Fast(key_bits=64), Paper(delta=1), Paper(delta=3))
 _METRICS = metrics_named("auroc", "aupr", "ap")
-_POLICY = Policy(minimum_positives=0, minimum_negatives=0, digits="exact", largest_owner_fraction=1.0)
+_POLICY = Policy.exact(counts="hidden")
 # Under a policy, with intervals and sums: floors that hold, and one that does not.
 _RELEASED = Terms(
     metrics=(
@@ -58,7 +58,9 @@ _RELEASED = Terms(
     ),
     confidence_level=0.95,
     protocol=Fast(key_bits=32),
-    policy=Policy(minimum_positives=2, minimum_negatives=2, minimum_per_cell=2, digits=2, counts="rounded"),
+    policy=Policy.exact(
+        minimum_positives=2, minimum_negatives=2, minimum_per_cell=2, digits=2, counts="rounded"
+    ),
 )
 _SUPPRESSED = msgspec.structs.replace(
     _RELEASED, policy=msgspec.structs.replace(_RELEASED.policy, minimum_positives=4)

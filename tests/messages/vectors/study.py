@@ -25,10 +25,10 @@ in the `manifest`. `study`, to which the job is bound (see job.json), is the JSO
 manifest's hash and `agreed`, sorted and without blanks; `job_hash` is the hash of the manifest's job with
 that. The job's policy is the strictest of the manifest's and the `floors` of all owners in `agreed`: the
 largest of each minimum, the smallest fraction, "hidden" before "rounded" before "exact", and the fewest
-digits, where "exact" are the most; where "auto" meets a number it stays, and most_digits is at most that
-number. A node's port for other nodes is asked, as the server's name of TLS, for `control_name` if there is a
-question, and for `attempt_name`, which has the attempt's `token` in it, if an attempt is computed. Refused
-is the hello (see session.json) of a server that means something else.
+digits, where "exact" are the most; whole_tables is set if an owner's minimum_per_cell is above the
+manifest's. A node's port for other nodes is asked, as the server's name of TLS, for `control_name` if
+there is a question, and for `attempt_name`, which has the attempt's `token` in it, if an attempt is
+computed. Refused is the hello (see session.json) of a server that means something else.
 """
 
 OWNERS = ("hospital-a", "hospital-b", "hospital-c")
@@ -103,7 +103,7 @@ def spoil() -> list[Bad]:
         "another number of samples": _job_hash(agreed_on, (one_more, *agreed[1:])),
         "another order of the owners": _job_hash(agreed_on, agreed[::-1]),
         "other floors of an owner": _job_hash(agreed_on, _agreed(FLOORS)),
-        "another policy": _job_hash(_manifest(policy={"minimum_positives": 9}), agreed),
+        "another policy": _job_hash(_manifest(policy={"minimum_positives": 11}), agreed),
         "no study": agreed_on.job(agreed).hash(),
     }
     place = {"job_hash": _job_hash(agreed_on, agreed).hex(), "attempt": 1, "sender": 1, "receiver": 0}
