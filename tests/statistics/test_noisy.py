@@ -14,6 +14,7 @@ from ppaurora.statistics.auroc import auroc_estimate, newcombe_variance
 from ppaurora.statistics.estimates import Interval, wilson_interval
 from ppaurora.statistics.noisy import (
     Noise,
+    apart,
     fraction,
     noisy_auroc_interval,
     noisy_proportion_interval,
@@ -21,7 +22,7 @@ from ppaurora.statistics.noisy import (
     score_interval,
 )
 
-SILENT = (Noise(), Noise())
+SILENT = apart(Noise(), Noise())
 STUDIES = 1000
 SLACK = 4 * math.sqrt(0.9 * 0.1 / STUDIES)  # four standard errors of a coverage of 90 %
 
@@ -61,14 +62,14 @@ def test_without_noise_it_is_wilsons(successes: int, more: int, level: float) ->
 def test_whatever_noise_made_of_the_counts(s: float, f: float, ratio: float, level: float) -> None:
     """There is an interval, and the estimate is inside."""
     noise = Noise.two_sided_geometric(ratio)
-    low, high = noisy_proportion_interval(s, f, (noise, noise), level)
+    low, high = noisy_proportion_interval(s, f, apart(noise, noise), level)
     assert 0 <= low <= fraction(s, f) <= high <= 1
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.floats(0.01, 0.95), st.sampled_from([0.9, 0.95]))
 def test_noise_makes_it_wider(s: int, f: int, ratio: float, level: float) -> None:
     noise = Noise.two_sided_geometric(ratio)
-    low, high = noisy_proportion_interval(s, f, (noise, noise), level)
+    low, high = noisy_proportion_interval(s, f, apart(noise, noise), level)
     inner: Interval = noisy_proportion_interval(s, f, SILENT, level)
     assert low <= inner[0]
     assert inner[1] <= high
@@ -76,7 +77,7 @@ def test_noise_makes_it_wider(s: int, f: int, ratio: float, level: float) -> Non
 
 def test_bounds_are_where_the_score_just_rejects() -> None:
     noise = Noise.two_sided_geometric(0.8)
-    for bound in score_interval(300, 100, lambda p: 400 * p * (1 - p), (noise, noise), 0.95):
+    for bound in score_interval(300, 100, lambda p: 400 * p * (1 - p), apart(noise, noise), 0.95):
         mixed = noise.scaled(1 - bound) + noise.scaled(bound)
         assert abs((1 - bound) * 300 - bound * 100) == pytest.approx(
             float(reach(400 * bound * (1 - bound), mixed, 0.95)), abs=1e-7
@@ -128,7 +129,7 @@ def test_a_noisy_proportion_covers_what_it_says(epsilon: float) -> None:
     released = zip(
         successes + drawn(rng, ratio, STUDIES), 60 - successes + drawn(rng, ratio, STUDIES), strict=True
     )
-    found = [noisy_proportion_interval(s, f, (noise, noise), level) for s, f in released]
+    found = [noisy_proportion_interval(s, f, apart(noise, noise), level) for s, f in released]
     covered = sum(low <= p <= high for low, high in found) / STUDIES
     assert level - SLACK <= covered <= level + 0.04
     ignoring = [noisy_proportion_interval(s, 60 - s, SILENT, level) for s in successes.tolist()]
@@ -146,7 +147,7 @@ def test_a_noisy_auroc_covers_what_it_says_and_one_that_ignores_the_noise_does_n
         negatives = np.sort(rng.normal(size=samples - positives))
         above = negatives.searchsorted(rng.normal(1.2, size=positives)).sum() / (samples - positives)
         numbers = float(above + one), float(positives - above + two), samples
-        low, high = noisy_auroc_interval(*numbers, (noise, noise), level)
+        low, high = noisy_auroc_interval(*numbers, apart(noise, noise), level)
         covered += low <= truth <= high
         low, high = noisy_auroc_interval(*numbers, SILENT, level)
         ignoring += low <= truth <= high

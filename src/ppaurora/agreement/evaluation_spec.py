@@ -78,6 +78,11 @@ class EvaluationSpec(StrictModel):
                 'positive; take score_scale = "any", or the probability of the other class'
             )
 
+    @property
+    def lower_is_positive(self) -> bool:
+        """Whether lower scores are the more positive ones."""
+        return self.score_direction == "lower"
+
     def read(self, samples: Samples) -> Samples:
         """Return samples whose higher scores are the more positive ones, as all that follows takes them.
 
@@ -85,7 +90,7 @@ class EvaluationSpec(StrictModel):
         """
         if self.score_scale == "probability":
             check_probabilities(samples, "the study evaluates probabilities")
-        if self.score_direction == "lower":
+        if self.lower_is_positive:
             return samples.negate()
         return samples
 

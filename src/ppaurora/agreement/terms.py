@@ -13,7 +13,8 @@ from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, canonical_json
-from ppaurora.metrics import Metric, Query, check_metrics
+from ppaurora.metrics import METRICS, Metric, Query, check_metrics
+from ppaurora.metrics.private.budget import check_noise
 from ppaurora.metrics.sums import OwnerSum
 from ppaurora.policy.rules import HIDDEN, MOST_DEMANDED, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
@@ -67,9 +68,22 @@ class Terms(StrictModel):
                 f"the metric '{telling[0]}' tells numbers of positives and negatives, which the policy "
                 "hides; leave it out, or agree on counts = 'rounded'"
             )
+        if self.policy.is_private:
+            self._check_mechanisms()
         problem = self.protocol.problem_with(self.metrics, self.policy, self.confidence_level)
         if problem:
             raise InputError(problem)
+
+    def _check_mechanisms(self) -> None:
+        """Refuse what no noise is known for that protects every person and leaves something of the number."""
+        without = [metric.name for metric in self.metrics if metric.mechanism() is None]
+        if without:
+            possible = [name for name, metric in METRICS.items() if metric.sample().mechanism() is not None]
+            raise InputError(
+                f"the metric '{without[0]}' cannot be released with noise that protects every person; "
+                f"kind = 'private' computes: {', '.join(possible)}"
+            )
+        check_noise(self.policy, self.query(()).mechanisms)
 
     def problem_with(self, sizes: Sequence[int], floors: Sequence[Floors] = (), *, awaited: int = 0) -> str:
         """Return why owners' numbers of samples may not be evaluated under their floors, or nothing.
@@ -125,8 +139,9 @@ class Terms(StrictModel):
                 check_probabilities(samples, f"the metric '{metric.name}' takes probabilities")
         return self.protocol.share(samples, self.sums)
 
-    def query(self, sizes: Sequence[int]) -> Query:
-        return Query(self.metrics, tuple(sizes), self.policy, self.confidence_level)
+    def query(self, sizes: Sequence[int], *, negated: bool = False) -> Query:
+        """Return what is asked for, with these numbers of samples; `negated` is for readers of the result."""
+        return Query(self.metrics, tuple(sizes), self.policy, self.confidence_level, negated)
 
 
 class Job(StrictModel):

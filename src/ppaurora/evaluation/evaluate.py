@@ -175,7 +175,8 @@ def evaluate_samples(
     else:
         outcomes = run_in_threads(job, inputs, progress, timeout, network, count)
     parts = [outcomes[server].parts[0] for server in chosen.result_servers]
-    released = chosen.combine(parts, job.query, [samples.source for samples in owners])
+    query = agreed.query(job.sizes, negated=any(samples.negated for samples in owners))
+    released = chosen.combine(parts, query, [samples.source for samples in owners])
     return Report(
         metrics=released.metrics,
         positives=released.positives,

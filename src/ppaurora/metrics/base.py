@@ -12,11 +12,13 @@ from typing import Any, ClassVar, Self
 
 from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
 from ppaurora.data.samples import Samples
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, MisuseError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, Recovery, SampleClass
 from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.private.mechanism import Mechanism
+from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import find_metric
 from ppaurora.metrics.sums import Fit, OwnerSum
@@ -145,6 +147,10 @@ class Metric(ABC):
         """Rows of the curve, besides TP."""
         return ()
 
+    def mechanism(self) -> Mechanism | None:
+        """Return what a private study releases with noise for it; None if nothing good is known."""
+        return None
+
     # On shares
 
     def begin(self, curve: Curve, query: Query) -> Callable[[], list[RingShare]]:
@@ -164,6 +170,10 @@ class Metric(ABC):
         """Return what its released numbers, in the order of its outputs, say. None: not released."""
         (value,) = values
         return plain_estimate(value, self.outputs(query)[0], query)
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate | Table:
+        """Return what the integers of its mechanism say, with intervals of a level that include the noise."""
+        raise MisuseError(f"the metric '{self.name}' has no mechanism")
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ from ppaurora.metrics.facts import (
     of_one_number,
 )
 from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.private.noisy import NoisyRelease
+from ppaurora.metrics.private.sums import Moment, SumsMechanism
+from ppaurora.metrics.private.table import Cell, Cut, CutKind, OffsetsIn, TableMechanism
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import (
@@ -49,6 +52,13 @@ from ppaurora.statistics.calibration import (
     reliability,
 )
 from ppaurora.statistics.estimates import Estimate, Row, Table
+from ppaurora.statistics.noisy_numbers import (
+    noisy_count,
+    noisy_mean,
+    noisy_position,
+    noisy_proportion,
+    noisy_ratio,
+)
 
 _HIGHEST_RATIO = 100
 _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expected of every event, rounded up
@@ -71,6 +81,15 @@ class Brier(Metric):
 
     def sums(self) -> tuple[OwnerSum, ...]:
         return (SquaredErrors(),)
+
+    def mechanism(self) -> SumsMechanism:
+        return SumsMechanism(squared_errors=True)
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
+        """The variance of the sum of x is that of x² - (mean of x)², and x² is x less x - x²."""
+        x, n = noisy.moment(Moment.ERROR), noisy.samples
+        sampling = x.value - noisy.moment(Moment.SPREAD).value - x.value**2 / n
+        return noisy_mean(x, n, sampling, level, within=(0.0, 1.0))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         return [Ratio(evidence.totals[SquaredErrors()], evidence.samples * STEPS_PER_ONE)]
@@ -106,6 +125,14 @@ class ObservedToExpected(Metric):
 
     def sums(self) -> tuple[OwnerSum, ...]:
         return (ExpectedEvents(),)
+
+    def mechanism(self) -> SumsMechanism:
+        return SumsMechanism(in_the_large=True)
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
+        """Where the ratio is near 1, the variance of observed less expected events is the sum of x."""
+        observed, expected = noisy.sum_of_labels(), noisy.moment(Moment.PREDICTED)
+        return noisy_ratio(observed, expected, noisy.moment(Moment.ERROR).value, level, _HIGHEST_RATIO)
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         by_owner = evidence.by_owner[ExpectedEvents()]
@@ -150,6 +177,14 @@ class CalibrationInTheLarge(Metric):
 
     def sums(self) -> tuple[OwnerSum, ...]:
         return (ExpectedEvents(),)
+
+    def mechanism(self) -> SumsMechanism:
+        return SumsMechanism(in_the_large=True)
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
+        gap, n = noisy.sum_of_labels() - noisy.moment(Moment.PREDICTED), noisy.samples
+        sampling = noisy.moment(Moment.ERROR).value - gap.value**2 / n
+        return noisy_mean(gap, n, sampling, level, within=(-1.0, 1.0))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         gap = evidence.positives * STEPS_PER_ONE - evidence.totals[ExpectedEvents()]
@@ -229,6 +264,35 @@ class Reliability(Metric):
             *(Ordered(SamplesIn(one), kind(one)) for one in bins for kind in (PositivesIn, ExpectedIn)),
         )
 
+    def mechanism(self) -> TableMechanism:
+        cuts = tuple(Cut(edge, CutKind.EDGE_ABOVE) for edge in self.parameters.bins[1:-1])
+        return TableMechanism(cuts, tuple(self._offsets()))
+
+    def _offsets(self) -> list[OffsetsIn]:
+        """Every probability is at least the first edge and at most the last, which are no cuts therefore."""
+        edges = self.parameters.bins
+        cuts = (None, *(Cut(edge, CutKind.EDGE_ABOVE) for edge in edges[1:-1]), None)
+        ends = zip(pairwise(cuts), pairwise(edges), strict=True)
+        return [OffsetsIn(Cell(low, high), *bounds) for (low, high), bounds in ends]
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Table:
+        rows = []
+        for one in self._offsets():
+            positives, negatives = (noisy.count(one.bin, label) for label in (1, 0))
+            samples = positives + negatives
+            numbers = (
+                noisy_position(noisy.offsets(one), samples, (one.low, one.high)),
+                noisy_proportion(positives, negatives, level),
+                noisy_count(samples, noisy.samples),
+            )
+            rows.append(
+                Row(
+                    {"low": one.low, "high": one.high},
+                    dict(zip((*_IN_A_BIN, "samples"), numbers, strict=True)),
+                )
+            )
+        return Table(tuple(rows))
+
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         ratios = []
         for one in self._bins():
@@ -296,6 +360,24 @@ class Histogram(Metric):
 
     def fits(self) -> tuple[Fit, ...]:
         return tuple(Disjoint(tuple(map(kind, self._bins()))) for kind in (PositivesIn, NegativesIn))
+
+    def mechanism(self) -> TableMechanism:
+        return TableMechanism(tuple(sorted({cut for cell in self._cells() for cut in cell})))
+
+    def _cells(self) -> list[tuple[Cut, Cut]]:
+        *below, last = self.parameters.bins
+        cuts = [*(Cut(edge, CutKind.EDGE_BELOW) for edge in below), Cut(last, CutKind.EDGE_ABOVE)]
+        return list(pairwise(cuts))
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Table:
+        rows = []
+        for low, high in self._cells():
+            counts = {
+                name: noisy_count(noisy.count(Cell(low, high), label), noisy.samples)
+                for name, label in (("positives", 1), ("negatives", 0))
+            }
+            rows.append(Row({"low": low.value, "high": high.value}, counts))
+        return Table(tuple(rows))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         return [Ratio(evidence.totals[total], behind=(evidence.by_owner[total],)) for total in self.sums()]

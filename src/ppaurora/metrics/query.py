@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from ppaurora.algorithms.curve import Quantity
 from ppaurora.metrics.outputs import Form, Output
+from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
 from ppaurora.metrics.sums import Fit, OwnerSum
 from ppaurora.policy.rules import EXACT, HIDDEN, MOST_DIGITS, Policy
 
@@ -29,6 +30,7 @@ class Query:
     sizes: tuple[int, ...]
     policy: Policy
     confidence_level: float | None = None  # of intervals, if there are to be any
+    negated: bool = False  # whether lower scores are more positive; only who reads a private result asks
 
     @property
     def samples(self) -> int:
@@ -36,7 +38,18 @@ class Query:
 
     @property
     def interval(self) -> bool:
-        return self.confidence_level is not None
+        """Whether standard errors are computed inside; with noise they follow from what is released."""
+        return self.confidence_level is not None and not self.policy.is_private
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """What a private study releases, of each kind once, whatever metrics share it."""
+        found: dict[MechanismName, Mechanism] = {}
+        for metric in self.metrics if self.policy.is_private else ():
+            mechanism = metric.mechanism()
+            if mechanism is not None:
+                found[mechanism.name] = found.get(mechanism.name, mechanism) | mechanism
+        return tuple(found[name] for name in sorted(found))
 
     @property
     def tells_counts(self) -> bool:
@@ -69,11 +82,15 @@ class Query:
     @property
     def sums(self) -> tuple[OwnerSum, ...]:
         """Each once, whatever metrics share it."""
+        if self.policy.is_private:
+            return tuple(total for mechanism in self.mechanisms for total in mechanism.sums)
         return unique(total for metric in self.metrics for total in metric.sums())
 
     @property
     def fits(self) -> tuple[Fit, ...]:
         """What every owner's sums are to each other."""
+        if self.policy.is_private:
+            return tuple(fit for mechanism in self.mechanisms for fit in mechanism.fits)
         return unique(fit for metric in self.metrics for fit in metric.fits())
 
     @property
@@ -83,13 +100,21 @@ class Query:
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """All numbers that are released, metric after metric, behind the number of positives if that is."""
+        """All numbers that are released, metric after metric, behind the number of positives if that is.
+
+        Of a private study, they are the integers of its mechanisms.
+        """
+        if self.policy.is_private:
+            integers = (one for mechanism in self.mechanisms for one in mechanism.coordinates)
+            return tuple(Output(one.name, form=Form.COUNT, signed=True) for one in integers)
         counts = (POSITIVES,) if self.tells_counts else ()
         return (*counts, *(output for metric in self.metrics for output in metric.outputs(self)))
 
     @property
     def needs_wide(self) -> bool:
-        """Whether any number takes more than 64 bits on its way out."""
+        """Whether any ratio takes more than 64 bits on its way out."""
+        if self.policy.is_private:
+            return False
         plain = {*self.areas, *([POSITIVES] if self.policy.counts == EXACT else [])}
         return any(output not in plain for output in self.outputs)
 

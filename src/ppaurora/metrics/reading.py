@@ -12,6 +12,8 @@ from ppaurora.errors import ProtocolError, UndefinedResultError, UnsortedListErr
 from ppaurora.metrics.base import Counts
 from ppaurora.metrics.numbers import Way, scale_bits, way_of
 from ppaurora.metrics.outputs import Form, Output
+from ppaurora.metrics.private.budget import rates
+from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.query import Query
 from ppaurora.policy.rules import COUNT_STEP
 from ppaurora.sharing.shares import Words
@@ -27,6 +29,7 @@ class ReleasedResult:
     metrics: dict[str, Estimate | Table]
     positives: int | None = None  # where the policy lets it out
     suppressed: bool = False  # a rule on secret counts failed
+    epsilon: float | None = None  # of a private study
 
 
 def column_count(query: Query, checked: int) -> int:
@@ -48,10 +51,13 @@ def read_release(words: Words, query: Query, checked: Sequence[str]) -> Released
     values, rest = columns[1 : 1 + len(outputs)], columns[1 + len(outputs) :]
     there = iter(rest[: len(rest) - len(checked)])
     in_order = [mantissa for mantissa, _ in rest[len(rest) - len(checked) :]]
-    shown = [
-        _shown(query, output, value, released, next(there)[0] if output.conditional else released)
-        for output, value in zip(outputs, values, strict=True)
-    ]
+    if query.policy.is_private:
+        shown = []
+    else:
+        shown = [
+            _shown(query, output, value, released, next(there)[0] if output.conditional else released)
+            for output, value in zip(outputs, values, strict=True)
+        ]
     if any(mantissa not in (0, 1) or exponent for mantissa, exponent in (columns[0], *rest)):
         raise ProtocolError(_UNFIT)
     for name, flag in zip(checked, in_order, strict=True):
@@ -59,12 +65,30 @@ def read_release(words: Words, query: Query, checked: Sequence[str]) -> Released
             raise UnsortedListError(
                 f"{name}: the list that was sent is not sorted, or its sums do not fit it; there is no result"
             )
+    if query.policy.is_private:
+        return _with_noise(query, values, released)
     if not released and not query.policy.has_floors:
         raise UndefinedResultError("undefined: one class only")
     return _in_metrics(query, shown, suppressed=not released)
 
 
 _UNFIT = "the parts of the result do not belong together"
+
+
+def _with_noise(query: Query, columns: Sequence[tuple[int, int]], released: int) -> ReleasedResult:
+    """Read the integers of a private study, which only a submission that does not fit withholds."""
+    if not released or any(exponent for _, exponent in columns):
+        raise ProtocolError(_UNFIT)
+    mechanisms = query.mechanisms
+    noisy = NoisyRelease.of(
+        query.samples,
+        mechanisms,
+        rates(query.policy, mechanisms),
+        [mantissa for mantissa, _ in columns],
+        negated=query.negated,
+    )
+    metrics = {metric.name: metric.read_noisy(noisy, query.confidence_level) for metric in query.metrics}
+    return ReleasedResult(metrics, noisy.positives(), epsilon=query.policy.epsilon)
 
 
 def _shown(query: Query, output: Output, column: tuple[int, int], released: int, there: int) -> float | None:

@@ -8,7 +8,7 @@ What leaves is a list of columns (mantissa, exponent); `reading` has the owner's
     where the order of lists is checked, for every owner 1 if its list was sorted and its sums fit it, else 0
 
 A number that is rounded is its mantissa, in units of the last digit that it may have; else it is
-mantissa / 2^exponent.
+mantissa / 2^exponent. Outputs of a private study are integers with noise, and no secret withholds them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ppaurora.metrics.evidence import CalledByOwner, Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.metrics.operating_points import OperatingPoint
 from ppaurora.metrics.outputs import Ratio
+from ppaurora.metrics.private.release import noisy_integers
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.sums import FalsePositives, OwnerSum, TruePositives
 from ppaurora.metrics.withholding import decide, withhold
@@ -36,9 +37,9 @@ from ppaurora.suites.base import Records, Secrets, Suite
 def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> RingShare:
     """Rows of mantissas and exponents. Takes the merged list, if there is one: `merged` is empty afterwards.
 
-    There is no result if one class is missing or a rule on secret counts fails, or if the owners' lists
-    were not all sorted or their sums did not fit. Where a party has several workers, all go along the curve,
-    and the first one does the rest; the others have no columns.
+    There is no result if the owners' lists were not all sorted or their sums did not fit; nor, unless the
+    study is private, if one class is missing or a rule on secret counts fails. Where a party has several
+    workers, all go along the curve, and the first one does the rest; the others have no columns.
     """
     with suite.step("curve"):
         found = _along_the_curve(suite, query, merged, inputs)
@@ -49,7 +50,10 @@ def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -
     with suite.step("release"):
         decided = decide(suite, query, inputs, found, ratios)
     with suite.step("division"):
-        values = numbers(suite, query, found, ratios)
+        if query.policy.is_private:
+            values = noisy_integers(suite, query, inputs, found)
+        else:
+            values = numbers(suite, query, found, ratios)
     with suite.step("release"):
         return withhold(suite, query, decided, values)
 

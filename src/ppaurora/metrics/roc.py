@@ -16,12 +16,15 @@ from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, sci
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, moved_by_rates, of_one_number
 from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.private.auroc import AurocMechanism
+from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.sharing.shares import RingShare, WideShare, concat
 from ppaurora.statistics.areas import youden_j
 from ppaurora.statistics.auroc import auroc_estimate
 from ppaurora.statistics.estimates import Estimate, delong_estimate
+from ppaurora.statistics.noisy_numbers import noisy_auroc
 
 
 def standard_error(samples: int) -> Output:
@@ -63,6 +66,9 @@ class Auroc(Area):
 
     def numerator(self, curve: Curve) -> Finish:
         return curve.trapezoids(FP, TP)
+
+    def mechanism(self) -> AurocMechanism:
+        return AurocMechanism()
 
     def shift(self, samples: int) -> int:
         return 1
@@ -120,6 +126,9 @@ class Auroc(Area):
         if area is None or query.confidence_level is None:
             return plain_estimate(area, output, query)
         return delong_estimate(area, values[1], query.confidence_level, query.digits_of(output))
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
+        return noisy_auroc(*noisy.won_and_lost(), noisy.samples, level)
 
 
 @register

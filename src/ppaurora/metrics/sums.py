@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +155,13 @@ class ExpectedIn(OwnerSum):
         return counts.sizes * np.uint64(STEPS_PER_ONE)
 
 
+class Fit(Protocol):
+    """How sums of any list are related to each other."""
+
+    def room(self, by_owner: Mapping[OwnerSum, RingShare], counts: ListCounts) -> RingShare:
+        """Return, for every owner, a number that is not negative if its sums fit each other."""
+
+
 @dataclass(frozen=True)
 class Ordered:
     """For every owner, the larger sum counts all samples that the smaller one counts."""
@@ -176,9 +183,6 @@ class Disjoint:
         together = reduce(add, (by_owner[total] for total in self.sums))
         room: RingShare = self.sums[0].most(counts) - together
         return room
-
-
-Fit = Ordered | Disjoint  # `room` is not negative, for any owner, if its sums fit each other
 
 
 def at_least(samples: Samples, threshold: float) -> Mask:

@@ -24,6 +24,8 @@ from ppaurora.metrics.facts import (
 )
 from ppaurora.metrics.names import MetricName
 from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.private.noisy import NoisyRelease
+from ppaurora.metrics.private.table import Cut, CutKind, TableMechanism
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import STEPS_PER_ONE, FalsePositives, OwnerSum, TruePositives, at_least
@@ -31,6 +33,7 @@ from ppaurora.policy.rules import EXACT, MOST_DIGITS
 from ppaurora.sharing.shares import RingShare, WideShare
 from ppaurora.statistics.confusion import Confusion, confusion
 from ppaurora.statistics.estimates import Estimate, Row, Table, wilson_interval
+from ppaurora.statistics.noisy_numbers import noisy_count, noisy_mean, noisy_proportion, noisy_ratio
 
 _MOST_THRESHOLDS = 100
 _HIGHEST_RISK = 0.99  # at which a net benefit can be asked for: harm then weighs 99 times as much
@@ -114,6 +117,9 @@ class AtThresholds(Metric):
             for kind in (TruePositives, FalsePositives)
         )
 
+    def mechanism(self) -> TableMechanism:
+        return TableMechanism(tuple(Cut(one, CutKind.THRESHOLD) for one in self.parameters.thresholds))
+
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         ratios = []
         for threshold in self.parameters.thresholds:
@@ -167,6 +173,21 @@ class AtThresholds(Metric):
             method="Wilson" if query.policy.counts == EXACT else "Wilson, of rounded counts",
             confidence_level=level,
         )
+
+    def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Table:
+        rows = []
+        for threshold in self.parameters.thresholds:
+            at = noisy.confusion(threshold)
+            numbers = {self.name: self.noisy_estimate(at, threshold, noisy.samples, level)}
+            if self.trials_name:
+                numbers[self.trials_name] = noisy_count(self.trials(at), noisy.samples)
+            rows.append(Row({"threshold": threshold}, numbers))
+        return Table(tuple(rows))
+
+    def noisy_estimate(self, at: Confusion, threshold: float, samples: int, level: float | None) -> Estimate:
+        """Return the number at a threshold from noisy counts: by default of a proportion."""
+        numerator, denominator = self.fraction(at, threshold)
+        return noisy_proportion(numerator, denominator - numerator, level)
 
     def on_own_data(self, samples: Samples, level: float) -> Table:
         """With Wilson's interval of what is a proportion of a class."""
@@ -288,6 +309,9 @@ class F1(AtThresholds):
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tp * 2, at.positives + at.tp + at.fp
 
+    def noisy_estimate(self, at: Confusion, threshold: float, samples: int, level: float | None) -> Estimate:
+        return noisy_ratio(*self.fraction(at, threshold), sampling=None, level=level, highest=1)
+
     def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
         """Most where no positive is called, and one is then: from 0 to 2/(P + 1)."""
         return 2 / (public.positives + 1)
@@ -342,6 +366,13 @@ class NetBenefit(AtThresholds):
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         odds = _odds_in_steps(threshold)
         return at.tp * STEPS_PER_ONE - at.fp * odds, (at.positives + at.negatives) * STEPS_PER_ONE
+
+    def noisy_estimate(self, at: Confusion, threshold: float, samples: int, level: float | None) -> Estimate:
+        """The variance is that of a number that is 1 for TP of n samples, -odds for FP, and else 0."""
+        odds = _odds_in_steps(threshold) / STEPS_PER_ONE
+        benefit = at.tp - at.fp * odds
+        sampling = at.tp.value + odds**2 * at.fp.value - benefit.value**2 / samples
+        return noisy_mean(benefit, samples, sampling, level, within=(-odds, 1.0))
 
     def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
         """A person adds 1, or nothing, or takes the odds away."""

@@ -19,6 +19,7 @@ from ppaurora.statistics.auroc import newcombe_variance
 from ppaurora.statistics.estimates import Interval, quantile
 
 Numbers = NDArray[np.float64]
+NoiseAt = Callable[[Numbers], "Noise"]  # the noise in (1 - p)·s - p·f of two released numbers, at every p
 
 _POINTS = 256  # at which a bound is looked for at once
 _ROUNDS = 5  # each is so many times finer than the one before: a bound is found to 2^-40 of its distance
@@ -67,25 +68,29 @@ def reach(sampling: Any, noise: Noise, level: float) -> Any:
     return np.maximum(z, z + excess * (z**3 - 3 * z) / 24) * np.sqrt(variance)
 
 
+def apart(of_successes: Noise, of_failures: Noise) -> NoiseAt:
+    """Return the noise of two numbers, each with its own, as score intervals take it."""
+    return lambda p: of_successes.scaled(1 - p) + of_failures.scaled(p)
+
+
 def score_interval(
     successes: float,
     failures: float,
     sampling: Callable[[Numbers], Numbers],
-    noises: tuple[Noise, Noise],
+    noise: NoiseAt,
     level: float,
 ) -> Interval:
     """Return the p from 0 to 1 with |(1 - p)·s - p·f| <= reach: a score interval of s/(s + f).
 
     If p is the true fraction, (1 - p)·s - p·f has the mean 0; its variance is `sampling(p)` and that of the
-    noise in s times (1 - p)² and in f times p². Without noise, and with sampling(p) = n·p·(1 - p), it is
-    Wilson's interval; with noise it is of Fieller's type. Released counts may be negative: the estimate is
-    then cut off at 0 or 1, and belongs to the interval in any case.
+    noise in it. Without noise, and with sampling(p) = n·p·(1 - p), it is Wilson's interval; with noise it is
+    of Fieller's type. Released counts may be negative: the estimate is then cut off at 0 or 1, and belongs to
+    the interval in any case.
     """
 
     def within(p: Numbers) -> NDArray[np.bool_]:
-        noise = noises[0].scaled(1 - p) + noises[1].scaled(p)
         inside: NDArray[np.bool_] = np.abs((1 - p) * successes - p * failures) <= reach(
-            sampling(p), noise, level
+            sampling(p), noise(p), level
         )
         return inside
 
@@ -93,23 +98,19 @@ def score_interval(
     return _bound(within, middle, 0.0), _bound(within, middle, 1.0)
 
 
-def noisy_proportion_interval(
-    successes: float, failures: float, noises: tuple[Noise, Noise], level: float
-) -> Interval:
+def noisy_proportion_interval(successes: float, failures: float, noise: NoiseAt, level: float) -> Interval:
     """Return Wilson's interval with noise, of a proportion of which successes and failures are released."""
     trials = max(successes + failures, 0.0)
-    return score_interval(successes, failures, lambda p: trials * p * (1 - p), noises, level)
+    return score_interval(successes, failures, lambda p: trials * p * (1 - p), noise, level)
 
 
-def noisy_auroc_interval(
-    above: float, below: float, samples: int, noises: tuple[Noise, Noise], level: float
-) -> Interval:
+def noisy_auroc_interval(above: float, below: float, samples: int, noise: NoiseAt, level: float) -> Interval:
     """Return Newcombe's interval of AUROC, with noise, from AUROC·M and (1 - AUROC)·M.
 
     M is the size of the smaller class, which the two tell about; at least one sample, at most half of all.
     """
     m = min(max(above + below, 1.0), samples / 2)
-    return score_interval(above, below, lambda p: m * m * newcombe_variance(p, m, samples - m), noises, level)
+    return score_interval(above, below, lambda p: m * m * newcombe_variance(p, m, samples - m), noise, level)
 
 
 def fraction(successes: float, failures: float) -> float:
