@@ -13,8 +13,9 @@ from ppaurora.io.models import to_builtins
 from ppaurora.policy.rules import Policy
 from tests.support.command_line import FAST, CommandLine, check_refused, table, values, written
 from tests.support.oracles import Sample, defined, exact_auroc
+from tests.support.releases import to_multiple_of_five
 
-STUDY = (*FAST, "--policy", "study")
+STUDY = (*FAST, "--policy", "publication")
 
 
 def owners(positive_rate: float) -> list[list[Sample]]:
@@ -39,29 +40,30 @@ def rare(tmp_path: Path) -> list[Path]:
 
 
 def test_what_a_study_lets_out(command: CommandLine, many: list[Path]) -> None:
-    """250 samples beside the largest owner's: one decimal."""
     finished = command("evaluate", *many, *STUDY, "--metrics", "auroc", "--format", "json")
     assert (finished.code, finished.err) == (0, "")
     report = json.loads(finished.out)
-    exact = defined(exact_auroc([sample for owner in owners(0.4) for sample in owner]))
-    assert report["metrics"]["auroc"]["value"] == round(float(exact), 1)
-    assert report["metrics"]["auroc"]["digits"] == 1
-    assert (report["suppressed"], report["positives"]) == (False, None)
+    pooled = [sample for owner in owners(0.4) for sample in owner]
+    exact = defined(exact_auroc(pooled))
+    assert report["metrics"]["auroc"]["value"] == round(float(exact), 3)
+    assert report["metrics"]["auroc"]["digits"] == 3
+    assert (report["suppressed"], report["positives"]) == (
+        False,
+        to_multiple_of_five(sum(y for _, y in pooled)),
+    )
     assert report["policy"] == to_builtins(Policy())
     shown = command("evaluate", *many, *STUDY, "--metrics", "auroc")
     (row,) = [line.strip("│ ").split() for line in shown.out.splitlines() if " auroc " in line]
-    assert row[-1] == f"{float(exact):.1f}"
-    assert "positives" not in shown.out
+    assert row[-1] == f"{float(exact):.3f}"
 
 
 def test_a_suppressed_result_has_an_exit_code_of_its_own(command: CommandLine, rare: list[Path]) -> None:
     told = []
-    for minimum in ((), ("--minimum-positives", "12"), ("--minimum-positives", "0")):
-        finished = command("evaluate", *rare, *STUDY, *minimum, "--format", "json")
+    for policy in (STUDY, (*STUDY, "--minimum-positives", "12"), FAST):
+        finished = command("evaluate", *rare, *policy, "--format", "json")
         report = json.loads(finished.out)
-        suppressed = minimum != ("--minimum-positives", "0")
-        assert finished.code == (SUPPRESSED_EXIT_CODE if suppressed else 0)
-        assert report["suppressed"] == suppressed
+        assert finished.code == (0 if policy == FAST else SUPPRESSED_EXIT_CODE)
+        assert report["suppressed"] == (policy != FAST)
         told.append((report["metrics"], report["positives"], finished.err))
     assert told[0] == told[1]
     assert told[0][1:] == (None, "")
@@ -74,24 +76,26 @@ def test_a_suppressed_result_has_an_exit_code_of_its_own(command: CommandLine, r
     assert "nan" not in shown.out.lower()
 
 
-def test_single_rules_change_a_policy(command: CommandLine, many: list[Path]) -> None:
-    rules = [
-        "--digits",
-        "3",
-        "--counts",
-        "rounded",
-        "--minimum-negatives",
-        "20",
-        "--largest-owner-fraction",
-        "0.6",
+def test_single_rules_make_a_policy_stricter(command: CommandLine, many: list[Path]) -> None:
+    stricter = {"digits": 2, "counts": "hidden", "minimum_negatives": 20, "largest_owner_fraction": 0.4}
+    options = [
+        word for rule, value in stricter.items() for word in (f"--{rule.replace('_', '-')}", str(value))
     ]
-    finished = command("evaluate", *many, *STUDY, *rules, "--format", "json")
+    finished = command("evaluate", *many, *STUDY, *options, "--whole-tables", "--format", "json")
     assert finished.code == 0
     report = json.loads(finished.out)
-    changed = {"digits": 3, "counts": "rounded", "minimum_negatives": 20, "largest_owner_fraction": 0.6}
-    assert report["policy"] == {**to_builtins(Policy()), **changed}
+    assert report["policy"] == {**to_builtins(Policy()), **stricter, "whole_tables": True}
+    assert report["positives"] is None
+    assert report["metrics"]["auroc"]["digits"] == 2
+
+
+def test_a_policy_that_promises_nothing_takes_any_rule(command: CommandLine, many: list[Path]) -> None:
+    finished = command("evaluate", *many, *FAST, "--digits", "4", "--counts", "rounded", "--format", "json")
+    assert finished.code == 0
+    report = json.loads(finished.out)
+    assert report["policy"] == {**to_builtins(Policy.exact()), "digits": 4, "counts": "rounded"}
     assert report["positives"] % 5 == 0
-    assert report["metrics"]["auroc"]["digits"] == 3
+    assert report["metrics"]["auroc"]["digits"] == 4
 
 
 def test_intervals_are_printed_as_proc_prints_them(command: CommandLine, many: list[Path]) -> None:
@@ -132,9 +136,16 @@ def test_without_a_policy_everything_is_let_out(command: CommandLine, files: lis
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--policy", "study"], "too few samples for even one decimal"),
-        (["--policy", "study", "--digits", "2", "--minimum-owners", "4"], "asks for at least 4 owners"),
-        (["--policy", "study", "--digits", "2", "--minimum-samples", "9"], "fewer than 9 samples in all"),
+        (["--policy", "publication"], "an owner has fewer than 20 samples"),
+        (
+            ["--policy", "publication", "--digits", "4"],
+            "digits: kind = 'publication' has 3, and a plan may only",
+        ),
+        (["--policy", "publication", "--counts", "exact"], "take kind = 'exact', which promises nothing"),
+        (["--policy", "publication", "--epsilon", "1"], "are rules of kind = 'private'"),
+        (["--policy", "private", "--digits", "3"], "its noise takes the place of this rule"),
+        (["--minimum-owners", "4"], "asks for at least 4 owners"),
+        (["--minimum-samples", "9"], "fewer than 9 samples in all"),
         (["--policy", "loose"], "Invalid value for '--policy'"),
         (["--digits", "0"], "policy: digits"),
         (["--digits", "10"], "policy: digits"),

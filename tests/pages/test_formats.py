@@ -122,7 +122,7 @@ def test_every_format_has_every_number(facts: Facts) -> None:
         "latex": as_latex(facts).replace("\\", ""),
     }
     listed = json.loads(as_json(facts))["numbers"]
-    assert len(facts.numbers) == len(listed) == 3 + 2 * 2 + 2 * 10
+    assert len(facts.numbers) == len(listed) == 3 + 2 * 2 + 3 * 10
     for number, plain in zip(facts.numbers, listed, strict=True):
         assert (plain["value"], plain["shown"]) == (number.value, number.shown)
         for name, text in formats.items():

@@ -22,6 +22,7 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
 from tests.poc.conftest import FOLDER, Place
 from tests.support.deployment import NODES, cleaned_environment
+from tests.support.releases import to_multiple_of_five
 
 COLUMNS = ("--score", "risk at 48h", "--label", "outcome", "--pos-label", "died")
 Data = dict[str, tuple[np.ndarray, np.ndarray]]
@@ -29,6 +30,19 @@ Data = dict[str, tuple[np.ndarray, np.ndarray]]
 
 def printed_commands(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.startswith("  ")]
+
+
+def written_hospitals(place: Place) -> Data:
+    """The data that a consortium without data was given."""
+    hospitals = {}
+    for name in ("north", "harbour", "valley"):
+        with (place.poc / "data" / f"{name}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        hospitals[name] = (
+            np.array([int(row["label"]) for row in rows]),
+            np.array([float(row["score"]) for row in rows]),
+        )
+    return hospitals
 
 
 def pooled(data: Data) -> tuple[float, float]:
@@ -101,14 +115,7 @@ def test_it_is_ready_within_ten_seconds(place: Place) -> None:
 def test_one_command_does_all_of_it(place: Place) -> None:
     done = place("poc", "start", "--submit")
     assert done.returncode == 0, done.stderr
-    hospitals = {}
-    for name in ("north", "harbour", "valley"):
-        with (place.poc / "data" / f"{name}.csv").open() as file:
-            rows = list(csv.DictReader(file))
-        hospitals[name] = (
-            np.array([int(row["label"]) for row in rows]),
-            np.array([float(row["score"]) for row in rows]),
-        )
+    hospitals = written_hospitals(place)
     assert result_of(place, "valley") == pytest.approx(pooled(hospitals), abs=1e-9)
     assert f"{pooled(hospitals)[0]:.10f}" in done.stdout
     again = place("poc", "start", "--submit")
@@ -130,12 +137,14 @@ def test_a_web_proxy_is_not_asked_for_this_machine(place: Place) -> None:
 
 
 def test_a_studys_own_rules_can_be_tried(place: Place) -> None:
-    done = place("poc", "start", "--policy", "study", "--metrics", "auroc, brier", "--submit")
+    done = place("poc", "start", "--policy", "publication", "--metrics", "auroc, brier", "--submit")
     assert done.returncode == 0, done.stderr
     filed = json.loads((place.poc / "kits/valley/results/poc.json").read_text())
-    assert filed["metrics"]["auroc"]["digits"] == 1
-    assert filed["metrics"]["auroc"]["value"] == 0.8
-    assert filed["positives"] is None
+    hospitals = written_hospitals(place)
+    assert filed["metrics"]["auroc"]["digits"] == 3
+    assert filed["metrics"]["auroc"]["value"] == round(pooled(hospitals)[0], 3)
+    positives = sum(int(labels.sum()) for labels, _ in hospitals.values())
+    assert filed["positives"] == to_multiple_of_five(positives)
 
 
 def test_what_was_killed_is_shown_and_started_again(place: Place) -> None:
@@ -286,7 +295,7 @@ def test_what_is_there_keeps_its_plan(place: Place, hospitals: Data) -> None:
     for others in (
         ("harbour.csv",),
         ("--metrics", "ap"),
-        ("--policy", "study"),
+        ("--policy", "publication"),
         (*hospitals, "--score", "x"),
     ):
         refused = place("poc", "start", *others)

@@ -33,12 +33,8 @@ __all__ = ["NODES", "POLICY", "PROTOCOL", "Consortium", "free_ports"]
 # Small studies with made-up data are to have results, at full precision.
 POLICY = """\
 [policy]
-minimum_owners = 2
-largest_owner_fraction = 1.0
-minimum_positives = 0
-minimum_negatives = 0
-minimum_per_cell = 1
-digits = "exact"
+kind = "exact"
+counts = "hidden"
 """
 
 

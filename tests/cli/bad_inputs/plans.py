@@ -152,9 +152,16 @@ PLANS = [
     ),
     Row(
         "a policy out of range",
-        (plan("largest_owner_fraction = 0.5", "largest_owner_fraction = 50"),),
+        (plan("# largest_owner_fraction = 0.5", "largest_owner_fraction = 50"),),
         PLAN,
         "ppaurora: study.toml: policy.largest_owner_fraction: expected float <= 1.0",
+    ),
+    Row(
+        "a rule that is looser than its kind's",
+        (plan("# digits = 3", "digits = 4"),),
+        PLAN,
+        "ppaurora: study.toml: policy: digits: kind = 'publication' has 3, and a plan may only be stricter; "
+        "for looser rules take kind = 'exact', which promises nothing, and add those that you want",
     ),
     Row(
         "fewer owners than the policy wants",
