@@ -103,6 +103,12 @@ def test_what_is_drawn_is_private_up_to_a_delta(rate: Fraction, shift: int) -> N
     assert beyond(exp_between(rate * shift * Fraction(9, 10))[1], shift, drawn) > Fraction(1, 1000)
 
 
+def test_a_thousand_numbers_are_as_private_as_documents_say() -> None:
+    distance = total_variation([Fraction(1, 2**33)] * 1_000)
+    assert distance < Fraction(1, 2**47)
+    assert (1 + exp_between(Fraction(4))[1]) * distance < Fraction(1, 2**41)
+
+
 @each_way
 @each_scale
 def test_draws_have_the_distribution(scale: Fraction, draw: Draw, count: int) -> None:

@@ -88,6 +88,16 @@ def test_exchange_moves_labels_with_keys_at_every_width(key_bits: int) -> None:
 
 
 @pytest.mark.usefixtures("chunks")
+def test_random_bits_are_in_their_places() -> None:
+    """Some as good as certain, some impossible; the others are left open."""
+    kinds = np.random.default_rng(6).integers(0, 3, 700)
+    thresholds = word_array([0, 2**63, 2**64 - 1])[kinds]
+    bits = World(Fast()).run(lambda s: s.random_bits(thresholds)).value[0]
+    assert (2 * bits[kinds != 1] == kinds[kinds != 1]).all()
+    assert set(bits[kinds == 1].tolist()) == {0, 1}
+
+
+@pytest.mark.usefixtures("chunks")
 def test_count_ones() -> None:
     flags = [1] * 200 + [1] * 63 + [0, 0, 1] + [1] * 64 + [0] + [1] * 300
     lengths = [0, 200, 64, 1, 1, 0, 365, 0]
