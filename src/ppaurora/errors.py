@@ -4,6 +4,7 @@
     ├── InputError                 what the user gave cannot be used            exit code 2
     │   ├── DataError              ... and it is in the data: owner, row, column
     │   ├── WarnedError            ... the data check has warnings, and nobody was there to decide  6
+    │   ├── BudgetError            ... studies would spend more epsilon on it than its owner lets them  8
     │   └── UnsortedListError      ... found inside the computation, owner named
     ├── UndefinedResultError       the metric does not exist for this data      exit code 2
     ├── RefusedError               a server does not take what it was sent      exit code 2
@@ -118,6 +119,12 @@ class WarnedError(InputError):
     """The check of an owner's data warns, and nobody was there to decide; nothing was sent."""
 
     exit_code = WARNED_EXIT_CODE
+
+
+class BudgetError(InputError):
+    """Studies on the same data would spend more epsilon than its owner's floor allows; nothing was sent."""
+
+    exit_code = 8
 
 
 class UnsortedListError(InputError):

@@ -119,10 +119,10 @@ def test_other_studies_with_nearly_the_same_data_are_named(kit: OwnerKit, manife
     ledger = Ledger(kit)
     pairs, extra = made_up(400, 6), made_up(10, 8)
     old = ledger.sketch(samples(pairs))
-    assert ledger.concerns(old, first) == []
+    assert ledger.compare(old, first).overlaps == ()
     ledger.record(old, first)
-    assert ledger.concerns(old, first) == []  # it is the same study
-    (said,) = ledger.concerns(old, second)
+    assert ledger.compare(old, first).overlaps == ()  # it is the same study
+    (said,) = ledger.compare(old, second).overlaps
     assert said.is_warning
     assert said.text == (
         "about 100 % of these samples were part of study study-0: two results on nearly the same data can be "
@@ -130,18 +130,18 @@ def test_other_studies_with_nearly_the_same_data_are_named(kit: OwnerKit, manife
     )
     ledger.record(ledger.sketch(samples(made_up(400, 7))), second)
     nearly = Ledger(kit).sketch(samples(pairs[:392] + extra[:8]))
-    assert [said.text[:10] for said in Ledger(kit).concerns(nearly, third)] == ["about 98 %"]
+    assert [said.text[:10] for said in Ledger(kit).compare(nearly, third).overlaps] == ["about 98 %"]
     ledger.record(nearly, third)
-    both = ledger.concerns(ledger.sketch(samples(pairs[:392] + extra)), fourth)
+    both = ledger.compare(ledger.sketch(samples(pairs[:392] + extra)), fourth).overlaps
     assert [said.text.partition(" of these")[0] for said in both] == ["about 100 %", "about 98 %"]
     assert ["study-2" in both[0].text, "study-0" in both[1].text] == [True, True]
-    assert ledger.concerns(ledger.sketch(samples(made_up(400, 9))), fourth) == []
+    assert ledger.compare(ledger.sketch(samples(made_up(400, 9))), fourth).overlaps == ()
 
 
 def test_few_different_scores_are_said_to_be_unsure(kit: OwnerKit, manifests: list[Manifest]) -> None:
     ledger = Ledger(kit)
     ledger.record(ledger.sketch(samples(made_up(5000, 10, digits=0))), manifests[0])
-    (said,) = ledger.concerns(ledger.sketch(samples(made_up(5000, 11, digits=0))), manifests[1])
+    (said,) = ledger.compare(ledger.sketch(samples(made_up(5000, 11, digits=0))), manifests[1]).overlaps
     assert "other samples would look the same" in said.text
     assert not said.is_warning
 
@@ -152,9 +152,10 @@ def test_two_decimals_are_alike_by_chance_if_there_were_many(
     """Thirty samples beside five hundred others are no reason to stop; the same thirty again are."""
     ledger, few = Ledger(kit), samples(made_up(30, 21, digits=2))
     ledger.record(ledger.sketch(samples(made_up(500, 20, digits=2))), manifests[0])
-    assert not any(said.is_warning for said in ledger.concerns(ledger.sketch(few), manifests[1]))
+    assert not any(said.is_warning for said in ledger.compare(ledger.sketch(few), manifests[1]).overlaps)
     ledger.record(ledger.sketch(few), manifests[1])
-    warned = [said.text for said in ledger.concerns(ledger.sketch(few), manifests[2]) if said.is_warning]
+    again = ledger.compare(ledger.sketch(few), manifests[2]).overlaps
+    warned = [said.text for said in again if said.is_warning]
     assert len(warned) == 1
     assert "study-1" in warned[0]
 
@@ -198,4 +199,4 @@ def test_a_study_is_known_by_its_hash(kit: OwnerKit, manifests: list[Manifest]) 
     same_name = msgspec.structs.replace(
         manifests[0], terms=msgspec.structs.replace(manifests[0].terms, metrics=metrics_named("ap"))
     )
-    assert len(ledger.concerns(one, same_name)) == 1
+    assert len(ledger.compare(one, same_name).overlaps) == 1

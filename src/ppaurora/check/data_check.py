@@ -21,6 +21,7 @@ from ppaurora.data import Description, Samples
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics.calibration import Histogram
 from ppaurora.metrics.roc import Auroc
+from ppaurora.policy.budget import Spending
 from ppaurora.statistics.auroc import auroc_estimate
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.statistics.histogram import ScoreBin, histogram, span
@@ -57,6 +58,8 @@ class DataCheck:
         What to review; `warnings` are those that stop a submission if nobody is there to confirm it.
     refusal
         Why `submit` would refuse this data now; empty if it would not.
+    spending
+        The epsilon that the study spends on this data, beside earlier ones; None without a kit.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class DataCheck:
     histogram: tuple[ScoreBin, ...]
     concerns: tuple[Concern, ...]
     refusal: str = ""
+    spending: Spending | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(concern.code for concern in self.concerns) or "none"
@@ -130,6 +134,7 @@ class DataCheck:
             "concerns": [
                 {"code": one.code, "text": one.text, "warning": one.is_warning} for one in self.concerns
             ],
+            "epsilon": None if self.spending is None else self.spending.to_dict(),
             "refusal": self.refusal or None,
         }
 
@@ -142,12 +147,13 @@ def check_data(
     owner: str | None = None,
     manifest: Manifest | None = None,
     overlaps: Sequence[Concern] = (),
+    spending: Spending | None = None,
     refusal: str = "",
 ) -> DataCheck:
     """Look at samples; with a manifest, also whether they are what its plan says.
 
     The description is that of the data that the samples were read from, with this positive label. `overlaps`
-    says of which other studies nearly the same data was a part.
+    says of which other studies nearly the same data was a part, and `spending` what all of them spend on it.
     """
     labels = spellings(description, pos_label)
     is_lower = manifest is not None and manifest.evaluation.score_direction == "lower"
@@ -177,6 +183,7 @@ def check_data(
         histogram=histogram(samples),
         concerns=tuple(sorted(found, key=lambda concern: not concern.is_warning)),
         refusal=refusal,
+        spending=spending,
     )
 
 

@@ -38,7 +38,8 @@ def check_command(
 ) -> None:
     """Check DATA before it is submitted: counts, scores by class, local AUROC, and anything unusual.
 
-    Nothing leaves this machine. Exit codes: 0 no warnings, 6 warnings, 2 it cannot be submitted.
+    Nothing leaves this machine. Exit codes: 0 no warnings, 6 warnings, 2 it cannot be submitted, 8
+    studies would spend more epsilon on it than your floor allows.
     """
     if study is not None and kit is None:
         raise InputError("--study names one of a kit's studies: also give the kit, with --kit")
@@ -64,6 +65,8 @@ def check_command(
 
 def leave_with(check: DataCheck) -> None:
     """The exit code of a command that has only looked."""
+    if check.spending is not None:
+        check.spending.check()
     if check.refusal:
         raise InputError(check.refusal)
     if check.warnings:

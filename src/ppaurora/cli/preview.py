@@ -79,6 +79,8 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
     yield "scores", f"between {check.lowest:g} and {check.highest:g}"
     yield "ties", f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores"
     yield "local AUROC", _auroc(check)
+    if check.spending is not None and check.spending.matters:
+        yield "epsilon", f"{check.spending}"
 
 
 def _read(about: Description) -> Iterator[tuple[str, str]]:

@@ -87,7 +87,7 @@ class Delivery:
             raise prepared.refusal
         self.outbox.check_time()
         sketch = self.ledger.sketch(prepared.samples)
-        if tuple(self.ledger.concerns(sketch, self.manifest)) != prepared.overlaps:
+        if self.ledger.compare(sketch, self.manifest) != prepared.seen:
             raise InputError(
                 f"not submitted; nothing was sent. What the check of {prepared.check.source} says has "
                 "changed since it was shown: check it again"

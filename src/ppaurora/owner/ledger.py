@@ -1,9 +1,14 @@
-"""The ledger of an owner's submissions, by which nearly the same data in another study is recognised.
+"""The ledger of an owner's submissions, by which the same data in another study is recognised.
 
-Two results on nearly the same data can be subtracted. The ledger holds no data but a sketch of each list:
-every sample is hashed with a secret key of the kit, and the smallest hashes are kept. They are a random
-choice of samples, the same one wherever the same samples are, so what two lists have in common can be
-estimated.
+Two results on nearly the same data can be subtracted, and what studies with noise tell of a person adds up:
+the ledger warns of the one, and keeps account of the other. It holds no data but a sketch of each list: every
+sample is hashed with a secret key of the kit, and the smallest hashes are kept. They are a random choice of
+samples, the same one wherever the same samples are, so what two lists have in common can be estimated.
+
+What a study spends counts from before the first share leaves, and whether or not it ever has a result: an
+attempt that failed may have told somebody, and an owner cannot see that it did not. It counts no longer once
+the study's leader has acknowledged a withdrawal, as it does only before the first attempt. Data that was
+replaced counts, too: shares of both were out, and only the servers know which they used.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import math
 import os
 import secrets
 from collections.abc import Iterator
@@ -25,6 +31,7 @@ from ppaurora.check import Concern, DataWarning
 from ppaurora.data import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
+from ppaurora.policy.budget import Spending
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
@@ -35,6 +42,7 @@ _SAMPLE = np.dtype([("score", "<f8"), ("label", "u1"), ("copy", "<u8")])
 _FEW_DECIMALS = 4
 _PAIRS_PER_SAMPLE = 4  # with fewer that there can be, a quarter or more is alike by chance
 _WORTH_A_WARNING = 0.5  # of the samples, from which on a second study is on nearly the same data
+_SAME_DATA = 0.01  # of the smaller list, from which on both draw on one budget; less may be chance
 
 
 class OverlapWarning(DataWarning):
@@ -86,6 +94,10 @@ class Sketch:
         compared = self.hashes[self.hashes <= min(self.limit, other.limit)]
         return float(np.isin(compared, other.hashes).mean()) if len(compared) else 0.0
 
+    def draws_on(self, other: Sketch) -> bool:
+        """Return whether people are in both lists, as far as can be seen: one may be a small part of one."""
+        return max(self.overlap(other), other.overlap(self)) >= _SAME_DATA
+
 
 def _possible_pairs(samples: Samples) -> float:
     """Scores of few decimals are often alike by chance."""
@@ -136,10 +148,28 @@ class LedgerEntry(_Redacted):
     name: str
     samples: int
     hashes: bytes  # of eight bytes each, ascending, little endian
+    epsilon: float | None = None  # that the study spends; without noise there is no bound
+    replaced: tuple[LedgerEntry, ...] = ()  # what was submitted to it before
 
     @property
     def sketch(self) -> Sketch:
         return Sketch(np.frombuffer(self.hashes, dtype="<u8").astype(np.uint64), self.samples)
+
+    @property
+    def spent(self) -> float:
+        return math.inf if self.epsilon is None else self.epsilon
+
+    def shares_people_with(self, sketch: Sketch) -> bool:
+        """Return whether the study has these people, or had them before its data was replaced."""
+        return any(entry.sketch.draws_on(sketch) for entry in (self, *self.replaced))
+
+    def after(self, before: LedgerEntry | None) -> LedgerEntry:
+        """Return this as what replaces another entry. The same data again replaces nothing."""
+        if before is None:
+            return self
+        older = (msgspec.structs.replace(before, replaced=()), *before.replaced)
+        kept = tuple(entry for entry in older if entry.hashes != self.hashes)
+        return msgspec.structs.replace(self, replaced=kept)
 
 
 class LedgerContent(_Redacted):
@@ -149,55 +179,78 @@ class LedgerContent(_Redacted):
     studies: dict[str, LedgerEntry]  # by their manifests' hashes
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the ledger says of samples: which studies had nearly the same, and what all spend on them."""
+
+    overlaps: tuple[Concern, ...]
+    spending: Spending
+
+
 class Ledger:
     """The file `ledger.json` of an owner's kit."""
 
     def __init__(self, kit: OwnerKit) -> None:
         self._folder = kit.folder
         self._path = kit.folder / "ledger.json"
+        self._most = kit.settings.floors.epsilon
 
     def sketch(self, samples: Samples) -> Sketch:
         with self._locked():
             key = self._content().key
         return Sketch.of(samples, key)
 
-    def concerns(self, sketch: Sketch, manifest: Manifest) -> list[Concern]:
-        """Other studies that had nearly the same data; the most similar first."""
-        earlier = [entry for hash_, entry in self._content().studies.items() if hash_ != manifest.hash]
+    def look(self, samples: Samples, manifest: Manifest) -> Seen:
+        """Say what there is to say of samples that are not submitted yet; writes nothing."""
+        if not self._path.exists() or not self._content().studies.keys() - {manifest.hash}:
+            return Seen((), Spending(manifest.terms.policy, (), self._most))
+        return self.compare(self.sketch(samples), manifest)
+
+    def compare(self, sketch: Sketch, manifest: Manifest) -> Seen:
+        """Compare samples with those of other studies."""
+        entries = self._content().studies
+        earlier = [entry for hash_, entry in entries.items() if hash_ != manifest.hash]
         found = [(sketch.overlap(entry.sketch), entry.name, entry.samples) for entry in earlier]
         alike = sorted((one for one in found if one[0] >= _WORTH_A_WARNING), reverse=True)
-        return [_concern(overlap, name, by_chance(sketch, before)) for overlap, name, before in alike]
-
-    def look(self, samples: Samples, manifest: Manifest) -> list[Concern]:
-        """Return the concerns about samples that are not submitted yet; writes nothing."""
-        if not self._path.exists() or not self._content().studies.keys() - {manifest.hash}:
-            return []
-        return self.concerns(self.sketch(samples), manifest)
+        overlaps = [_concern(overlap, name, by_chance(sketch, before)) for overlap, name, before in alike]
+        spent = [(entry.name, entry.spent) for entry in earlier if entry.shares_people_with(sketch)]
+        return Seen(tuple(overlaps), Spending(manifest.terms.policy, tuple(spent), self._most))
 
     def record(self, sketch: Sketch, manifest: Manifest) -> LedgerEntry | None:
-        """Durable, for its owner's eyes only. What was on record before is returned, to `restore` it."""
-        hashes = sketch.hashes.astype("<u8").tobytes()
-        entry = LedgerEntry(name=manifest.study, samples=sketch.samples, hashes=hashes)
-        return self._put(manifest, entry)
+        """Write down what is about to leave. What was on record before is returned, to `restore` it.
+
+        It is durable, and for its owner's eyes only. Raises `BudgetError`, and writes nothing, if studies
+        would spend too much on these samples: others may have submitted them since they were looked at.
+        """
+        policy = manifest.terms.policy
+        entry = LedgerEntry(
+            name=manifest.study,
+            samples=sketch.samples,
+            hashes=sketch.hashes.astype("<u8").tobytes(),
+            epsilon=policy.epsilon,
+        )
+        with self._locked():
+            self.compare(sketch, manifest).spending.check()
+            before = self._content().studies.get(manifest.hash)
+            self._put(manifest, entry.after(before))
+        return before
 
     def restore(self, manifest: Manifest, entry: LedgerEntry | None) -> None:
         """Put back the entry of what was submitted before: what was refused is part of no study."""
-        self._put(manifest, entry)
+        with self._locked():
+            self._put(manifest, entry)
 
     def forget(self, manifest: Manifest) -> None:
-        """Remove the entry of a study: what was withdrawn is part of none."""
-        self._put(manifest, None)
+        """Remove the entry of a study: what was withdrawn is part of none, and spends nothing."""
+        self.restore(manifest, None)
 
-    def _put(self, manifest: Manifest, entry: LedgerEntry | None) -> LedgerEntry | None:
-        with self._locked():
-            content = self._content()
-            studies = dict(content.studies)
-            before = studies.pop(manifest.hash, None)
-            if entry is not None:
-                studies[manifest.hash] = entry
-            if studies != content.studies:
-                self._write(msgspec.structs.replace(content, studies=studies))
-            return before
+    def _put(self, manifest: Manifest, entry: LedgerEntry | None) -> None:
+        content = self._content()
+        studies = {hash_: known for hash_, known in content.studies.items() if hash_ != manifest.hash}
+        if entry is not None:
+            studies[manifest.hash] = entry
+        if studies != content.studies:
+            self._write(msgspec.structs.replace(content, studies=studies))
 
     def _content(self) -> LedgerContent:
         """Return the ledger's content, with a key of its own from the first time on."""

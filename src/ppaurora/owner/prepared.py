@@ -10,11 +10,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ppaurora.check import Concern, DataCheck, DataWarning
+from ppaurora.check import DataCheck, DataWarning
 from ppaurora.data import Columns, Dataset, Description, Samples, read_dataset
 from ppaurora.data.tables import has_columns
 from ppaurora.errors import InputError
-from ppaurora.owner.ledger import OverlapWarning
+from ppaurora.owner.ledger import OverlapWarning, Seen
 from ppaurora.owner.outbox import OutboxState
 from ppaurora.policy.rules import Floors
 
@@ -58,7 +58,8 @@ class PreparedSubmission:
     Attributes
     ----------
     check
-        What to look at before it is sent, with what was submitted to other studies.
+        What to look at before it is sent, with what was submitted to other studies, and what all of them
+        spend on this data.
     replace
         Whether it takes the place of something else that was submitted before.
     is_begun
@@ -78,7 +79,7 @@ class PreparedSubmission:
     is_begun: bool
     samples: Samples = field(repr=False)
     floors: Floors = field(repr=False)
-    overlaps: tuple[Concern, ...] = field(repr=False)  # with earlier studies; among the check's concerns
+    seen: Seen = field(repr=False)  # what the kit knows of earlier studies on this data; the check says it
     refusal: InputError | None = field(repr=False)  # why the study does not take it, if it does not
     before: OutboxState = field(repr=False)  # what the kit had sent when this was prepared
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from ppaurora.check import Concern, DataCheck, check_data
+from ppaurora.check import DataCheck, check_data
 from ppaurora.data import ColumnNames, Columns
 from ppaurora.errors import (
     InputError,
@@ -31,7 +31,7 @@ from ppaurora.messages.refusals import PASSING, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.delivery import Delivery
 from ppaurora.owner.inbox import Inbox
-from ppaurora.owner.ledger import Ledger
+from ppaurora.owner.ledger import Ledger, Seen
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission, has_result
 from ppaurora.owner.prepared import OwnData, PreparedSubmission
 from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_receipt
@@ -158,25 +158,27 @@ class Study:
         ['auroc-below-half']
         """
         own = OwnData.read(self.kit.name, data, y_score, Columns(**columns))
-        overlaps = self._ledger.look(own.samples, self.manifest)
-        return self._check(own, overlaps, self._refusal(own))
+        seen = self._ledger.look(own.samples, self.manifest)
+        return self._check(own, seen, self._refusal(own, seen))
 
-    def _refusal(self, own: OwnData) -> InputError | None:
-        """Return why the study does not take this data now, if it does not."""
+    def _refusal(self, own: OwnData, seen: Seen) -> InputError | None:
+        """Return why the study does not take this data now, or may not have it, if so."""
         try:
+            seen.spending.check()
             self._outbox.check(own.samples)
         except InputError as error:
             return error
         return None
 
-    def _check(self, own: OwnData, overlaps: Sequence[Concern], refusal: InputError | None) -> DataCheck:
+    def _check(self, own: OwnData, seen: Seen, refusal: InputError | None) -> DataCheck:
         return check_data(
             own.samples,
             own.description,
             pos_label=own.columns.pos_label,
             owner=self.kit.name,
             manifest=self.manifest,
-            overlaps=overlaps,
+            overlaps=seen.overlaps,
+            spending=seen.spending,
             refusal="" if refusal is None else str(refusal),
         )
 
@@ -211,15 +213,15 @@ class Study:
         before = self._outbox.state()
         if not replace:
             self._outbox.check_other(own.samples)
-        overlaps = self._ledger.look(own.samples, self.manifest)
-        refusal = self._refusal(own)
+        seen = self._ledger.look(own.samples, self.manifest)
+        refusal = self._refusal(own, seen)
         return PreparedSubmission(
-            check=self._check(own, overlaps, refusal),
+            check=self._check(own, seen, refusal),
             replace=replace,
             is_begun=not replace and self._outbox.has(own.samples),
             samples=own.samples,
             floors=self.kit.settings.floors,
-            overlaps=tuple(overlaps),
+            seen=seen,
             refusal=refusal,
             before=before,
         )

@@ -120,6 +120,22 @@ DEFECTS = (
         tests=("tests/owner/test_ledger.py::test_other_studies_with_nearly_the_same_data_are_named",),
     ),
     Defect(
+        "a-part-of-the-data-has-a-budget-of-its-own",
+        "whoever adds other people's samples to the same data may spend epsilon on it once more",
+        file=f"{_OWNER}/ledger.py",
+        old="max(self.overlap(other), other.overlap(self)) >= _SAME_DATA",
+        new="self.overlap(other) >= _WORTH_A_WARNING",
+        tests=("tests/owner/test_budget.py::test_part_of_the_data_counts_as_the_data",),
+    ),
+    Defect(
+        "what-was-replaced-spends-nothing",
+        "data whose shares have left is forgotten when other data replaces it",
+        file=f"{_OWNER}/ledger.py",
+        old="return msgspec.structs.replace(self, replaced=kept)",
+        new="return msgspec.structs.replace(self, replaced=kept[:0])",
+        tests=("tests/owner/test_budget.py::test_replacing_by_other_data_counts_for_both",),
+    ),
+    Defect(
         "values-are-not-recomputed",
         "a filed result verifies, whatever values were written into it",
         file=f"{_OWNER}/verifying.py",
@@ -332,8 +348,8 @@ DEFECTS = (
         "prepared-before-another-study",
         "what nearly the same data went to since it was shown is not told before it is sent",
         file=f"{_OWNER}/delivery.py",
-        old="if tuple(self.ledger.concerns(sketch, self.manifest)) != prepared.overlaps:",
-        new="if prepared.overlaps and not self.ledger.concerns(sketch, self.manifest):",
+        old="if self.ledger.compare(sketch, self.manifest) != prepared.seen:",
+        new="if prepared.seen.overlaps and not self.ledger.compare(sketch, self.manifest).overlaps:",
         tests=("tests/node/test_prepared.py::test_what_another_study_got_meanwhile_is_looked_at_first",),
     ),
     Defect(
