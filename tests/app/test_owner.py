@@ -21,8 +21,9 @@ from ppaurora.data import check_samples
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
 from tests.support.app_owner import Person, submit_other, table
-from tests.support.local_app import Browser, entered
+from tests.support.local_app import Browser, entered, served
 from tests.support.oracles import defined, exact_auroc, exact_average_precision
+from tests.support.policies import with_floors
 from tests.support.trials import Trials, becomes
 
 App = tuple[Sessions, PrivateFolder]
@@ -344,3 +345,25 @@ def test_there_is_no_page_of_another_study(browser: Browser) -> None:
     for path in ("/studies/none", "/studies/..%2f..", "/studies/trial/result/..%2f..%2fkey.pem"):
         assert browser.get(path).status in (404, 422)
     assert browser.get("/studies/trial/result").status == 409
+
+
+def test_the_budget_is_shown_and_stops(nodes: Trials, tmp_path: Path) -> None:
+    """As the command does: the file is shown, with what studies spend on it, and cannot be submitted."""
+    for name, epsilon in (("spends-2", 2), ("spends-1", 1)):
+        policy = f'[policy]\nkind = "private"\nepsilon = {epsilon}\n'
+        nodes.study(name, head='metrics = ["auroc"]\n', policy=policy)
+    nodes.study("unbounded", head='metrics = ["auroc"]\n')
+    content = table()
+    with served(with_floors(nodes, "north", tmp_path, "epsilon = 2.5")) as (sessions, _):
+        browser = entered(sessions)
+        first, second, third = (Person(browser, name) for name in ("spends-2", "spends-1", "unbounded"))
+        shown = first.choose(content).said
+        assert "this study 2, so far 0, at most 2.5 by your floor" in shown
+        first.submitted("agree")
+        first.page("Your data is submitted")
+        answer = second.choose(content)
+        assert "The study does not accept this data" in answer.said
+        assert "this study 1, so far 2 on this data (spends-2), at most 2.5 by your floor" in answer.said
+        assert 'name="agree"' not in answer.text
+        assert "Nothing was sent" in second.submit("agree").said
+        assert "a study of kind 'exact' has no noise" in third.choose(content).said

@@ -240,4 +240,4 @@ def test_a_ledger_that_was_deleted_meanwhile_is_begun_with_what_is_sent(
     prepared = second.prepare(data)
     (kit / "ledger.json").unlink()
     second.send(prepared)
-    assert [one.code for one in third.prepare(data).overlaps] == ["overlap"]
+    assert [one.code for one in third.prepare(data).seen.overlaps] == ["overlap"]

@@ -20,7 +20,7 @@ import math
 import os
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -203,7 +203,7 @@ class Ledger:
     def look(self, samples: Samples, manifest: Manifest) -> Seen:
         """Say what there is to say of samples that are not submitted yet; writes nothing."""
         if not self._path.exists() or not self._content().studies.keys() - {manifest.hash}:
-            return Seen((), Spending(manifest.terms.policy, (), self._most))
+            return Seen((), self._alone(manifest))
         return self.compare(self.sketch(samples), manifest)
 
     def compare(self, sketch: Sketch, manifest: Manifest) -> Seen:
@@ -213,8 +213,14 @@ class Ledger:
         found = [(sketch.overlap(entry.sketch), entry.name, entry.samples) for entry in earlier]
         alike = sorted((one for one in found if one[0] >= _WORTH_A_WARNING), reverse=True)
         overlaps = [_concern(overlap, name, by_chance(sketch, before)) for overlap, name, before in alike]
-        spent = [(entry.name, entry.spent) for entry in earlier if entry.shares_people_with(sketch)]
-        return Seen(tuple(overlaps), Spending(manifest.terms.policy, tuple(spent), self._most))
+        spending = self._alone(manifest)
+        if spending.matters:
+            spent = [(entry.name, entry.spent) for entry in earlier if entry.shares_people_with(sketch)]
+            spending = replace(spending, earlier=tuple(spent))
+        return Seen(tuple(overlaps), spending)
+
+    def _alone(self, manifest: Manifest) -> Spending:
+        return Spending(manifest.terms.policy, most=self._most)
 
     def record(self, sketch: Sketch, manifest: Manifest) -> LedgerEntry | None:
         """Write down what is about to leave. What was on record before is returned, to `restore` it.

@@ -26,7 +26,8 @@ class Spending:
     policy
         That of the study.
     earlier
-        Other studies on the same data, by name, with what each spends; infinity if there is no bound.
+        Other studies on the same data, by name, with what each spends; infinity if there is no bound. Left
+        out where it does not matter.
     most
         The most that all of them may spend together: the owner's floor on epsilon. None if it has none.
     """
@@ -52,7 +53,7 @@ class Spending:
 
     @property
     def matters(self) -> bool:
-        """Return whether there is something to show: a study of another kind has no epsilon."""
+        """Return whether there is anything to add up: without noise and floor there is no epsilon at all."""
         return self.policy.is_private or self.most is not None
 
     def __str__(self) -> str:
