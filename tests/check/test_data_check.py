@@ -76,6 +76,7 @@ def test_the_facts(tmp_path: Path) -> None:
         "auroc",
         "histogram",
         "concerns",
+        "epsilon",
         "refusal",
     ]
     assert told["columns"] == ["patient", "score", "label"]
