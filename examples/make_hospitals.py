@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
-HOSPITALS = {"north": 0.60, "harbour": 0.28, "valley": 0.12}
+HOSPITALS = {"north": 0.48, "harbour": 0.30, "valley": 0.22}
 
 
 def make_hospitals(folder: Path) -> list[Path]:

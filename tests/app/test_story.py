@@ -23,7 +23,7 @@ from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
 from ppaurora.app import lazy
 from ppaurora.app.story import abandoned, pages, seen
-from ppaurora.app.story.example import DIGITS, Example
+from ppaurora.app.story.example import Example
 from ppaurora.app.story.hospitals import Hospital, make_hospitals, plain_result
 from ppaurora.app.story.mode import StoryMode
 from ppaurora.app.story.pictures import alone_chart
@@ -37,6 +37,7 @@ from ppaurora.study.kit import NodeKit
 from tests.support.deployment import nodes_in
 from tests.support.local_app import PATIENCE, AppProcess, entered, served
 
+DIGITS = 3  # of the default policy
 SHARES = re.compile(r"<td><code>([0-9a-f ]{19})</code> <code>([01])</code></td>")
 
 

@@ -58,10 +58,10 @@ def check(metric: Metric, exact: Fraction, protocol: ProtocolName) -> None:
     assert getattr(report, metric.name) == pytest.approx(float(exact), abs=1e-12)
     assert metric.reference(y_true, y_score) == pytest.approx(float(exact), abs=1e-12)
     if protocol == "fast":
-        policy = Policy(digits=3, minimum_positives=1, minimum_negatives=1, largest_owner_fraction=0.9)
+        policy = Policy.exact(digits=3, minimum_positives=1, minimum_negatives=1)
         rounded = ppaurora.evaluate(owners, metrics=names_of(metric), policy=policy)
         assert getattr(rounded, metric.name) == float(half_away(exact, 3))
-        strict = Policy(digits=3, minimum_positives=20, minimum_negatives=20, largest_owner_fraction=0.9)
+        strict = Policy.exact(digits=3, minimum_positives=20, minimum_negatives=20)
         assert ppaurora.evaluate(owners, metrics=names_of(metric), policy=strict).suppressed
 
 

@@ -16,11 +16,11 @@ from ppaurora.check import check_data
 from ppaurora.check.concerns import Code
 from ppaurora.cli.main import EXIT_INTERRUPTED
 from ppaurora.data import check_samples
-from ppaurora.io.models import to_builtins
+from ppaurora.io.models import checked, to_builtins
 from ppaurora.messages.owners import StudyState
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.metrics import METRICS
-from ppaurora.policy.rules import Floors, Policy
+from ppaurora.policy.rules import Floors, Policy, Weights
 from ppaurora.study.kit import NodeSettings
 from ppaurora.study.plan import read_plan
 from tests.support import releases
@@ -61,14 +61,18 @@ def test_every_command_was_run(walk: Walk) -> None:
     assert kinds.count("sh") == GUIDE.count("```sh") > 15
     assert kinds.count("python") == GUIDE.count("```python") == 1
     # Those of kind "bash" need a Ray cluster: test_ray_guide.py runs them.
-    assert sum(map(kinds.count, ("sh", "python", "console", "json", "bash"))) == GUIDE.count("```") / 2
+    assert (
+        sum(map(kinds.count, ("sh", "python", "console", "json", "toml", "bash"))) == GUIDE.count("```") / 2
+    )
     assert {step.text for step in run if step.kind == "by hand"} == set(walk.by_hand)
     assert {party for _, party in walk.done if party} == set(EVERYBODY)
 
 
 def test_what_is_not_run_is_little_and_none_of_ours() -> None:
     left = [step for step in steps() if step.kind not in ("sh", "python", "by hand", "bash")]
-    assert {step.kind for step in left} == {"console", "json"}
+    assert {step.kind for step in left} == {"console", "json", "toml"}
+    settings = [tomllib.loads(step.text) for step in left if step.kind == "toml"]
+    assert all(checked(Floors, section["floors"]) for section in settings)
     lines = "".join(step.text for step in left if step.kind == "console").splitlines()
     assert len(lines) < 10
     assert not [line for line in lines if re.search(r"\bppaurora [a-z]+ ", line)]
@@ -92,7 +96,7 @@ def test_a_result_takes_few_commands() -> None:
 
 @pytest.mark.long
 def test_the_walk_ends_with_the_pooled_result_and_receipts(walk: Walk) -> None:
-    """Rounded as the sample's policy says for these classes: to two decimals, AUPR to one."""
+    """Rounded as the sample's policy says, with the number of positives to the nearest five."""
     owners = [
         [(float(score), int(label)) for label, score in zip(labels, scores, strict=True)]
         for labels, scores in walk.data.values()
@@ -100,22 +104,50 @@ def test_the_walk_ends_with_the_pooled_result_and_receipts(walk: Walk) -> None:
     pooled = [sample for owner in owners for sample in owner]
     assert read_plan(walk.plan).policy.digits == 3
     auroc, aupr = defined(exact_auroc(pooled)), defined(exact_aupr(pooled))
-    standard_error = defined(releases.delong_root(owners, 3))
+    standard_error = defined(releases.delong_root(owners, 4))
+    positives = releases.to_multiple_of_five(sum(label for _, label in pooled))
     for owner in OWNERS:
         filed = json.loads((walk.folder / owner / "kit/results/sepsis-2026.json").read_text())
         values = {name: estimate["value"] for name, estimate in filed["metrics"].items()}
         assert values == {
-            "auroc": float(releases.half_away(auroc, 2)),
-            "aupr": float(releases.half_away(aupr, 1)),
+            "auroc": float(releases.half_away(auroc, 3)),
+            "aupr": float(releases.half_away(aupr, 3)),
         }
         found = filed["metrics"]["auroc"]
         assert found["standard_error"] == float(standard_error)
         assert found["interval"][0] < values["auroc"] < found["interval"][1]
-        assert filed["metrics"]["aupr"]["digits"] == 1
-        assert (found["digits"], found["confidence_level"], found["method"]) == (2, 0.95, "DeLong")
-        assert (filed["suppressed"], filed["positives"]) == (False, None)
+        assert filed["metrics"]["aupr"]["digits"] == 3
+        assert (found["digits"], found["confidence_level"], found["method"]) == (3, 0.95, "DeLong")
+        assert (filed["suppressed"], filed["positives"]) == (False, positives)
         assert filed["policy"] == filed["receipt"]["policy"] == to_builtins(read_plan(walk.plan).policy)
         assert filed["receipt"]["samples"] == {name: len(walk.data[name][0]) for name in OWNERS}
+
+
+SET = {  # to other than whole numbers
+    "whole_tables": True,
+    "digits": 1,
+    "counts": "hidden",
+    "weights": {"sums": 2.0},
+}
+
+
+def test_the_rules_of_every_kind_are_those_of_the_table() -> None:
+    """Rule by rule, as a plan writes them."""
+    _, *rows = rows_of("| rule in `[policy]`")
+    described = {
+        name: cells for rule, *cells in rows for name in rule.replace("`", "").split(":")[0].split(", ")
+    }
+    kinds = (Policy(), Policy.private(), Policy.exact())
+    assert described.keys() == set(Policy.__struct_fields__) - {"kind"}
+    for rule, cells in described.items():
+        for policy, cell in zip(kinds, cells, strict=True):
+            value = getattr(policy, rule)
+            if "noise" in cell:  # in its place, or there is none: the plan cannot set this rule
+                with pytest.raises(errors.InputError, match=r"noise|are rules of kind = 'private'"):
+                    checked(Policy, {"kind": policy.kind, rule: SET.get(rule, 12)})
+            else:
+                written = "in equal parts" if value == Weights() else json.dumps(value)
+                assert cell.replace("`", "").removesuffix(", to fives") == written, rule
 
 
 def test_every_note_of_a_stopped_study_is_one_that_there_is() -> None:
@@ -124,10 +156,9 @@ def test_every_note_of_a_stopped_study_is_one_that_there_is() -> None:
     policy = Policy()
     problems = [
         Policy(minimum_samples=1000).problem_with([100, 100, 100]),
-        policy.problem_with([1000, 10, 10]),
-        policy.problem_with([30, 20, 19]),
+        policy.problem_with([1000, 30, 20]),
         policy.problem_with([300, 200]),
-        Terms(metrics=(METRICS["histogram"](),), policy=Policy(counts="exact")).problem_with(
+        Terms(metrics=(METRICS["histogram"](),), policy=policy).problem_with(
             [100] * 3, [Floors(counts="hidden")]
         ),
     ]

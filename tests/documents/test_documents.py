@@ -7,7 +7,6 @@ import importlib
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -23,21 +22,15 @@ LONGEST_LINE = 110
 
 
 def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(compile(example, "README.md", "exec"), names)  # noqa: S102
-    numbers, line, rounded = capsys.readouterr().out.splitlines()
-    auroc, standard_error, low, high = map(float, re.sub("[(,)]", "", numbers).split())
-    assert 0.5 < low < auroc < high < 1
-    assert 0 < standard_error < high - low
-    shown = re.fullmatch(r"Area under the curve: (\S+), 95% CI: (\S+)-(\S+) \(DeLong\)", line)
-    assert shown
-    assert list(map(float, shown.groups())) == pytest.approx([auroc, low, high], rel=1e-3)
-    released, suppressed, sent, rounds = rounded.split()
-    assert (float(released), suppressed) == (round(auroc, 3), "False")
-    assert int(sent) > int(rounds) > 0
-    assert 0.5 < names["report"].ap < 1
-    assert names["report"].cost.seconds > 0
+    """It prints what README says, but for numbers with noise."""
+    ((example, printed),) = re.findall(r"```python\n(.*?)```.*?```\n(.*?)```", README, flags=re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})  # noqa: S102
+    *alike, noisy = capsys.readouterr().out.splitlines()
+    *lines, with_noise = printed.splitlines()
+    assert alike == lines
+    assert [line.split()[0] for line in (*lines, with_noise)] == ["exact", "publication", "private"]
+    numbers = re.compile(r"\d\.\d+")
+    assert numbers.sub("...", noisy) == numbers.sub("...", with_noise)
 
 
 def test_paths_have_the_version_of_what_nodes_say() -> None:

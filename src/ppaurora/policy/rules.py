@@ -212,6 +212,7 @@ class Policy(StrictModel):
 
     @property
     def is_private(self) -> bool:
+        """Return whether numbers are released with noise, instead of being rounded or withheld."""
         return self.kind == PRIVATE
 
     @property

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ppaurora.owner.report import StudyReport
     from ppaurora.poc.consortium import ProofOfConcept
 
-DIGITS = 3  # more than so few samples would get by default: the example has nothing to hide
 _SECONDS_TO_COMPUTE = 120.0
 _SECONDS_BETWEEN_LOOKS = 0.1
 _SECONDS_TO_END = 30.0
@@ -92,7 +91,7 @@ class Example:
         columns = Columns()
         owners = owners_of([hospital.file for hospital in self.hospitals], columns)
         metrics = (Auroc.name, Aupr.name)
-        return make_poc(self._folder.path / CONSORTIUM, owners, columns, metrics, Policy(digits=DIGITS))
+        return make_poc(self._folder.path / CONSORTIUM, owners, columns, metrics, Policy())
 
     @property
     def kits(self) -> Path | None:
