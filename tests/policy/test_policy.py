@@ -382,6 +382,28 @@ def test_floors_on_secrets_do_not_touch_a_private_study() -> None:
     assert joined == Policy.private(minimum_owners=4, minimum_samples=99)
 
 
+@pytest.mark.parametrize(
+    "floors",
+    [
+        {"minimum_positives": 1},
+        {"minimum_negatives": 1},
+        {"minimum_per_cell": 2},
+        {"digits": 6},
+        {"counts": "rounded"},
+    ],
+    ids=str,
+)
+def test_floors_on_secrets_are_not_done_away_with_by_hardly_any_noise(floors: dict[str, Any]) -> None:
+    """Whoever wants more than the default says so by a floor on epsilon; public floors are no matter."""
+    loud, quiet = Policy.private(), Policy.private(epsilon=2.5)
+    assert loud.strictest([Floors(**floors)]) == loud
+    with pytest.raises(InputError, match=r"floors on secrets, .* then spend 2, .* and this one spends 2.5$"):
+        quiet.strictest([Floors(), Floors(**floors)])
+    assert quiet.strictest([Floors(**floors, epsilon=3.0)]) == quiet
+    assert quiet.strictest([Floors(minimum_owners=2, minimum_samples=2, largest_owner_fraction=1.0)]) == quiet
+    assert Policy.exact().strictest([Floors(**floors)]).kind == "exact"
+
+
 def test_every_rule_that_an_owner_may_set_is_one_of_the_policy() -> None:
     """But for the samples of every owner, which are no owner's business but its own, and how noise is shared
     out; whole tables follow from a floor on cells."""

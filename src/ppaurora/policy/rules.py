@@ -63,7 +63,8 @@ class Floors(StrictModel):
     """What one owner demands of every study it submits to, in its kit. What is left out is not demanded.
 
     They travel with its submission, and are public; of all owners' floors and the study's policy the
-    strictest rule wins. In a private study, noise takes the place of floors on secrets.
+    strictest rule wins. In a private study, noise takes the place of floors on secrets: as much of it as the
+    floor on epsilon says, or the default of a private study if there is none.
     """
 
     minimum_owners: Least = 0
@@ -75,6 +76,17 @@ class Floors(StrictModel):
     digits: Digits = EXACT
     counts: Counts = EXACT
     epsilon: Epsilon | None = None  # the most that all studies on the same data may spend together
+
+    @property
+    def are_on_secrets(self) -> bool:
+        """Return whether they demand anything that noise takes the place of."""
+        return any(getattr(self, rule) != getattr(_NO_FLOORS, rule) for rule in _SECRET_FLOORS)
+
+    def most_spent_by(self, policy: Policy) -> float | None:
+        """Return the most epsilon that they let a study of this policy spend; None if they do not say."""
+        if self.epsilon is None and policy.is_private and self.are_on_secrets:
+            return EPSILON
+        return self.epsilon
 
 
 class Weights(StrictModel):
@@ -245,14 +257,16 @@ class Policy(StrictModel):
     def strictest(self, floors: Iterable[Floors]) -> Policy:
         """Return the strictest rules of this policy and all owners' floors.
 
-        Raises InputError if the study spends more of an owner's budget than it lets any study spend. A floor
-        on cells that is above the policy's withholds whole tables: cell by cell, its owner would learn how
-        many samples each of them has.
+        Raises InputError if the study spends more of an owner's budget than it lets any study spend. An owner
+        that demands something of secrets and names no epsilon lets it spend the default: hardly any noise
+        would take the place of its floors otherwise. A floor on cells that is above the policy's withholds
+        whole tables: cell by cell, its owner would learn how many samples each of them has.
         """
         policy = self
         for floor in floors:
-            if floor.epsilon is not None and self.spent > floor.epsilon:
-                raise InputError(_too_much(self, floor.epsilon))
+            most = floor.most_spent_by(self)
+            if most is not None and self.spent > most:
+                raise InputError(_too_much(self, floor, most))
             public = {
                 "minimum_owners": max(policy.minimum_owners, floor.minimum_owners),
                 "largest_owner_fraction": min(policy.largest_owner_fraction, floor.largest_owner_fraction),
@@ -328,6 +342,9 @@ _ON_SECRETS = (
     "counts",
 )
 
+_NO_FLOORS = Floors()
+_SECRET_FLOORS = [rule for rule in _ON_SECRETS if rule in Floors.__struct_fields__]
+
 _NO_RULES: dict[str, Any] = {
     "minimum_owners": 2,
     "largest_owner_fraction": 1.0,
@@ -368,7 +385,12 @@ def _looseness(rule: str, value: Any) -> float:
     return float(value) if rule == "largest_owner_fraction" else -float(value)
 
 
-def _too_much(policy: Policy, most: float) -> str:
+def _too_much(policy: Policy, floor: Floors, most: float) -> str:
+    if floor.epsilon is None:
+        return (
+            "an owner has floors on secrets, which noise takes the place of, and none on epsilon: a study "
+            f"may then spend {most:g}, the default, and this one spends {policy.spent:g}"
+        )
     if policy.epsilon is None:
         return (
             f"an owner's floor allows an epsilon of {most:g} at most, and a study of kind '{policy.kind}' "
