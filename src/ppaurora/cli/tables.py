@@ -8,6 +8,7 @@ from rich.table import Table
 
 from ppaurora.evaluation.report import MetricValues
 from ppaurora.metrics import find_metric
+from ppaurora.policy.sentences import shown_count
 from ppaurora.statistics.estimates import Estimate
 
 
@@ -28,8 +29,9 @@ def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
             "for which class, is not disclosed."
         )
     elif report.positives is not None:
-        click.echo(f"positives: {report.positives:,.0f}")
+        click.echo(f"positives: {shown_count(report.positives, report.policy)}")
     for name, found in report.metrics.items():
         title = find_metric(name).line_title
         if title and isinstance(found, Estimate) and found.interval is not None:
             click.echo(found.line(title))
+    click.echo(report.privacy)

@@ -15,6 +15,7 @@ from ppaurora.metrics import METRICS
 from ppaurora.metrics.names import MetricAttributes, MetricName
 from ppaurora.party.run import RunOutcome
 from ppaurora.policy.rules import Policy
+from ppaurora.policy.sentences import privacy_of
 from ppaurora.statistics.estimates import Estimate, Table
 
 
@@ -92,6 +93,12 @@ class MetricValues(MetricAttributes):
     metrics: dict[str, Estimate | Table]
     positives: int | None
     suppressed: bool
+    policy: Policy
+
+    @property
+    def privacy(self) -> str:
+        """Return what the release protects, and how, in a sentence or two; of a private study, epsilon."""
+        return privacy_of(self.policy)
 
     def __getitem__(self, name: MetricName) -> Estimate | Table:
         if name not in self.metrics:

@@ -340,6 +340,7 @@ class Histogram(Metric):
     unit = "samples"
     description = "numbers of positives and negatives, in bins of scores"
     definition = "`numpy.histogram(y_score[y_true == 1], bins)`, and of `y_score[y_true == 0]`"
+    figure = Figure.SCORES_BY_CLASS
     Parameters = Bins
     parameters: Bins
     discloses_counts = True

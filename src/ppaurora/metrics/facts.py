@@ -20,6 +20,7 @@ class Figure(Enum):
     PRECISION_RECALL_CURVE = "the area that the caption of the precision-recall curve names"
     RELIABILITY_DIAGRAM = "observed against predicted probabilities"
     DECISION_CURVE = "net benefit against the risk threshold"
+    SCORES_BY_CLASS = "histograms of the scores of both classes"
 
 
 class SampleClass(Enum):

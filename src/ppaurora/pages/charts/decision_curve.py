@@ -55,7 +55,8 @@ def decision_curve(
     rows = tuple(
         (f"{one.threshold:g}", "own data" if one.own else "pooled", one.benefit.text) for one in points
     )
-    return Chart(title, _caption(prevalence), plane.svg(), ("threshold", "of", "net benefit"), rows)
+    columns = ("threshold", "of", "net benefit")
+    return Chart(title, _caption(prevalence), plane.svg(), columns, rows, reach=y[1] - y[0])
 
 
 def net_benefit_of_all(prevalence: float, threshold: float) -> float:
@@ -78,4 +79,4 @@ def _caption(prevalence: float | None) -> str:
         return said + (
             "Treating all is not drawn: it follows from the number of positives, which was not released."
         )
-    return said + f"Dashed line: treating all, with a prevalence of {prevalence:.3g}."
+    return said + f"Dashed line: treating all, with a prevalence of about {prevalence:.3g}."

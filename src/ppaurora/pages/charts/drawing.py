@@ -14,13 +14,17 @@ LETTER = 6.8  # the width of a letter, roughly
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture, what is under it, and its numbers as a table: for whoever cannot see it, or wants them."""
+    """A picture, what is under it, and its numbers as a table: for whoever cannot see it, or wants them.
+
+    `reach` is how far its axis of values goes, in their unit: steps of more than a tenth of it would show.
+    """
 
     title: str
     caption: str
     svg: Markup
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    reach: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ def intervals(rows: Sequence[IntervalRow], *, title: str, caption: str) -> Chart
     for row, top in zip(rows, tops, strict=False):
         _draw(drawing, scale, row, top)
     columns = ("number", "value and interval")
-    return Chart(title, caption, drawing.svg(), columns, tuple((row.label, row.text) for row in rows))
+    texts = tuple((row.label, row.text) for row in rows)
+    return Chart(title, caption, drawing.svg(), columns, texts, reach=scale.high - scale.low)
 
 
 def _ends(numbers: list[float]) -> tuple[float, float]:

@@ -14,7 +14,8 @@ from ppaurora.pages.report.own import OwnFacts
 from ppaurora.pages.report.protection import ON_ONE_MACHINE, Protection, protections
 from ppaurora.pages.report.sentences import caption_of, counted, listed, methods_sentences, results_sentence
 from ppaurora.pages.report.tripod import ReportingItem, tripod_items
-from ppaurora.policy.rules import Policy
+from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Kind, Policy
+from ppaurora.policy.sentences import privacy_of
 from ppaurora.study.organisations import organisation_warnings
 from ppaurora.study.receipt import Verification
 from ppaurora.version import __version__
@@ -69,13 +70,16 @@ class Facts:
     institutions: int
     samples: int
     positives: int | None
+    count_step: int
     numbers: tuple[Number, ...]
     caption: str
     results: str
     methods: str
     owners: tuple[Participant, ...]
     servers: tuple[Participant, ...]
+    kind: Kind
     policy: Pairs
+    privacy: str
     tells: tuple[str, ...]
     warnings: tuple[str, ...]
     reporting: tuple[ReportingItem, ...]
@@ -120,6 +124,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         institutions=len(samples),
         samples=sum(samples.values()),
         positives=positives,
+        count_step=_count_step(receipt.policy),
         numbers=numbers,
         caption=caption_of(where, manifest.evaluation),
         results=_results_of_a_receipt(where)
@@ -140,7 +145,9 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
             for one in manifest.owners
         ),
         servers=servers,
+        kind=receipt.policy.kind,
         policy=tuple(receipt.policy.described()),
+        privacy=privacy_of(receipt.policy),
         tells=told.told,
         warnings=(*told.warnings, *organisation_warnings(manifest)),
         reporting=tripod_items(
@@ -165,6 +172,7 @@ def evaluation_facts(report: Report) -> Facts:
         institutions=report.owners,
         samples=report.samples,
         positives=report.positives,
+        count_step=_count_step(policy),
         numbers=numbers,
         caption=caption_of(where, None),
         results=results_sentence(numbers, where, None, suppressed=report.suppressed),
@@ -180,7 +188,9 @@ def evaluation_facts(report: Report) -> Facts:
         ),
         owners=(),
         servers=(),
+        kind=policy.kind,
         policy=tuple(policy.described()),
+        privacy=privacy_of(policy),
         tells=(),
         warnings=(),
         reporting=(),
@@ -188,6 +198,10 @@ def evaluation_facts(report: Report) -> Facts:
         receipt=None,
         own=None,
     )
+
+
+def _count_step(policy: Policy) -> int:
+    return COUNT_STEP if policy.counts == ROUNDED else 1
 
 
 def _results_of_a_receipt(where: str) -> str:

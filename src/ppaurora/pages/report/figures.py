@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ppaurora.data import Samples
 from ppaurora.metrics import find_metric
 from ppaurora.metrics.facts import Figure
@@ -20,13 +22,32 @@ from ppaurora.pages.charts import (
 )
 from ppaurora.pages.report.facts import Facts
 from ppaurora.pages.report.numbers import Number, capitalised, place_of
+from ppaurora.policy.rules import PRIVATE
 from ppaurora.statistics.curves import precision_recall_points, roc_points
+
+_STEPS_IN_A_CHART = 10
+_TINY = 1e-9  # that binary fractions are off by
+_IN_A_BIN = ("mean_predicted", "observed")
+_CLASSES = ("positives", "negatives")
 
 
 def pooled_charts(facts: Facts) -> list[Chart]:
-    """Draw what is released; beside it the owner's own, where the report has that."""
-    charts = [_intervals(facts), _decision_curve(facts), _reliability(facts)]
+    """Draw what is released; beside it the owner's own, where the report has that.
+
+    A chart in which one would see steps of rounding, and little else, is not drawn.
+    """
+    charts = [_intervals(facts), _decision_curve(facts), _reliability(facts), _scores_by_class(facts)]
     return [chart for chart in charts if chart is not None]
+
+
+def _unless_coarse(chart: Chart, facts: Facts, numbers: Iterable[Number], step: float = 0.0) -> Chart | None:
+    """Return the chart if the steps in which its values were rounded are at most a tenth of what it shows.
+
+    Of a private study nothing is rounded: noise is drawn as it is.
+    """
+    steps = [10.0**-one.digits for one in numbers if one.digits is not None and one.value is not None]
+    is_fine = _STEPS_IN_A_CHART * max([step, *steps]) <= chart.reach + _TINY
+    return chart if is_fine or facts.kind == PRIVATE else None
 
 
 def own_charts(facts: Facts, samples: Samples) -> list[Chart]:
@@ -51,18 +72,20 @@ def own_charts(facts: Facts, samples: Samples) -> list[Chart]:
 def _intervals(facts: Facts) -> Chart | None:
     """Numbers from 0 to 1 that have an interval, pooled or of the own data."""
     own = {one.key: one for one in facts.own.numbers} if facts.own else {}
-    rows = []
+    rows, drawn = [], []
     for number in facts.single:
         pair = (_row(number, own=False), _row(own.get(number.key), own=True))
         if any(row is not None and row.interval for row in pair):
             rows += [row for row in pair if row is not None]
+            drawn += [number] if pair[0] is not None else []
     if not rows:
         return None
     levels = sorted({_level(one) for one in (*facts.single, *own.values()) if one.interval})
     caption = f"Values with their intervals ({', '.join(levels)})."
     if own:
         caption += " Diamonds: all institutions together. Circles, dashed: your own data alone."
-    return intervals(rows, title="Values and their uncertainty", caption=caption)
+    chart = intervals(rows, title="Values and their uncertainty", caption=caption)
+    return _unless_coarse(chart, facts, drawn)
 
 
 def _row(number: Number | None, *, own: bool) -> IntervalRow | None:
@@ -98,12 +121,13 @@ def _reliability(facts: Facts) -> Chart | None:
         for one in _drawn_as(Figure.RELIABILITY_DIAGRAM, facts, own=own):
             by_place.setdefault(place_of(one.at), {})[one.name] = one
         bins += [
-            ReliabilityBin(place, _shown(found.get("mean_predicted")), _shown(found.get("observed")), own)
+            ReliabilityBin(place, _shown(found.get(_IN_A_BIN[0])), _shown(found.get(_IN_A_BIN[1])), own)
             for place, found in by_place.items()
         ]
     if all(one.point is None for one in bins if not one.own):
         return None
-    return reliability_diagram(bins)
+    means = [one for one in _drawn_as(Figure.RELIABILITY_DIAGRAM, facts, own=False) if one.name in _IN_A_BIN]
+    return _unless_coarse(reliability_diagram(bins), facts, means)
 
 
 def _decision_curve(facts: Facts) -> Chart | None:
@@ -115,4 +139,20 @@ def _decision_curve(facts: Facts) -> Chart | None:
     if all(one.benefit.value is None for one in points if not one.own):
         return None
     prevalence = None if facts.positives is None else min(facts.positives / facts.samples, 1.0)
-    return decision_curve(points, prevalence=prevalence)
+    chart = decision_curve(points, prevalence=prevalence)
+    return _unless_coarse(chart, facts, _drawn_as(Figure.DECISION_CURVE, facts, own=False))
+
+
+def _scores_by_class(facts: Facts) -> Chart | None:
+    by_class: dict[str, list[Number]] = {name: [] for name in _CLASSES}
+    for one in _drawn_as(Figure.SCORES_BY_CLASS, facts, own=False):
+        by_class[one.name].append(one)
+    places = by_class[_CLASSES[0]]
+    if all(one.value is None for numbers in by_class.values() for one in numbers):
+        return None
+    edges = [places[0].at["low"], *(one.at["high"] for one in places)]
+    positives, negatives = (
+        [None if one.value is None else int(one.value) for one in numbers] for numbers in by_class.values()
+    )
+    chart = scores_by_class(edges, positives, negatives, title="Scores by class, pooled", own=False)
+    return _unless_coarse(chart, facts, (), facts.count_step)

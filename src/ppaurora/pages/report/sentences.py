@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
-from ppaurora.policy.rules import COUNT_STEP, EXACT, Policy
+from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Policy, guesses
+from ppaurora.policy.sentences import shown_count
 
 
 def listed(words: Sequence[str], last: str = " and ") -> str:
@@ -17,9 +18,8 @@ def counted(samples: int, positives: int | None, policy: Policy) -> str:
     """Samples and events, as far as the policy tells."""
     if positives is None:
         return f"n = {samples:,}; the number of positives was not disclosed"
-    if policy.counts == EXACT:
-        return f"n = {samples:,}, of which {positives:,} positive"
-    return f"n = {samples:,}, of which about {positives:,} positive, to the nearest {COUNT_STEP}"
+    shown, _, how = shown_count(positives, policy).partition(", ")
+    return f"n = {samples:,}, of which {shown} positive" + (f", {how}" if how else "")
 
 
 def results_sentence(
@@ -79,54 +79,78 @@ def methods_sentences(
         f"{capitalised(listed(titles))} {verb} computed over the test samples of {institutions} institutions "
         "as if these had been pooled, without pooling them: each institution split its scores and labels "
         f"into secret shares, and {how}.",
-        *([_rounding(numbers)] if released else []),
-        *_intervals(numbers),
+        *([_values(numbers, policy)] if released else []),
+        *_intervals(numbers, policy),
         *_floors(policy),
         *([agreed] if agreed else []),
     ]
     return " ".join(sentences)
 
 
-def _rounding(numbers: Sequence[Number]) -> str:
+def _values(numbers: Sequence[Number], policy: Policy) -> str:
+    """Tell what was done to the values before they left."""
+    if policy.is_private:
+        return _noise(policy)
     digits = sorted({one.digits for one in numbers if one.digits})
-    if not digits:
-        return "The values are those of the pooled samples."
-    unit = "decimal" if digits == [1] else "decimals"
     few = listed([str(number) for number in digits], " or ")
+    done = [f"rounded to {few} {'decimal' if digits == [1] else 'decimals'}"] if digits else []
+    if policy.counts == ROUNDED:
+        done.append(f"numbers of samples to the nearest {COUNT_STEP}")
+    if not done:
+        return "The values are those of the pooled samples; nothing was held back."
     return (
-        f"The values are those of the pooled samples, rounded to {few} {unit} inside the computation, before "
+        f"The values are those of the pooled samples, {', and '.join(done)}, inside the computation, before "
         "anybody saw them, as the release policy requires."
+    )
+
+
+def _noise(policy: Policy) -> str:
+    epsilon, rows = f"{policy.epsilon:g}", policy.rows_per_person
+    each = "" if rows == 1 else f" with at most {rows:,} rows"
+    return (
+        "The values are those of the pooled samples with noise, drawn inside the computation and known to no "
+        f"server, by which the release as a whole is differentially private with epsilon = {epsilon} for the "
+        f"data of every person{each}: {guesses(policy.epsilon or 0.0)}."
     )
 
 
 _METHODS = {
     "DeLong": "DeLong's method",
     "Wilson": "Wilson's score method",
+    "Newcombe": "Newcombe's score method",
+    "Fieller": "Fieller's method",
+    "normal": "the normal approximation",
     "Wilson, of rounded counts": "Wilson's score method with rounded counts",
     "logit (Boyd, Eng, Page 2013)": "the logit method of Boyd, Eng and Page (2013)",
 }
 
 
-def _intervals(numbers: Sequence[Number]) -> list[str]:
-    """Tell by which method intervals are computed; of what is rounded, bounds are."""
+def _intervals(numbers: Sequence[Number], policy: Policy) -> list[str]:
+    """Tell by which method intervals are computed, and that what was done to the values is inside them."""
     with_one = [one for one in numbers if one.method and one.shown_interval]
     if not with_one:
         return []
     methods: dict[str, list[str]] = {}
     for one in with_one:
-        titles = methods.setdefault(_METHODS.get(one.method, one.method), [])
+        method = one.method.removesuffix(", with noise")
+        titles = methods.setdefault(_METHODS.get(method, method), [])
         titles += [] if one.title in titles else [one.title]
     said = listed([f"by {method} for {listed(titles)}" for method, titles in methods.items()], ", and ")
     level = with_one[0].shown_interval.split(" CI")[0]
-    rounded = any(one.digits is not None for one in with_one)
-    how = "; they were computed from the rounded values, and their bounds rounded outwards" if rounded else ""
+    how = ""
+    if policy.is_private:
+        how = "; they include the noise"
+    elif any(one.digits is not None for one in with_one):
+        how = "; they were computed from the rounded values, and their bounds rounded outwards"
     return [f"Confidence intervals ({level}) are {said}{how}."]
 
 
 def _floors(policy: Policy) -> list[str]:
     if not policy.has_floors:
         return []
+    least = policy.minimum_per_cell
+    cells = f", and no number about fewer than {least:,} samples, likewise" if least > 1 else ""
     return [
         f"Nothing would have been released with fewer than {policy.minimum_positives:,} positives or "
-        f"{policy.minimum_negatives:,} negatives, overall or with any one institution left out."
+        f"{policy.minimum_negatives:,} negatives, overall or with any one institution left out{cells}."
     ]

@@ -48,6 +48,7 @@ def _markdown(facts: Facts) -> Iterator[str]:
     yield from _markdown_table(*without_empty_columns(HEADINGS, rows_of(facts.single)))
     for table in facts.tables:
         yield from _markdown_table((table.place, *map(capitalised, table.columns)), cells_of(table.rows))
+    yield say(facts.privacy) + "\n"
     yield say(NO_CURVE) + "\n"
     yield from _own_markdown(facts)
     if facts.owners:
@@ -122,6 +123,7 @@ def _latex(facts: Facts) -> Iterator[str]:
         yield f"% {OWN_TITLE} {OWN_WORDS}"
     yield f"% Results: {_on_one_line(facts.results)}"
     yield f"% Methods: {_on_one_line(facts.methods)}"
+    yield f"% Privacy: {_on_one_line(facts.privacy)}"
     for headings, rows in _latex_tables(facts, own_columns(facts)):
         yield from ("", r"\begin{table}", r"\centering", rf"\caption{{{say(facts.caption)}}}")
         yield rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}"

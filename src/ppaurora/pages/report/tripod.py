@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
-from ppaurora.pages.report.numbers import Number, title_of
+from ppaurora.pages.report.numbers import Number, capitalised, title_of
 from ppaurora.pages.report.sentences import listed
-from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, Policy
+from ppaurora.policy.rules import HIDDEN, Policy
+from ppaurora.policy.sentences import shown_count
 from ppaurora.study.manifest import Manifest
 
 ANSWERED, PARTLY, WITHHELD, NOT_EXAMINED = "answered", "in part", "withheld", "not examined"
@@ -127,8 +128,8 @@ def _participants(
     elif positives is None:
         events = "The numbers with and without the outcome are not in this report."
     else:
-        about = "" if policy.counts == EXACT else f", to the nearest {COUNT_STEP}"
-        events = f"{positives:,} with the outcome{about}."
+        shown, _, how = shown_count(positives, policy).partition(", ")
+        events = f"{capitalised(shown)} with the outcome{f', {how}' if how else ''}."
     sizes = listed([f"{owner} {count:,}" for owner, count in samples.items()])
     told = positives is not None
     return (

@@ -1,0 +1,48 @@
+"""What a result says of the policy under which it was released."""
+
+from __future__ import annotations
+
+from ppaurora.policy.rules import COUNT_STEP, PRIVATE, PUBLICATION, ROUNDED, Policy, guesses
+
+
+def privacy_of(policy: Policy) -> str:
+    """Return what a release under this policy protects, and how, in a sentence or two."""
+    if policy.kind == PRIVATE:
+        rows = _rows(policy)
+        return (
+            f"Private, with epsilon {policy.epsilon:g} for every person{rows}: "
+            f"{guesses(policy.epsilon or 0.0)}. The noise that ensures this is inside the intervals."
+        )
+    held_back = "; ".join(_held_back(policy)) or "nothing was held back"
+    if policy.kind == PUBLICATION:
+        return f"For publication: {held_back}. This is no bound on what somebody learns who knows much else."
+    return f"Exact: {held_back}. Nothing is promised about what the numbers disclose."
+
+
+def shown_count(count: int, policy: Policy) -> str:
+    """Return a released number of positives, and how near it is to the true one."""
+    if policy.kind == PRIVATE:
+        return f"about {count:,}, with noise"
+    return f"about {count:,}, to the nearest {COUNT_STEP}" if policy.counts == ROUNDED else f"{count:,}"
+
+
+def _rows(policy: Policy) -> str:
+    return "" if policy.rows_per_person == 1 else f", with at most {policy.rows_per_person:,} rows each"
+
+
+def _held_back(policy: Policy) -> list[str]:
+    said = []
+    if policy.decimals is not None:
+        unit = "decimal" if policy.decimals == 1 else "decimals"
+        said.append(f"rounded to {policy.decimals} {unit}, one more of small numbers")
+    if policy.counts == ROUNDED:
+        said.append(f"counts to the nearest {COUNT_STEP}")
+    elif policy.counts != "exact":
+        said.append("counts hidden")
+    if policy.has_floors:
+        said.append(
+            f"nothing below {policy.minimum_positives:,} positives and {policy.minimum_negatives:,} negatives"
+        )
+    if policy.minimum_per_cell > 1:
+        said.append(f"no number about fewer than {policy.minimum_per_cell:,} samples")
+    return said
