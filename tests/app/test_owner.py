@@ -76,6 +76,7 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     report = Study(nodes.kit("north"), person.study).result()
     assert f"{report.auroc:.4f}" in result.text
     assert "The receipt is verified" in result.text
+    assert html.escape(report.privacy) in result.text
     receipt = person.browser.get(f"{person.path}/result/receipt.json")
     assert receipt.headers["Content-Disposition"] == f'attachment; filename="{person.study}.receipt.json"'
     (tmp_path / "receipt.json").write_bytes(receipt.body)
