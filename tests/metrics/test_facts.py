@@ -75,9 +75,9 @@ def test_scores_of_which_the_lower_is_the_more_positive() -> None:
     assert TruePositives(3.0).of(samples) == 2
 
 
-def test_own_rates_have_an_interval_and_others_do_not() -> None:
+def test_own_proportions_have_an_interval_and_others_do_not() -> None:
     samples = samples_with_ties(1)
-    for name, method in (("sensitivity", "Wilson"), ("specificity", "Wilson"), ("ppv", ""), ("accuracy", "")):
+    for name, method in (("sensitivity", "Wilson"), ("ppv", "Wilson"), ("accuracy", "Wilson"), ("f1", "")):
         found = find_metric(name).sample().on_own_data(samples, 0.9)
         assert not isinstance(found, Estimate)
         assert {row[name].method for row in found} == {method}

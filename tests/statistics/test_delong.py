@@ -103,29 +103,38 @@ def test_the_estimate_has_both_intervals(lists: list[list[Sample]], level: float
 
 
 @pytest.mark.parametrize("auroc", [0.0, 1.0])
-@pytest.mark.parametrize("digits", [None, 2])
-def test_a_perfect_auroc_has_an_interval_without_width(auroc: float, digits: int | None) -> None:
-    estimate = delong_estimate(auroc, 0.0, 0.95, digits)
+def test_a_perfect_auroc_has_an_interval_without_width(auroc: float) -> None:
+    estimate = delong_estimate(auroc, 0.0, 0.95)
     assert estimate.interval == (auroc, auroc)
     assert estimate.logit_interval is None
+    assert "no width" in estimate.note
     assert "can mislead" in estimate.note
 
 
 def test_an_auroc_that_is_1_after_rounding_only() -> None:
     """0.998 with a standard error of 0.003, rounded to two and three digits."""
     estimate = delong_estimate(1.0, 0.003, 0.95, digits=2)
-    assert estimate.interval == pytest.approx((1 - 1.96 * 0.003, 1), abs=1e-6)
+    assert estimate.interval == pytest.approx((1 - 0.005 - 1.96 * 0.0035, 1), abs=1e-6)
     assert estimate.logit_interval is None
     assert estimate.note == ""
-    assert estimate.line("AUROC") == "AUROC: 1.00, 95% CI: 0.99-1.00 (DeLong)"
+    assert estimate.line("AUROC") == "AUROC: 1.00, 95% CI: 0.98-1.00 (DeLong)"
 
 
-def test_a_standard_error_that_was_rounded_away_gives_no_interval() -> None:
+@pytest.mark.parametrize(("auroc", "low"), [(0.7, 0.7 - 0.05 - 1.96 * 0.005), (1.0, 1 - 0.05 - 1.96 * 0.005)])
+def test_a_standard_error_that_was_rounded_away_leaves_what_rounding_hides(auroc: float, low: float) -> None:
     """An interval 0.7-0.7 would pretend."""
-    estimate = delong_estimate(0.7, 0.0, 0.95, digits=1)
-    assert estimate.interval is estimate.logit_interval is None
-    assert "digits" in estimate.note
-    assert estimate.line("AUROC") == "AUROC: 0.7"
+    estimate = delong_estimate(auroc, 0.0, 0.95, digits=1)
+    assert estimate.interval == pytest.approx((low, min(2 * auroc - low, 1)), abs=1e-6)
+    assert "as wide as rounding" in estimate.note
+    assert "can mislead" in estimate.note
+
+
+def test_a_standard_error_may_have_as_many_digits_as_its_value() -> None:
+    """Six is the most that any number has."""
+    one_more, as_many = delong_estimate(0.7, 0.05, 0.95, 6), delong_estimate(0.7, 0.05, 0.95, 6, 6)
+    assert one_more.interval is not None
+    assert as_many.interval is not None
+    assert one_more.interval[0] - as_many.interval[0] == pytest.approx(1.96 * 0.45e-6, rel=1e-3)
 
 
 def test_without_a_standard_error_there_is_no_interval() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ppaurora.errors import MisuseError
 from ppaurora.statistics.auroc import auroc_estimate, newcombe_variance
-from ppaurora.statistics.estimates import Interval, wilson_interval
+from ppaurora.statistics.intervals import Interval, wilson_interval
 from ppaurora.statistics.noisy import (
     Noise,
     apart,

@@ -20,7 +20,7 @@ from ppaurora.policy.rules import HIDDEN, MOST_DEMANDED, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
 from ppaurora.session.worker import MOST_WORKERS, is_possible
 from ppaurora.sharing.stages import OwnerShare
-from ppaurora.statistics.estimates import checked_level
+from ppaurora.statistics.intervals import checked_level
 
 LEAST_PER_WORKER = 64  # samples, or nobody gains anything
 

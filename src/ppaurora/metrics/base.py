@@ -24,6 +24,7 @@ from ppaurora.metrics.registry import find_metric
 from ppaurora.metrics.sums import Fit, OwnerSum
 from ppaurora.sharing.shares import RingShare, WideShare
 from ppaurora.statistics.estimates import Estimate, Table
+from ppaurora.statistics.intervals import half_unit, proportion_interval
 
 
 class NoParameters(StrictModel):
@@ -234,6 +235,20 @@ def plain_estimate(value: float | None, output: Output, query: Query) -> Estimat
     if value is None:
         return Estimate(None, suppressed=True)
     return Estimate(value, digits=query.digits_of(output))
+
+
+def wilson_estimate(value: float | None, trials: int | None, output: Output, query: Query) -> Estimate:
+    """Return a released proportion of at least so many samples, with Wilson's interval if they are known."""
+    level, digits = query.confidence_level, query.digits_of(output)
+    if value is None or trials is None or level is None:
+        return plain_estimate(value, output, query)
+    return Estimate(
+        value,
+        digits=digits,
+        interval=proportion_interval(value, trials, level, slack=half_unit(digits)),
+        method="Wilson",
+        confidence_level=level,
+    )
 
 
 def check_growing(name: str, numbers: Sequence[float], what: str = "") -> None:

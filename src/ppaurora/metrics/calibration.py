@@ -13,7 +13,14 @@ from msgspec import Meta
 
 from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
-from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate, scikit_learn
+from ppaurora.metrics.base import (
+    Counts,
+    Metric,
+    check_growing,
+    plain_estimate,
+    scikit_learn,
+    wilson_estimate,
+)
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import (
     TYPICAL_POSITIVES,
@@ -52,6 +59,7 @@ from ppaurora.statistics.calibration import (
     reliability,
 )
 from ppaurora.statistics.estimates import Estimate, Row, Table
+from ppaurora.statistics.intervals import proportion_interval
 from ppaurora.statistics.noisy_numbers import (
     noisy_count,
     noisy_mean,
@@ -64,7 +72,8 @@ _HIGHEST_RATIO = 100
 _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expected of every event, rounded up
 _MOST_BINS = 100
 _TYPICALLY_EXPECTED = 0.25  # of all samples: more than TYPICAL_POSITIVES
-_IN_A_BIN = ("mean_predicted", "observed")
+_OBSERVED = "observed"
+_IN_A_BIN = ("mean_predicted", _OBSERVED)
 
 
 @register
@@ -306,21 +315,29 @@ class Reliability(Metric):
         return ratios
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
-        return read_rows(self.outputs(query), values, query)
+        """With Wilson's interval of what was observed, where the samples in a bin are released."""
+        table = read_rows(self.outputs(query), values, query)
+        if not query.tells_counts:
+            return table
+        outputs = {output.at: output for output in self.outputs(query) if output.name == _OBSERVED}
+        return Table(tuple(self._with_interval(row, outputs[tuple(row.at.items())], query) for row in table))
+
+    def _with_interval(self, row: Row, output: Output, query: Query) -> Row:
+        samples = row["samples"].value
+        trials = None if samples is None else query.least_count(samples, query.policy.minimum_per_cell)
+        observed = wilson_estimate(row[_OBSERVED].value, trials, output, query)
+        return Row(row.at, {**row.values, _OBSERVED: observed})
 
     def reference(self, y_true: Any, y_score: Any) -> Any:
         found = reliability(y_true, y_score, self._bins())
         return [dict(zip(_IN_A_BIN, row or (math.nan, math.nan), strict=True)) for row in found]
 
     def on_own_data(self, samples: Samples, level: float) -> Table:
-        found = reliability(samples.labels, samples.scores_of_source, self._bins())
-        empty = Estimate(None, note="no samples in this bin")
+        scores = samples.scores_of_source
+        found = reliability(samples.labels, scores, self._bins())
         return Table(
             tuple(
-                Row(
-                    {"low": one.low, "high": one.high},
-                    dict(zip(_IN_A_BIN, map(Estimate, row) if row else (empty, empty), strict=True)),
-                )
+                Row({"low": one.low, "high": one.high}, _own_row(row, int(one.holds(scores).sum()), level))
                 for one, row in zip(self._bins(), found, strict=True)
             )
         )
@@ -329,6 +346,16 @@ class Reliability(Metric):
         """A person leaves one bin and joins another; in each, both means move by 1/samples of their range."""
         widest = max(one.high - one.low for one in self._bins())
         return GlobalSensitivity(1 / public.per_cell, 2 * (1 + widest) / public.per_cell)
+
+
+def _own_row(row: tuple[float, float] | None, trials: int, level: float) -> dict[str, Estimate]:
+    """Return the numbers in a bin of an owner's own data."""
+    if row is None:
+        return dict.fromkeys(_IN_A_BIN, Estimate(None, note="no samples in this bin"))
+    predicted, observed = row
+    interval = proportion_interval(observed, trials, level)
+    estimate = Estimate(observed, interval=interval, method="Wilson", confidence_level=level)
+    return dict(zip(_IN_A_BIN, (Estimate(predicted), estimate), strict=True))
 
 
 @register

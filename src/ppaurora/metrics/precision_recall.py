@@ -21,7 +21,8 @@ from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.sharing.shares import WideShare
 from ppaurora.statistics.areas import area_under_precision_recall, average_precision
-from ppaurora.statistics.estimates import Estimate, ap_logit_interval
+from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.intervals import ap_logit_interval, half_unit
 
 
 class UnderPrecision(Area):
@@ -97,21 +98,24 @@ class AveragePrecision(UnderPrecision):
         """With the logit interval of Boyd, Eng and Page (2013), which takes the number of positives."""
         (value,) = values
         (output,) = self.outputs(query)
-        digits = query.digits_of(output)
         if value is None or query.confidence_level is None:
             return plain_estimate(value, output, query)
-        if not counts.positives:
-            why = "which the policy hides" if counts.positives is None else "which is rounded to 0"
-            note = f"no interval: it would take the number of positives, {why}"
+        digits = query.digits_of(output)
+        if counts.positives is None:
+            note = "no interval: it would take the number of positives, which the policy hides"
             return Estimate(value=value, digits=digits, note=note)
-        return _with_logit_interval(value, counts.positives, query.confidence_level, digits)
+        positives = query.least_count(counts.positives, query.policy.minimum_positives)
+        return _with_logit_interval(value, positives, query.confidence_level, digits)
 
 
 def _with_logit_interval(value: float, positives: int, level: float, digits: int | None) -> Estimate:
+    interval = ap_logit_interval(value, positives, level, slack=half_unit(digits))
+    if interval is None:
+        return Estimate(value, digits=digits, note="no interval: the logit method has none at 0 and 1")
     return Estimate(
-        value=value,
+        value,
         digits=digits,
-        interval=ap_logit_interval(value, positives, level),
+        interval=interval,
         method="logit (Boyd, Eng, Page 2013)",
         confidence_level=level,
     )

@@ -10,7 +10,7 @@ from ppaurora.algorithms.curve import Quantity
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
 from ppaurora.metrics.sums import Fit, OwnerSum
-from ppaurora.policy.rules import EXACT, HIDDEN, MOST_DIGITS, Policy
+from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, MOST_DIGITS, ROUNDED, Policy
 
 if TYPE_CHECKING:
     from ppaurora.metrics.base import Area, Metric
@@ -136,6 +136,14 @@ class Query:
             return 0
         decimals = self.policy.decimals
         return None if decimals is None else min(decimals + output.more_digits, output.most_digits)
+
+    def least_count(self, released: float, floor: int) -> int:
+        """Return the smallest number of samples for which a released count may stand, given a floor on it.
+
+        There is at least one, else there would be no number of which it is the count.
+        """
+        slack = COUNT_STEP // 2 if self.policy.counts == ROUNDED else 0
+        return max(int(released) - slack, floor, 1)
 
 
 def unique(items: Iterable[T]) -> tuple[T, ...]:

@@ -125,7 +125,8 @@ class Auroc(Area):
         area, output = values[0], self.outputs(query)[0]
         if area is None or query.confidence_level is None:
             return plain_estimate(area, output, query)
-        return delong_estimate(area, values[1], query.confidence_level, query.digits_of(output))
+        digits = [query.digits_of(output) for output in self.outputs(query)]
+        return delong_estimate(area, values[1], query.confidence_level, *digits)
 
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
         return noisy_auroc(*noisy.won_and_lost(), noisy.samples, level)

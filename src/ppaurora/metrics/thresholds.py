@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
-from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate
+from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate, wilson_estimate
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import (
     TYPICAL_POSITIVES,
@@ -29,10 +29,11 @@ from ppaurora.metrics.private.table import Cut, CutKind, TableMechanism
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import STEPS_PER_ONE, FalsePositives, OwnerSum, TruePositives, at_least
-from ppaurora.policy.rules import EXACT, MOST_DIGITS
+from ppaurora.policy.rules import MOST_DIGITS
 from ppaurora.sharing.shares import RingShare, WideShare
 from ppaurora.statistics.confusion import Confusion, confusion
-from ppaurora.statistics.estimates import Estimate, Row, Table, wilson_interval
+from ppaurora.statistics.estimates import Estimate, Row, Table
+from ppaurora.statistics.intervals import wilson_interval
 from ppaurora.statistics.noisy_numbers import noisy_count, noisy_mean, noisy_proportion, noisy_ratio
 
 _MOST_THRESHOLDS = 100
@@ -73,6 +74,7 @@ class AtThresholds(Metric):
     trials_name: ClassVar[str] = ""
     of_all_samples: ClassVar[bool] = False  # whether the denominator is public
     more_digits: ClassVar[int] = 0
+    is_proportion: ClassVar[bool] = True  # of samples, each of which counts or does not
 
     @abstractmethod
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
@@ -142,37 +144,32 @@ class AtThresholds(Metric):
             return (sides[self.trials_name],) if self.trials_name else ()
         return tuple(sorted(sides.values(), key=lambda side: side is not sides.get(self.trials_name)))
 
-    def known_trials(self, counts: Counts) -> int | None:
-        """Return the samples behind a proportion, if the class counts tell them."""
-        by_class = {SampleClass.POSITIVES: counts.positives, SampleClass.NEGATIVES: counts.negatives}
-        return None if self.rate_of is None else by_class[self.rate_of]
+    def fewest_trials(self, query: Query, counts: Counts) -> int | None:
+        """Return the fewest samples that may be behind a proportion, if the class counts tell them."""
+        policy = query.policy
+        by_class = {
+            SampleClass.POSITIVES: (counts.positives, policy.minimum_positives),
+            SampleClass.NEGATIVES: (counts.negatives, policy.minimum_negatives),
+        }
+        if self.rate_of is None:
+            return None
+        released, floor = by_class[self.rate_of]
+        return None if released is None else query.least_count(released, floor)
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
         """With Wilson's interval where the number of samples behind a proportion is released."""
         rows = []
         released = iter(zip(self.outputs(query), values, strict=True))
         for output, value in released:
-            trials: float | None = self.known_trials(counts)
+            trials = self.fewest_trials(query, counts)
             told: dict[str, Estimate] = {}
             if self._tells_trials(query):
-                trials_output, trials = next(released)
-                told[trials_output.name] = plain_estimate(trials, trials_output, query)
-            rows.append(
-                Row(dict(output.at), {self.name: self._estimate(value, trials, output, query), **told})
-            )
+                trials_output, count = next(released)
+                told[trials_output.name] = plain_estimate(count, trials_output, query)
+                trials = None if count is None else query.least_count(count, query.policy.minimum_per_cell)
+            estimate = wilson_estimate(value, trials, output, query)
+            rows.append(Row(dict(output.at), {self.name: estimate, **told}))
         return Table(tuple(rows))
-
-    def _estimate(self, value: float | None, trials: float | None, output: Output, query: Query) -> Estimate:
-        level = query.confidence_level
-        if value is None or not trials or level is None:
-            return plain_estimate(value, output, query)
-        return Estimate(
-            value,
-            digits=query.digits_of(output),
-            interval=wilson_interval(value * trials, trials, level),
-            method="Wilson" if query.policy.counts == EXACT else "Wilson, of rounded counts",
-            confidence_level=level,
-        )
 
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Table:
         rows = []
@@ -190,15 +187,14 @@ class AtThresholds(Metric):
         return noisy_proportion(numerator, denominator - numerator, level)
 
     def on_own_data(self, samples: Samples, level: float) -> Table:
-        """With Wilson's interval of what is a proportion of a class."""
+        """With Wilson's interval of what is a proportion."""
         rows = []
         for threshold in self.parameters.thresholds:
             at = confusion(samples.labels, at_least(samples, threshold))
             value = self._value(at, threshold)
             estimate = Estimate(value, note="no samples" if value is None else "")
-            if value is not None and self.rate_of is not None:
-                trials = self.trials(at)
-                interval = wilson_interval(round(value * trials), trials, level)
+            if value is not None and self.is_proportion:
+                interval = wilson_interval(*self.fraction(at, threshold), level)
                 estimate = Estimate(value, interval=interval, method="Wilson", confidence_level=level)
             rows.append(Row({"threshold": threshold}, {self.name: estimate}))
         return Table(tuple(rows))
@@ -305,6 +301,7 @@ class F1(AtThresholds):
     recoveries = (Recovery(_RATES, lambda f1, se, sp: _prevalence_from_ppv(f1 * se / (2 * se - f1), se, sp)),)
     description = "harmonic mean of sensitivity and positive predictive value, at thresholds"
     definition = "`f1_score(y_true, y_score >= threshold)`"
+    is_proportion = False
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tp * 2, at.positives + at.tp + at.fp
@@ -330,7 +327,7 @@ class Accuracy(AtThresholds):
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tp + at.tn, at.positives + at.negatives
 
-    def known_trials(self, counts: Counts) -> int | None:
+    def fewest_trials(self, query: Query, counts: Counts) -> int:
         return counts.samples
 
     def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
@@ -361,6 +358,7 @@ class NetBenefit(AtThresholds):
     of_probabilities = True
     of_all_samples = True
     more_digits = 1  # its scale is that of the prevalence
+    is_proportion = False
     signed = True
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""A released number as people read it, and the intervals that an owner makes of released numbers.
+"""A released number as people read it, with the interval that an owner makes of it.
 
 Nothing here is secret or computed on shares. Words and edge cases of AUROC's interval are pROC's.
 """
@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from numbers import Real
-from statistics import NormalDist
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ppaurora.errors import InputError, MisuseError
-
-Interval = tuple[float, float]
+from ppaurora.errors import MisuseError
+from ppaurora.statistics.intervals import (
+    UNIT,
+    Interval,
+    checked_level,
+    half_unit,
+    logit_interval,
+    normal_interval,
+)
 
 _DECIMALS = 12  # of a float64, as people see it
 _SIGNIFICANT = 4  # in a line as pROC prints it
 
 _TOO_FEW = "no interval: there are fewer than two positives or fewer than two negatives"
-_ROUNDED_AWAY = "no interval: the standard error is 0 in the digits that are released"
-_NO_WIDTH = "the interval has no width because the standard error is 0; that can mislead: it is not certainty"
+_MISLEADS = "because the standard error is 0; that can mislead: it is not certainty"
+_NO_WIDTH = f"the interval has no width {_MISLEADS}"
+_ONLY_ROUNDING = f"the interval is only as wide as rounding makes it {_MISLEADS}"
 
 
 @dataclass(frozen=True)
@@ -33,15 +38,16 @@ class Estimate:
     value
         The number; None if it is suppressed, or if these samples have no such number.
     standard_error, interval, logit_interval
-        None if there is none. Intervals are (low, high), computed from the released value and its standard
-        error: they are no more accurate than those, however many digits their floats have.
+        None if there is none. Intervals are (low, high), computed from released numbers. Where these were
+        rounded, an interval contains the one that the exact numbers would give: rounding makes it wider, by
+        little more than a unit of the last digit, and never less reliable.
     method
         The method of the interval, such as "DeLong" or "Wilson".
     confidence_level
         The level of the interval, such as 0.95.
     digits
         Decimals to which the value was rounded before it was released, 0 for a count; None if it was not
-        rounded. The standard error has one more.
+        rounded. A standard error has one more, of up to six.
     suppressed
         Whether the release policy withholds it. Then there is nothing but a note.
     note
@@ -54,6 +60,8 @@ class Estimate:
     '0.73'
     >>> estimate.line("Area under the curve")
     'Area under the curve: 0.73, 95% CI: 0.62-0.84 (DeLong)'
+    >>> [round(bound, 4) for bound in estimate.interval]
+    [0.6221, 0.8379]
     >>> Estimate(None, suppressed=True).shown()
     'suppressed'
     """
@@ -190,118 +198,56 @@ class Table:
         return {"rows": [row.to_dict() for row in self.rows]}
 
 
-def checked_level(confidence_level: Any) -> float:
-    """Return a confidence level that a person wrote; a wrong one is refused with how it is written."""
-    is_small = isinstance(confidence_level, Real) and confidence_level < 100  # whole numbers may be vast
-    level = float(confidence_level) if is_small else math.nan
-    if 0 < level < 1:
-        return level
-    percent = level if 1 < level < 100 else 95.0
-    raise InputError(
-        f"confidence_level is {confidence_level!r}; it must be a number between 0 and 1, both excluded: "
-        f"write {percent / 100:.7g} for {percent:.7g} %"
-    )
-
-
-def normal_interval(value: float, standard_error: float, level: float) -> Interval:
-    """value ± z·SE, cut off at 0 and 1: of a number from 0 to 1, as pROC's ci.auc."""
-    reach = quantile(level) * _checked_error(standard_error)
-    low, high = _checked_fraction("value", value) - reach, value + reach
-    return max(low, 0.0), min(high, 1.0)
-
-
-def logit_interval(value: float, standard_error: float, level: float) -> Interval | None:
-    """expit(logit(value) ± z·SE / (value·(1 − value))), by the delta method; None at 0 and 1."""
-    z, error = quantile(level), _checked_error(standard_error)
-    if _checked_fraction("value", value) in (0, 1):
-        return None
-    return _around_logit(value, z * error / (value * (1 - value)))
-
-
-def ap_logit_interval(ap: float, positives: int, level: float) -> Interval | None:
-    """expit(logit(ap) ± z / sqrt(P·ap·(1 − ap))); None at 0 and 1.
-
-    K. Boyd, K. H. Eng, C. D. Page: Area under the precision-recall curve: point estimates and confidence
-    intervals, ECML PKDD 2013. Only of a number of positives that is released: whoever has the interval has
-    that number.
-    """
-    z = quantile(level)
-    if positives < 1:
-        raise InputError(f"average precision of {positives} positives: there must be at least one")
-    if _checked_fraction("average precision", ap) in (0, 1):
-        return None
-    return _around_logit(ap, z / math.sqrt(positives * ap * (1 - ap)))
-
-
-def wilson_interval(successes: float, trials: float, level: float) -> Interval | None:
-    """(s + z²/2 ± z·sqrt(s·(n − s)/n + z²/4)) / (n + z²), Wilson's score interval; None of no trials.
-
-    Only of counts that are released: whoever has the interval has the counts. Where a proportion or its
-    trials were rounded, successes need not be whole.
-    """
-    z = quantile(level)
-    if not 0 <= successes <= trials:
-        raise InputError(f"{successes} successes of {trials} trials: there must be from 0 to as many")
-    if trials == 0:
-        return None
-    middle = successes + z * z / 2
-    reach = z * math.sqrt(successes * (trials - successes) / trials + z * z / 4)
-    # At the ends the formula gives 0 and 1, and floats almost.
-    low = 0.0 if successes == 0 else (middle - reach) / (trials + z * z)
-    high = 1.0 if successes == trials else (middle + reach) / (trials + z * z)
-    return low, high
-
-
 def delong_estimate(
-    auroc: float, standard_error: float | None, level: float, digits: int | None = None
+    auroc: float,
+    standard_error: float | None,
+    level: float,
+    digits: int | None = None,
+    error_digits: int | None = None,
 ) -> Estimate:
     """AUROC with intervals by DeLong's standard error, in pROC's edge cases as pROC.
 
     Without a standard error (fewer than two positives or negatives) there is no interval. An AUROC of 1 or 0
     has the interval 1-1 or 0-0, and a note. `digits` says that AUROC was rounded to so many decimals, and its
-    standard error to one more; if that rounds the standard error away, there is no interval either.
+    standard error to `error_digits`, by default one more: then the interval contains rounding.
     """
-    level = checked_level(level)
     if standard_error is None:
+        checked_level(level)
         return Estimate(auroc, digits=digits, note=_TOO_FEW)
-    perfect = auroc in (0, 1) and (standard_error == 0 or digits is None)
-    if standard_error == 0 and digits is not None and not perfect:
-        return Estimate(auroc, 0.0, digits=digits, note=_ROUNDED_AWAY)
-    return Estimate(
-        auroc,
+    if error_digits is None and digits is not None:
+        error_digits = digits + 1
+    slack, error_slack = half_unit(digits), half_unit(error_digits)
+    logit = logit_interval(auroc, standard_error, level, slack=slack, error_slack=error_slack)
+    estimate = normal_estimate(auroc, standard_error, level, digits, error_digits, method="DeLong")
+    return replace(estimate, logit_interval=logit)
+
+
+def normal_estimate(
+    value: float,
+    standard_error: float,
+    level: float,
+    digits: int | None = None,
+    error_digits: int | None = None,
+    *,
+    within: Interval = UNIT,
+    method: str = "normal",
+) -> Estimate:
+    """Return a value with the interval that its standard error gives, with rounding of both inside."""
+    interval = normal_interval(
+        value,
         standard_error,
-        interval=(auroc, auroc) if perfect else normal_interval(auroc, standard_error, level),
-        logit_interval=logit_interval(auroc, standard_error, level),
-        method="DeLong",
-        confidence_level=level,
-        digits=digits,
-        note=_NO_WIDTH if perfect or standard_error == 0 else "",
+        level,
+        slack=half_unit(digits),
+        error_slack=half_unit(error_digits),
+        within=within,
     )
-
-
-def quantile(level: float) -> float:
-    """z: how many standard errors an interval of that level reaches to either side."""
-    return -NormalDist().inv_cdf((1 - checked_level(level)) / 2)
-
-
-def _around_logit(value: float, reach: float) -> Interval:
-    """expit(logit(value) ± reach), which contains the value whatever floats make of it."""
-    logit = math.log(value) - math.log1p(-value)
-    return min(_expit(logit - reach), value), max(_expit(logit + reach), value)
-
-
-def _expit(x: float) -> float:
-    small = math.exp(-abs(x))
-    return (1 if x >= 0 else small) / (1 + small)
-
-
-def _checked_fraction(name: str, value: float) -> float:
-    if not 0 <= value <= 1:
-        raise InputError(f"{name} is {value!r}: this interval is of numbers from 0 to 1")
-    return value
-
-
-def _checked_error(standard_error: float) -> float:
-    if not 0 <= standard_error < math.inf:
-        raise InputError(f"standard_error is {standard_error!r}: it is a number from 0 on")
-    return standard_error
+    misleading = _NO_WIDTH if digits is None else _ONLY_ROUNDING
+    return Estimate(
+        value,
+        standard_error,
+        interval=interval,
+        method=method,
+        confidence_level=checked_level(level),
+        digits=digits,
+        note="" if standard_error else misleading,
+    )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ppaurora.errors import MisuseError
 from ppaurora.statistics.auroc import newcombe_variance
-from ppaurora.statistics.estimates import Interval, quantile
+from ppaurora.statistics.intervals import Interval, quantile
 
 Numbers = NDArray[np.float64]
 NoiseAt = Callable[[Numbers], "Noise"]  # the noise in (1 - p)·s - p·f of two released numbers, at every p

@@ -120,7 +120,6 @@ _METHODS = {
     "Newcombe": "Newcombe's score method",
     "Fieller": "Fieller's method",
     "normal": "the normal approximation",
-    "Wilson, of rounded counts": "Wilson's score method with rounded counts",
     "logit (Boyd, Eng, Page 2013)": "the logit method of Boyd, Eng and Page (2013)",
 }
 
@@ -141,7 +140,7 @@ def _intervals(numbers: Sequence[Number], policy: Policy) -> list[str]:
     if policy.is_private:
         how = "; they include the noise"
     elif any(one.digits is not None for one in with_one):
-        how = "; they were computed from the rounded values, and their bounds rounded outwards"
+        how = "; they contain the intervals that the values would give before rounding"
     return [f"Confidence intervals ({level}) are {said}{how}."]
 
 
