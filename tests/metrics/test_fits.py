@@ -38,12 +38,13 @@ SCORES = st.one_of(st.sampled_from(BINS), st.floats(0, 1))
 def test_any_list_fits(scored: list[tuple[float, int]]) -> None:
     scores, labels = zip(*scored, strict=True)
     samples = Samples("owner", np.array(scores), np.array(labels, dtype=np.uint8))
-    query = Query((RELIABILITY, HISTOGRAM), (len(scored),), POLICY)
+    metrics = (RELIABILITY, HISTOGRAM, METRICS["brier"](), METRICS["observed_expected"]())
+    query = Query(metrics, (len(scored),), POLICY, 0.95)
     rows = [RingShare(CLEARTEXT, np.array([total])) for total in sums_of(samples, query.sums)]
     positives = RingShare(CLEARTEXT, np.array([sum(labels)], dtype=np.uint64))
     counts = ListCounts(np.array([len(scored)], dtype=np.uint64), positives)
     by_owner = dict(zip(query.sums, rows, strict=True))
-    assert len(query.fits) == 2 + 2 * (len(BINS) - 1) + 2
+    assert len(query.fits) == 2 + 2 * (len(BINS) - 1) + 2 + 3
     for fit in query.fits:
         assert fit.room(by_owner, counts).values.astype(np.int64)[0] >= 0
 

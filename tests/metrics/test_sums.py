@@ -18,15 +18,18 @@ from ppaurora.evaluation.report import Report
 from ppaurora.metrics import METRICS, Metric, Query, metrics_named
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
+    ExpectedAmongPositives,
     ExpectedEvents,
     ExpectedIn,
     FalsePositives,
+    FourthPowers,
     ListCounts,
     NegativesIn,
     OwnerSum,
     PositivesIn,
     SamplesIn,
     SquaredErrors,
+    SquaredProbabilities,
     TruePositives,
     sums_of,
 )
@@ -125,6 +128,11 @@ def test_sums_of_probabilities_are_in_whole_steps(scored: Scored) -> None:
     # A square is a float before it is summed, so the sum may fall to the other side of a half.
     exact = sum(((Fraction(score) - label) ** 2 for score, label in scored), Fraction(0))
     assert abs(SquaredErrors().of(own) - exact * STEPS_PER_ONE) <= Fraction(1, 2) + Fraction(1, 1000)
+    fourth = sum(((Fraction(score) - label) ** 4 for score, label in scored), Fraction(0))
+    assert abs(FourthPowers().of(own) - fourth * STEPS_PER_ONE) <= Fraction(1, 2) + Fraction(1, 1000)
+    squared = sum((Fraction(score) ** 2 for score, _ in scored), Fraction(0))
+    assert abs(SquaredProbabilities().of(own) - squared * STEPS_PER_ONE) <= Fraction(1, 2) + Fraction(1, 1000)
+    assert ExpectedAmongPositives().of(own) == steps_of_sum(score for score, label in scored if label)
     for low, high in ((0.0, 0.25), (0.25, 1.0)):
         inside = Bin(low, high, low == 0, with_high=True)
         expected = steps_of_sum(s for s, _ in scored if low < s <= high or (s == low == 0))
@@ -136,6 +144,8 @@ def test_the_largest_sums_are_taken() -> None:
     for total in (
         ExpectedEvents(),
         SquaredErrors(),
+        FourthPowers(),
+        SquaredProbabilities(),
         ExpectedIn(Bin(0.0, 1.0, with_low=True, with_high=True)),
     ):
         assert total.of(most) == 1000 * STEPS_PER_ONE
@@ -166,7 +176,7 @@ def every_metric() -> list[Metric]:
 
 
 def every_sum() -> tuple[OwnerSum, ...]:
-    return Query(tuple(every_metric()), (1, 1), Policy.exact()).sums
+    return Query(tuple(every_metric()), (1, 1), Policy.exact(), 0.95).sums
 
 
 def test_metrics_share_their_sums() -> None:

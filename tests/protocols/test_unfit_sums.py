@@ -14,14 +14,17 @@ from ppaurora.errors import UnsortedListError
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
+    ExpectedAmongPositives,
     ExpectedEvents,
     ExpectedIn,
     FalsePositives,
+    FourthPowers,
     NegativesIn,
     OwnerSum,
     PositivesIn,
     SamplesIn,
     SquaredErrors,
+    SquaredProbabilities,
     TruePositives,
     sums_of,
 )
@@ -40,12 +43,12 @@ METRICS_OF_SUMS = (
     METRICS["histogram"](bins=[0.0, 0.5, 1.0]),
 )
 NONE = msgspec.structs.replace(Policy.exact(), digits=2, counts="rounded")
-WITHOUT_CURVE = Terms(metrics=METRICS_OF_SUMS, policy=NONE)
+WITHOUT_CURVE = Terms(metrics=METRICS_OF_SUMS, policy=NONE, confidence_level=0.95)
 WITH_CURVE = Terms(metrics=(METRICS["auroc"](), METRICS["ppv"](thresholds=[0.5])), policy=NONE)
 WITH_FLOORS = Terms(
     metrics=METRICS_OF_SUMS, policy=msgspec.structs.replace(NONE, minimum_positives=2, minimum_negatives=2)
 )
-EXACT = Terms(metrics=METRICS_OF_SUMS, policy=Policy.exact())
+EXACT = Terms(metrics=METRICS_OF_SUMS, policy=Policy.exact(), confidence_level=0.95)
 
 OWNERS: list[Owner] = [
     [(k / 16, k % 2) for k in range(12)],
@@ -67,8 +70,11 @@ RANGES: dict[OwnerSum, tuple[int, int]] = {
     SamplesIn(UPPER): (4, 4),  # with the 4 of the other bin, likewise
     PositivesIn(UPPER): (0, 3),
     ExpectedIn(UPPER): (0, 4 * STEPS_PER_ONE),
-    ExpectedEvents(): (0, 8 * STEPS_PER_ONE),
-    SquaredErrors(): (0, 8 * STEPS_PER_ONE),
+    ExpectedEvents(): (13690208256, 8 * STEPS_PER_ONE),  # at least the sum of squared probabilities, 3.1875
+    ExpectedAmongPositives(): (0, 3 * STEPS_PER_ONE),
+    SquaredProbabilities(): (0, 9 * STEPS_PER_ONE // 2),  # the sum of probabilities
+    SquaredErrors(): (4768923648, 8 * STEPS_PER_ONE),  # at least the sum of fourth powers, 1.1103515625
+    FourthPowers(): (0, 7247757312),  # the sum of squared errors, 1.6875
 }
 each_sum = pytest.mark.parametrize("total", RANGES, ids=lambda total: type(total).__name__)
 
@@ -135,7 +141,8 @@ def every_sum() -> Iterator[OwnerSum]:
     needed: dict[str, Any] = {"thresholds": [0.5], "max_fpr": 0.1, "specificity": 0.9, "sensitivity": 0.9}
     for kind in METRICS.values():
         fields = kind.Parameters.__struct_fields__
-        yield from kind(**{field: needed[field] for field in fields if field in needed}).sums()
+        metric = kind(**{field: needed[field] for field in fields if field in needed})
+        yield from Terms(metrics=(metric,), policy=Policy.exact(), confidence_level=0.95).sums
 
 
 @each_sum

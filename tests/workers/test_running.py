@@ -18,7 +18,7 @@ from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.meter import Cost, MeterReading
 from ppaurora.channel.shaped import Network
 from ppaurora.data import Samples
-from ppaurora.metrics import metrics_named
+from ppaurora.metrics import Query, metrics_named
 from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.protocols import Fast
 from ppaurora.session import Worker
@@ -129,7 +129,7 @@ def test_outcomes_of_workers_in_one() -> None:
 def test_a_workers_share_is_its_block() -> None:
     samples = Samples("owner", np.arange(300) / 300, (np.arange(300) % 2).astype(np.uint8))
     protocol = Fast()
-    (sums,) = {metric.sums() for metric in metrics_named("brier")}
+    sums = Query(metrics_named("brier"), (300,), Policy.exact()).sums
     for share in protocol.share(samples, sums):
         parts = [protocol.worker_share(share, Worker(index, 4)) for index in range(4)]
         assert sum(map(len, parts)) == 300

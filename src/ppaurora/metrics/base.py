@@ -16,15 +16,15 @@ from ppaurora.errors import InputError, MisuseError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, Recovery, SampleClass
-from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.outputs import Output, Ratio, standard_error
 from ppaurora.metrics.private.mechanism import Mechanism
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import find_metric
-from ppaurora.metrics.sums import Fit, OwnerSum
+from ppaurora.metrics.sums import STEPS_PER_ONE, Fit, OwnerSum
 from ppaurora.sharing.shares import RingShare, WideShare
-from ppaurora.statistics.estimates import Estimate, Table
-from ppaurora.statistics.intervals import half_unit, proportion_interval
+from ppaurora.statistics.estimates import Estimate, Table, normal_estimate
+from ppaurora.statistics.intervals import UNIT, Interval, half_unit, proportion_interval
 
 
 class NoParameters(StrictModel):
@@ -132,11 +132,11 @@ class Metric(ABC):
         """Return the numbers that are released."""
         return (Output(self.name),)
 
-    def sums(self) -> tuple[OwnerSum, ...]:
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
         """Return what every owner sums up and submits beside its list."""
         return ()
 
-    def fits(self) -> tuple[Fit, ...]:
+    def fits(self, query: Query) -> tuple[Fit, ...]:
         """Return how these sums are related to each other, in any list."""
         return ()
 
@@ -235,6 +235,22 @@ def plain_estimate(value: float | None, output: Output, query: Query) -> Estimat
     if value is None:
         return Estimate(None, suppressed=True)
     return Estimate(value, digits=query.digits_of(output))
+
+
+def largest_variance_denominator(samples: int) -> int:
+    """Return that of the variance of a mean or of a ratio of means, of sums in steps: n³·2^64."""
+    return samples**3 * STEPS_PER_ONE**2
+
+
+def mean_estimate(
+    value: float | None, error: float | None, output: Output, query: Query, within: Interval = UNIT
+) -> Estimate:
+    """Return a released mean with the interval that its standard error gives, if there is one."""
+    level = query.confidence_level
+    if value is None or error is None or level is None:
+        return plain_estimate(value, output, query)
+    error_digits = query.digits_of(standard_error(output, 0))
+    return normal_estimate(value, error, level, query.digits_of(output), error_digits, within=within)
 
 
 def wilson_estimate(value: float | None, trials: int | None, output: Output, query: Query) -> Estimate:

@@ -17,6 +17,8 @@ from ppaurora.metrics.base import (
     Counts,
     Metric,
     check_growing,
+    largest_variance_denominator,
+    mean_estimate,
     plain_estimate,
     scikit_learn,
     wilson_estimate,
@@ -30,7 +32,7 @@ from ppaurora.metrics.facts import (
     Recovery,
     of_one_number,
 )
-from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.outputs import Form, Output, Ratio, standard_error
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.private.sums import Moment, SumsMechanism
 from ppaurora.metrics.private.table import Cell, Cut, CutKind, OffsetsIn, TableMechanism
@@ -39,15 +41,18 @@ from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
     Disjoint,
+    ExpectedAmongPositives,
     ExpectedEvents,
     ExpectedIn,
     Fit,
+    FourthPowers,
     NegativesIn,
     Ordered,
     OwnerSum,
     PositivesIn,
     SamplesIn,
     SquaredErrors,
+    SquaredProbabilities,
 )
 from ppaurora.sharing.shares import WideShare, concat
 from ppaurora.statistics.calibration import (
@@ -56,9 +61,11 @@ from ppaurora.statistics.calibration import (
     calibration_in_the_large,
     class_counts,
     observed_to_expected,
+    observed_to_expected_error,
     reliability,
+    squared_errors,
 )
-from ppaurora.statistics.estimates import Estimate, Row, Table
+from ppaurora.statistics.estimates import Estimate, Row, Table, log_estimate, own_mean
 from ppaurora.statistics.intervals import proportion_interval
 from ppaurora.statistics.noisy_numbers import (
     noisy_count,
@@ -70,6 +77,10 @@ from ppaurora.statistics.noisy_numbers import (
 
 _HIGHEST_RATIO = 100
 _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expected of every event, rounded up
+# At P = 1 and a ratio of 100 the standard error of its logarithm is at most sqrt(1 + 100); with sums that do
+# not belong together, but fit the list, sqrt(3 + 100).
+_HIGHEST_LOG_ERROR = 11
+_OF_THE_RATIO = (ExpectedAmongPositives(), SquaredProbabilities())
 _MOST_BINS = 100
 _TYPICALLY_EXPECTED = 0.25  # of all samples: more than TYPICAL_POSITIVES
 _OBSERVED = "observed"
@@ -78,6 +89,9 @@ _IN_A_BIN = ("mean_predicted", _OBSERVED)
 
 @register
 class Brier(Metric):
+    """S2/n, with S2 the sum of squared errors. Its variance is (n·S4 - S2²) / (n²·(n - 1)), S4 that of fourth
+    powers."""
+
     name = "brier"
     title = "Brier score"
     unit = "squared probability"
@@ -86,10 +100,14 @@ class Brier(Metric):
     of_probabilities = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return (Output(self.name, more_digits=1),)  # its scale is that of the prevalence
+        score = Output(self.name, more_digits=1)  # its scale is that of the prevalence
+        return (score, *_errors_of_means(score, query))
 
-    def sums(self) -> tuple[OwnerSum, ...]:
-        return (SquaredErrors(),)
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
+        return (SquaredErrors(), *((FourthPowers(),) if query.interval else ()))
+
+    def fits(self, query: Query) -> tuple[Fit, ...]:
+        return (Ordered(SquaredErrors(), FourthPowers()),) if query.interval else ()
 
     def mechanism(self) -> SumsMechanism:
         return SumsMechanism(squared_errors=True)
@@ -101,13 +119,22 @@ class Brier(Metric):
         return noisy_mean(x, n, sampling, level, within=(0.0, 1.0))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        return [Ratio(evidence.totals[SquaredErrors()], evidence.samples * STEPS_PER_ONE)]
+        errors = evidence.totals[SquaredErrors()]
+        score = Ratio(errors, evidence.samples * STEPS_PER_ONE)
+        if not evidence.query.interval:
+            return [score]
+        squares = evidence.totals[FourthPowers()] * STEPS_PER_ONE
+        return [score, *evidence.variances_of_means([(errors, squares)])]
+
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
+        return mean_estimate(values[0], values[-1], self.outputs(query)[0], query)
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("brier_score_loss")(y_true, y_score))
 
     def on_own_data(self, samples: Samples, level: float) -> Estimate:
-        return Estimate(brier_score(samples.labels, samples.scores))
+        score = brier_score(samples.labels, samples.scores)
+        return own_mean(score, squared_errors(samples.labels, samples.scores), level)
 
     def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
         """A squared error is from 0 to 1."""
@@ -116,7 +143,13 @@ class Brier(Metric):
 
 @register
 class ObservedToExpected(Metric):
-    """P over the sum of probabilities. From 100 on it is withheld."""
+    """P over the sum of probabilities, E. From 100 on it is withheld.
+
+    By the delta method for a ratio of two means, with C the sum of the positives' probabilities and S that of
+    squared probabilities, the variance of its logarithm is
+
+        sum over samples of (y/P - p/E)² = (E² - 2·E·C + P·S) / (P·E²)
+    """
 
     name = "observed_expected"
     title = "ratio of observed to expected events"
@@ -130,10 +163,17 @@ class ObservedToExpected(Metric):
     of_probabilities = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return (Output(self.name, highest=_HIGHEST_RATIO, conditional=True),)
+        ratio = Output(self.name, highest=_HIGHEST_RATIO, conditional=True)
+        if not query.interval:
+            return (ratio,)
+        most = largest_variance_denominator(query.samples)
+        return (ratio, standard_error(ratio, most, highest=_HIGHEST_LOG_ERROR, signed=True))
 
-    def sums(self) -> tuple[OwnerSum, ...]:
-        return (ExpectedEvents(),)
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
+        return (ExpectedEvents(), *(_OF_THE_RATIO if query.interval else ()))
+
+    def fits(self, query: Query) -> tuple[Fit, ...]:
+        return tuple(Ordered(ExpectedEvents(), one) for one in _OF_THE_RATIO) if query.interval else ()
 
     def mechanism(self) -> SumsMechanism:
         return SumsMechanism(in_the_large=True)
@@ -149,13 +189,26 @@ class ObservedToExpected(Metric):
         conditions = [below_highest]
         if evidence.query.withholds_cells:
             conditions.append(evidence.enough_of(by_owner, Fraction(1, STEPS_PER_ONE)))
-        return [
-            Ratio(
-                evidence.positives * STEPS_PER_ONE,
-                evidence.totals[ExpectedEvents()],
-                positive=concat(conditions),
-            )
-        ]
+        positives, expected = evidence.positives * STEPS_PER_ONE, evidence.totals[ExpectedEvents()]
+        positive = concat(conditions)
+        ratio = Ratio(positives, expected, positive=positive)
+        if not evidence.query.interval:
+            return [ratio]
+        among_positives, squares = (evidence.totals[total] for total in _OF_THE_RATIO)
+        e_e, e_c, p_s = evidence.multiply(
+            [(expected, expected), (expected, among_positives), (positives, squares)]
+        )
+        (p_e_e,) = evidence.multiply([(evidence.positives, e_e)])
+        return [ratio, Ratio(e_e - e_c * 2 + p_s, p_e_e, positive=positive)]
+
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
+        """With an interval that is even on the scale of logarithms; its standard error is of that scale."""
+        ratio, error, level = values[0], values[-1], query.confidence_level
+        output = self.outputs(query)[0]
+        if ratio is None or error is None or level is None:
+            return plain_estimate(ratio, output, query)
+        digits, error_digits = (query.digits_of(output) for output in self.outputs(query))
+        return log_estimate(ratio, error, level, digits, error_digits)
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         found = observed_to_expected(y_true, y_score)
@@ -163,7 +216,11 @@ class ObservedToExpected(Metric):
 
     def on_own_data(self, samples: Samples, level: float) -> Estimate:
         found = observed_to_expected(samples.labels, samples.scores)
-        return Estimate(found, note="undefined: no events expected" if found is None else "")
+        if found is None:
+            return Estimate(None, note="undefined: no events expected")
+        if found == 0:
+            return Estimate(found, note="no interval: no events observed")
+        return log_estimate(found, observed_to_expected_error(samples.labels, samples.scores), level)
 
     def sensitivity_to_one_person(self, public: PublicCounts) -> None:
         """Few expected events are doubled by one person."""
@@ -174,18 +231,22 @@ class ObservedToExpected(Metric):
 
 @register
 class CalibrationInTheLarge(Metric):
+    """(P - E)/n, the mean of y - p. It is not the intercept of a logistic recalibration, which often has the
+    same name."""
+
     name = "calibration_in_the_large"
-    title = "calibration in the large"
+    title = "calibration in the large (difference of means)"
     unit = "probability"
-    description = "mean observed minus mean predicted probability"
+    description = "mean observed minus mean predicted probability; not a logistic intercept"
     definition = "`y_true.mean() - y_score.mean()`"
     of_probabilities = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return (Output(self.name, signed=True, more_digits=1),)
+        gap = Output(self.name, signed=True, more_digits=1)
+        return (gap, *_errors_of_means(gap, query))
 
-    def sums(self) -> tuple[OwnerSum, ...]:
-        return (ExpectedEvents(),)
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
+        return (ExpectedEvents(), *((SquaredErrors(),) if query.interval else ()))
 
     def mechanism(self) -> SumsMechanism:
         return SumsMechanism(in_the_large=True)
@@ -196,11 +257,22 @@ class CalibrationInTheLarge(Metric):
         return noisy_mean(gap, n, sampling, level, within=(-1.0, 1.0))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        gap = evidence.positives * STEPS_PER_ONE - evidence.totals[ExpectedEvents()]
-        return [Ratio(gap, evidence.samples * STEPS_PER_ONE)]
+        total = evidence.positives * STEPS_PER_ONE - evidence.totals[ExpectedEvents()]
+        gap = Ratio(total, evidence.samples * STEPS_PER_ONE)
+        if not evidence.query.interval:
+            return [gap]
+        squares = evidence.totals[SquaredErrors()] * STEPS_PER_ONE
+        return [gap, *evidence.variances_of_means([(total, squares)])]
+
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
+        return mean_estimate(values[0], values[-1], self.outputs(query)[0], query, within=(-1.0, 1.0))
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         return calibration_in_the_large(y_true, y_score)
+
+    def on_own_data(self, samples: Samples, level: float) -> Estimate:
+        gap = calibration_in_the_large(samples.labels, samples.scores)
+        return own_mean(gap, samples.labels - samples.scores, level, within=(-1.0, 1.0))
 
     def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
         """A label minus a probability is from -1 to 1."""
@@ -208,6 +280,12 @@ class CalibrationInTheLarge(Metric):
 
     def typical(self) -> float:
         return TYPICAL_POSITIVES - _TYPICALLY_EXPECTED
+
+
+def _errors_of_means(value: Output, query: Query) -> tuple[Output, ...]:
+    """Return the standard error of a mean of sums that owners have rounded, if intervals are asked for."""
+    most = largest_variance_denominator(query.samples)
+    return (standard_error(value, most, signed=True),) if query.interval else ()
 
 
 class Bins(StrictModel):
@@ -263,10 +341,10 @@ class Reliability(Metric):
                 outputs.append(Output("samples", at, form=Form.COUNT, conditional=True))
         return tuple(outputs)
 
-    def sums(self) -> tuple[OwnerSum, ...]:
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
         return tuple(kind(one) for one in self._bins() for kind in (SamplesIn, PositivesIn, ExpectedIn))
 
-    def fits(self) -> tuple[Fit, ...]:
+    def fits(self, query: Query) -> tuple[Fit, ...]:
         bins = self._bins()
         return (
             *(Disjoint(tuple(map(kind, bins))) for kind in (SamplesIn, PositivesIn)),
@@ -383,10 +461,10 @@ class Histogram(Metric):
             for name in ("positives", "negatives")
         )
 
-    def sums(self) -> tuple[OwnerSum, ...]:
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
         return tuple(kind(one) for one in self._bins() for kind in (PositivesIn, NegativesIn))
 
-    def fits(self) -> tuple[Fit, ...]:
+    def fits(self, query: Query) -> tuple[Fit, ...]:
         return tuple(Disjoint(tuple(map(kind, self._bins()))) for kind in (PositivesIn, NegativesIn))
 
     def mechanism(self) -> TableMechanism:
@@ -408,7 +486,10 @@ class Histogram(Metric):
         return Table(tuple(rows))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        return [Ratio(evidence.totals[total], behind=(evidence.by_owner[total],)) for total in self.sums()]
+        return [
+            Ratio(evidence.totals[total], behind=(evidence.by_owner[total],))
+            for total in self.sums(evidence.query)
+        ]
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
         return read_rows(self.outputs(query), values, query)

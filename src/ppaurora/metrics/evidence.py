@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ppaurora.errors import MisuseError
+from ppaurora.metrics.outputs import Ratio
 from ppaurora.metrics.query import Query
-from ppaurora.metrics.sums import ListCounts, OwnerSum
+from ppaurora.metrics.sums import STEPS_PER_ONE, ListCounts, OwnerSum
 from ppaurora.sharing.shares import RingShare, WideShare, concat
 from ppaurora.suites.base import Suite
 
@@ -83,6 +84,17 @@ class Evidence:
     @property
     def negatives(self) -> WideShare:
         return self.samples - self.positives
+
+    def variances_of_means(self, sums: Sequence[tuple[WideShare, WideShare]]) -> list[Ratio]:
+        """Return the variance of the mean of numbers x over all samples, from sums of x and of x² in steps.
+
+        With X and Q these sums, over n samples, it is (n·Q - X²) / (n²·(n - 1)). Where owners have rounded
+        them it may be slightly negative.
+        """
+        n = self.samples
+        squares = self.multiply([(total, total) for total, _ in sums])
+        denominator = n * n * (n - 1) * STEPS_PER_ONE**2
+        return [Ratio(q * n - x_x, denominator) for (_, q), x_x in zip(sums, squares, strict=True)]
 
     def enough_of(self, by_owner: RingShare, rate: Fraction) -> RingShare:
         """Positive where a fraction of them is enough for a cell, in all and without any one owner."""

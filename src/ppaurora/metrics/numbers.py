@@ -139,13 +139,18 @@ def _nearest_floats(
 
 
 def scale_bits(output: Output) -> int:
-    return (output.highest - 1).bit_length()
+    return (output.highest_ratio - 1).bit_length()
 
 
 def leading_zeros(query: Query) -> int:
-    """Return those of the smallest number: a variance is at least 1 / (4·P²·N²·(P - 1)(N - 1))."""
+    """Return those of the smallest number that is not 0, over what makes the largest at most 1.
+
+    A variance of AUROC is at least 1 / (4·P²·N²·(P - 1)(N - 1)), others are over their largest denominator.
+    """
     bits = query.samples.bit_length()
-    return max(6 * bits, 64 + 2 * bits)
+    roots = [output for output in query.outputs if output.form is Form.ROOT]
+    of_roots = [largest_denominator(query, one).bit_length() + scale_bits(one) for one in roots]
+    return max([64 + 2 * bits, *of_roots])
 
 
 def _denominator(ratio: Ratio) -> WideShare:
@@ -157,7 +162,7 @@ def _denominator(ratio: Ratio) -> WideShare:
 def _without_signs(
     suite: Suite, outputs: Sequence[Output], ratios: Sequence[Ratio]
 ) -> tuple[RingShare | None, list[WideShare]]:
-    """1 for each signed output that is negative; and magnitudes of all."""
+    """1 for each signed output whose ratio is negative; and magnitudes of all."""
     magnitudes = [ratio.numerator for ratio in ratios]
     signed = [place for place, output in enumerate(outputs) if output.signed]
     if not signed:
@@ -171,9 +176,11 @@ def _without_signs(
 def _with_signs(
     suite: Suite, values: RingShare, negative: RingShare | None, outputs: Sequence[Output]
 ) -> RingShare:
-    """x becomes x - 2·x·[negative]."""
-    if negative is None:
+    """x becomes x - 2·x·[negative], where it keeps its sign."""
+    signed = [(place, output) for place, output in enumerate(outputs) if output.signed]
+    kept = [(number, place) for number, (place, output) in enumerate(signed) if output.keeps_sign]
+    if negative is None or not kept:
         return values
-    places = np.array([place for place, output in enumerate(outputs) if output.signed])
+    flags, places = (np.array(some) for some in zip(*kept, strict=True))
     chosen = values.take(places)
-    return values.put(places, chosen - suite.mul(negative, chosen) * 2)
+    return values.put(places, chosen - suite.mul(negative.take(flags), chosen) * 2)

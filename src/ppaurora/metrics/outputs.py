@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ppaurora.errors import MisuseError
@@ -26,11 +26,37 @@ class Output:
     at: tuple[tuple[str, float], ...] = ()  # the row of a table that it belongs to
     form: Form = Form.QUOTIENT
     highest: int = 1  # it is at most so large, in magnitude
+    # Whether the ratio may be negative. A root is then of its magnitude: of a variance that sums of rounded
+    # numbers make slightly negative.
     signed: bool = False
     conditional: bool = False  # whether it may be withheld by itself
     most_denominator: int = 0  # of the ratio; 0: no larger than any sum or area of so many samples has
     more_digits: int = 0  # than the policy gives
     most_digits: int = MOST_DIGITS
+
+    @property
+    def keeps_sign(self) -> bool:
+        return self.signed and self.form is not Form.ROOT
+
+    @property
+    def highest_ratio(self) -> int:
+        """Return what the ratio is at most, in magnitude."""
+        return self.highest**2 if self.form is Form.ROOT else self.highest
+
+
+def standard_error(
+    value: Output, most_denominator: int, *, highest: int | None = None, signed: bool = False
+) -> Output:
+    """Return the standard error that belongs to a value: with one digit more, and withheld with it."""
+    return replace(
+        value,
+        name="standard_error",
+        form=Form.ROOT,
+        highest=value.highest if highest is None else highest,
+        signed=signed,
+        most_denominator=most_denominator,
+        more_digits=value.more_digits + 1,
+    )
 
 
 @dataclass(frozen=True)

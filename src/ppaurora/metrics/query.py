@@ -84,14 +84,14 @@ class Query:
         """Each once, whatever metrics share it."""
         if self.policy.is_private:
             return tuple(total for mechanism in self.mechanisms for total in mechanism.sums)
-        return unique(total for metric in self.metrics for total in metric.sums())
+        return unique(total for metric in self.metrics for total in metric.sums(self))
 
     @property
     def fits(self) -> tuple[Fit, ...]:
         """What every owner's sums are to each other."""
         if self.policy.is_private:
             return tuple(fit for mechanism in self.mechanisms for fit in mechanism.fits)
-        return unique(fit for metric in self.metrics for fit in metric.fits())
+        return unique(fit for metric in self.metrics for fit in metric.fits(self))
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:

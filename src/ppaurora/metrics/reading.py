@@ -97,7 +97,7 @@ def _shown(query: Query, output: Output, column: tuple[int, int], released: int,
     way = way_of(query, output)
     if there > released or (not there and (mantissa or exponent)):
         raise ProtocolError(_UNFIT)
-    if exponent > _MOST_BITS or (mantissa < 0 and not output.signed):
+    if exponent > _MOST_BITS or (mantissa < 0 and not output.keeps_sign):
         raise ProtocolError(_UNFIT)
     if not there:
         return None
@@ -126,7 +126,7 @@ def _is_possible(query: Query, output: Output, way: Way, magnitude: int, exponen
         steps: int = 10 ** (query.digits_of(output) or 0)
         return magnitude <= output.highest * steps
     scale = scale_bits(output) if way is Way.FLOAT else 0
-    return magnitude << scale <= output.highest << exponent
+    return magnitude << scale <= output.highest_ratio << exponent
 
 
 def _in_metrics(query: Query, shown: list[float | None], *, suppressed: bool) -> ReleasedResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ppaurora.errors import InputError
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, moved_by_rates, of_one_number
-from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.outputs import Output, Ratio, standard_error
 from ppaurora.metrics.private.auroc import AurocMechanism
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.query import Query
@@ -25,17 +26,6 @@ from ppaurora.statistics.areas import youden_j
 from ppaurora.statistics.auroc import auroc_estimate
 from ppaurora.statistics.estimates import Estimate, delong_estimate
 from ppaurora.statistics.noisy_numbers import noisy_auroc
-
-
-def standard_error(samples: int) -> Output:
-    """DeLong's; its denominator is at most 4·(n²/4)³."""
-    return Output(
-        "standard_error",
-        form=Form.ROOT,
-        conditional=True,
-        more_digits=1,
-        most_denominator=samples**6 // 16 + 1,
-    )
 
 
 @register
@@ -62,7 +52,11 @@ class Auroc(Area):
         return (FP, *(needs(query.samples) if query.interval else ()))
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return (Output(self.name), *((standard_error(query.samples),) if query.interval else ()))
+        area = Output(self.name)
+        if not query.interval:
+            return (area,)
+        error = standard_error(area, query.samples**6 // 16 + 1)  # its denominator is at most 4·(n²/4)³
+        return (area, replace(error, conditional=True))  # classes of one sample have none
 
     def numerator(self, curve: Curve) -> Finish:
         return curve.trapezoids(FP, TP)

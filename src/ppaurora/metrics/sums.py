@@ -103,6 +103,39 @@ class SquaredErrors(OwnerSum):
 
 
 @dataclass(frozen=True)
+class FourthPowers(OwnerSum):
+    """The sum of fourth powers of differences between probability and label; none is above its square."""
+
+    def of(self, samples: Samples) -> int:
+        return in_steps(((samples.scores - samples.labels) ** 2) ** 2)
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes * np.uint64(STEPS_PER_ONE)
+
+
+@dataclass(frozen=True)
+class SquaredProbabilities(OwnerSum):
+    """The sum of squared probabilities."""
+
+    def of(self, samples: Samples) -> int:
+        return in_steps(samples.scores**2)
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes * np.uint64(STEPS_PER_ONE)
+
+
+@dataclass(frozen=True)
+class ExpectedAmongPositives(OwnerSum):
+    """The sum of the probabilities of positives."""
+
+    def of(self, samples: Samples) -> int:
+        return in_steps(samples.scores[samples.labels == 1])
+
+    def most(self, counts: ListCounts) -> RingShare:
+        return counts.positives * STEPS_PER_ONE
+
+
+@dataclass(frozen=True)
 class SamplesIn(OwnerSum):
     """Samples whose score is in a bin."""
 
@@ -164,7 +197,7 @@ class Fit(Protocol):
 
 @dataclass(frozen=True)
 class Ordered:
-    """For every owner, the larger sum counts all samples that the smaller one counts."""
+    """For every owner, the larger sum counts every sample that the smaller one counts at least as much."""
 
     larger: OwnerSum
     smaller: OwnerSum

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,15 @@ from msgspec import Meta
 
 from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
-from ppaurora.metrics.base import Counts, Metric, check_growing, plain_estimate, wilson_estimate
+from ppaurora.metrics.base import (
+    Counts,
+    Metric,
+    check_growing,
+    largest_variance_denominator,
+    mean_estimate,
+    plain_estimate,
+    wilson_estimate,
+)
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import (
     TYPICAL_POSITIVES,
@@ -23,7 +32,7 @@ from ppaurora.metrics.facts import (
     SampleClass,
 )
 from ppaurora.metrics.names import MetricName
-from ppaurora.metrics.outputs import Form, Output, Ratio
+from ppaurora.metrics.outputs import Form, Output, Ratio, standard_error
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.private.table import Cut, CutKind, TableMechanism
 from ppaurora.metrics.query import Query
@@ -32,8 +41,8 @@ from ppaurora.metrics.sums import STEPS_PER_ONE, FalsePositives, OwnerSum, TrueP
 from ppaurora.policy.rules import MOST_DIGITS
 from ppaurora.sharing.shares import RingShare, WideShare
 from ppaurora.statistics.confusion import Confusion, confusion
-from ppaurora.statistics.estimates import Estimate, Row, Table
-from ppaurora.statistics.intervals import wilson_interval
+from ppaurora.statistics.estimates import Estimate, Row, Table, own_mean
+from ppaurora.statistics.intervals import Interval, wilson_interval
 from ppaurora.statistics.noisy_numbers import noisy_count, noisy_mean, noisy_proportion, noisy_ratio
 
 _MOST_THRESHOLDS = 100
@@ -112,7 +121,7 @@ class AtThresholds(Metric):
     def thresholds(self) -> tuple[float, ...]:
         return self.parameters.thresholds
 
-    def sums(self) -> tuple[OwnerSum, ...]:
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
         return tuple(
             kind(threshold)
             for threshold in self.parameters.thresholds
@@ -187,17 +196,22 @@ class AtThresholds(Metric):
         return noisy_proportion(numerator, denominator - numerator, level)
 
     def on_own_data(self, samples: Samples, level: float) -> Table:
-        """With Wilson's interval of what is a proportion."""
         rows = []
         for threshold in self.parameters.thresholds:
             at = confusion(samples.labels, at_least(samples, threshold))
             value = self._value(at, threshold)
-            estimate = Estimate(value, note="no samples" if value is None else "")
-            if value is not None and self.is_proportion:
-                interval = wilson_interval(*self.fraction(at, threshold), level)
-                estimate = Estimate(value, interval=interval, method="Wilson", confidence_level=level)
+            estimate = Estimate(None, note="no samples")
+            if value is not None:
+                estimate = self.own_estimate(value, at, threshold, level)
             rows.append(Row({"threshold": threshold}, {self.name: estimate}))
         return Table(tuple(rows))
+
+    def own_estimate(self, value: float, at: Confusion, threshold: float, level: float) -> Estimate:
+        """Return an owner's own number, with Wilson's interval if it is a proportion."""
+        if not self.is_proportion:
+            return Estimate(value)
+        interval = wilson_interval(*self.fraction(at, threshold), level)
+        return Estimate(value, interval=interval, method="Wilson", confidence_level=level)
 
     @abstractmethod
     def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
@@ -343,7 +357,11 @@ class RiskThresholds(Thresholds):
 
 @register
 class NetBenefit(AtThresholds):
-    """TP/n - FP/n·t/(1 - t), the odds of the threshold in steps of 2^-32."""
+    """TP/n - FP/n·t/(1 - t), the odds of the threshold in steps of 2^-32.
+
+    It is the mean of numbers that are 1 for a true positive, minus the odds for a false one, and else 0; that
+    gives its standard error.
+    """
 
     name = "net_benefit"
     title = "net benefit"
@@ -365,6 +383,42 @@ class NetBenefit(AtThresholds):
         odds = _odds_in_steps(threshold)
         return at.tp * STEPS_PER_ONE - at.fp * odds, (at.positives + at.negatives) * STEPS_PER_ONE
 
+    def outputs(self, query: Query) -> tuple[Output, ...]:
+        values = super().outputs(query)
+        if not query.interval:
+            return values
+        most = largest_variance_denominator(query.samples)
+        return tuple(output for value in values for output in (value, standard_error(value, most)))
+
+    def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
+        values = super().formula(secrets, evidence)
+        if not evidence.query.interval:
+            return values
+        sums = []
+        for threshold, value in zip(self.parameters.thresholds, values, strict=True):
+            tp, fp = (evidence.totals[kind(threshold)] for kind in (TruePositives, FalsePositives))
+            squares = tp * STEPS_PER_ONE**2 + fp * _odds_in_steps(threshold) ** 2
+            sums.append((value.numerator, squares))
+        variances = [
+            replace(variance, behind=value.behind, positive=value.positive)
+            for value, variance in zip(values, evidence.variances_of_means(sums), strict=True)
+        ]
+        return [ratio for both in zip(values, variances, strict=True) for ratio in both]
+
+    def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Table:
+        if not query.interval:
+            return super().read(values, query, counts)
+        rows = []
+        numbers = zip(self.outputs(query)[::2], values[::2], values[1::2], strict=True)
+        for threshold, (output, value, error) in zip(self.parameters.thresholds, numbers, strict=True):
+            estimate = mean_estimate(value, error, output, query, within=_benefits(threshold))
+            rows.append(Row(dict(output.at), {self.name: estimate}))
+        return Table(tuple(rows))
+
+    def own_estimate(self, value: float, at: Confusion, threshold: float, level: float) -> Estimate:
+        weights = np.repeat([1.0, _benefits(threshold)[0], 0.0], [at.tp, at.fp, at.tn + at.fn])
+        return own_mean(value, weights, level, within=_benefits(threshold))
+
     def noisy_estimate(self, at: Confusion, threshold: float, samples: int, level: float | None) -> Estimate:
         """The variance is that of a number that is 1 for TP of n samples, -odds for FP, and else 0."""
         odds = _odds_in_steps(threshold) / STEPS_PER_ONE
@@ -378,6 +432,11 @@ class NetBenefit(AtThresholds):
 
     def highest(self, threshold: float) -> int:
         return int(threshold / (1 - threshold)) + 1
+
+
+def _benefits(threshold: float) -> Interval:
+    """Return the least and the largest net benefit: only false positives, or only true ones."""
+    return -_odds_in_steps(threshold) / STEPS_PER_ONE, 1.0
 
 
 def _odds_in_steps(threshold: float) -> int:

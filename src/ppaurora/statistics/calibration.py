@@ -11,13 +11,25 @@ from numpy.typing import ArrayLike, NDArray
 
 def brier_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the mean squared difference between probability and label."""
-    return float(np.mean((np.asarray(y_score) - np.asarray(y_true)) ** 2))
+    return float(np.mean(squared_errors(y_true, y_score)))
+
+
+def squared_errors(y_true: ArrayLike, y_score: ArrayLike) -> NDArray[np.float64]:
+    """Return every squared difference between probability and label."""
+    errors: NDArray[np.float64] = (np.asarray(y_score) - np.asarray(y_true)) ** 2
+    return errors
 
 
 def observed_to_expected(y_true: ArrayLike, y_score: ArrayLike) -> float | None:
     """Return the number of events over the sum of probabilities; None if no events are expected."""
     expected = float(np.sum(y_score))
     return None if expected == 0 else float(np.sum(y_true)) / expected
+
+
+def observed_to_expected_error(y_true: ArrayLike, y_score: ArrayLike) -> float:
+    """Return the standard error of the logarithm of that ratio, by the delta method; both must be above 0."""
+    labels, scores = np.asarray(y_true, dtype=np.float64), np.asarray(y_score, dtype=np.float64)
+    return float(np.sqrt(np.sum((labels / labels.sum() - scores / scores.sum()) ** 2)))
 
 
 def calibration_in_the_large(y_true: ArrayLike, y_score: ArrayLike) -> float:

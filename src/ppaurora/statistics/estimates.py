@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ppaurora.errors import MisuseError
 from ppaurora.statistics.intervals import (
     UNIT,
     Interval,
     checked_level,
     half_unit,
+    log_interval,
     logit_interval,
     normal_interval,
 )
@@ -38,9 +42,10 @@ class Estimate:
     value
         The number; None if it is suppressed, or if these samples have no such number.
     standard_error, interval, logit_interval
-        None if there is none. Intervals are (low, high), computed from released numbers. Where these were
-        rounded, an interval contains the one that the exact numbers would give: rounding makes it wider, by
-        little more than a unit of the last digit, and never less reliable.
+        None if there is none. The standard error of a ratio is that of its logarithm. Intervals are
+        (low, high), computed from released numbers. Where these were rounded, an interval contains the one
+        that the exact numbers would give: rounding makes it wider, by little more than a unit of the last
+        digit, and never less reliable.
     method
         The method of the interval, such as "DeLong" or "Wilson".
     confidence_level
@@ -251,3 +256,29 @@ def normal_estimate(
         digits=digits,
         note="" if standard_error else misleading,
     )
+
+
+def log_estimate(
+    ratio: float,
+    standard_error: float,
+    level: float,
+    digits: int | None = None,
+    error_digits: int | None = None,
+) -> Estimate:
+    """Return a ratio with the interval that the standard error of its logarithm gives, rounding inside."""
+    slack, error_slack = half_unit(digits), half_unit(error_digits)
+    return Estimate(
+        ratio,
+        standard_error,
+        interval=log_interval(ratio, standard_error, level, slack=slack, error_slack=error_slack),
+        method="log",
+        confidence_level=checked_level(level),
+        digits=digits,
+    )
+
+
+def own_mean(value: float, numbers: NDArray[np.float64], level: float, within: Interval = UNIT) -> Estimate:
+    """Return the mean of an owner's numbers with its interval; of a single one, without."""
+    if len(numbers) < 2:
+        return Estimate(value, note="no interval: there is one sample only")
+    return normal_estimate(value, float(numbers.std(ddof=1)) / math.sqrt(len(numbers)), level, within=within)

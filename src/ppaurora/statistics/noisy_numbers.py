@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ppaurora.statistics.estimates import Estimate, Interval, checked_level
+from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.intervals import Interval, checked_level
 from ppaurora.statistics.noisy import (
     Noise,
     NoiseAt,

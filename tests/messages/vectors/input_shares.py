@@ -9,9 +9,9 @@ import numpy as np
 
 from ppaurora.data.samples import Samples
 from ppaurora.errors import DataError, InputError
-from ppaurora.metrics import METRICS, Metric, metrics_named
-from ppaurora.metrics.query import unique
+from ppaurora.metrics import METRICS, Metric, Query, metrics_named
 from ppaurora.metrics.sums import OwnerSum, sums_of
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.sharing.commitment import commit
@@ -90,7 +90,7 @@ def _metrics(case: str) -> tuple[Metric, ...]:
 
 
 def _sums(metrics: Sequence[Metric]) -> tuple[OwnerSum, ...]:
-    return unique(total for metric in metrics for total in metric.sums())
+    return Query(tuple(metrics), (1, 1), Policy.exact()).sums
 
 
 def _vector(name: str, case: Case) -> Entry:
