@@ -141,8 +141,8 @@ DEFECTS = (
         "calibration-sign",
         "mean predicted minus mean observed probability, instead of the other way round",
         file=f"{_METRICS}/calibration.py",
-        old="gap = evidence.positives * STEPS_PER_ONE - evidence.totals[ExpectedEvents()]",
-        new="gap = evidence.totals[ExpectedEvents()] - evidence.positives * STEPS_PER_ONE",
+        old="total = evidence.positives * STEPS_PER_ONE - evidence.totals[ExpectedEvents()]",
+        new="total = evidence.totals[ExpectedEvents()] - evidence.positives * STEPS_PER_ONE",
         tests=("tests/metrics/test_references.py::test_a_metric_by_itself_equals_its_reference",),
     ),
     Defect(
@@ -294,10 +294,39 @@ DEFECTS = (
     Defect(
         "one-sided-interval",
         "an interval of 95 % covers 90 %",
-        file="src/ppaurora/statistics/estimates.py",
+        file="src/ppaurora/statistics/intervals.py",
         old="(1 - checked_level(level)) / 2)",
         new="1 - checked_level(level))",
         tests=("tests/statistics/test_intervals.py::test_of_0_95",),
+    ),
+    Defect(
+        "rounded-errors-taken-as-exact",
+        "an interval ignores that the standard error was rounded, and covers less than it says",
+        file="src/ppaurora/statistics/intervals.py",
+        old="reach = slack + quantile(level) * (_checked_error(standard_error) + error_slack)",
+        new="reach = slack + quantile(level) * _checked_error(standard_error)",
+        tests=(
+            "tests/statistics/test_intervals.py::"
+            "test_an_interval_of_rounded_numbers_contains_that_of_the_exact_ones",
+        ),
+    ),
+    Defect(
+        "rounded-counts-taken-as-exact",
+        "an interval of a proportion takes a count that was rounded up",
+        file=f"{_METRICS}/query.py",
+        old="return max(int(released) - slack, floor, 1)",
+        new="return max(int(released), floor, 1)",
+        tests=("tests/metrics/test_release.py::test_rounded_counts_may_be_nothing_or_more_than_all",),
+    ),
+    Defect(
+        "variance-of-all-without-bessel",
+        "the variance of a mean is over n, not over n - 1",
+        file=f"{_METRICS}/evidence.py",
+        old="denominator = n * n * (n - 1) * STEPS_PER_ONE**2",
+        new="denominator = n * n * n * STEPS_PER_ONE**2",
+        tests=(
+            "tests/metrics/test_standard_errors.py::test_released_standard_errors_are_those_of_fractions",
+        ),
     ),
     Defect(
         "date-ends-when-it-begins",
