@@ -59,11 +59,11 @@ def test_exact_areas_tell_and_rounded_ones_do_not() -> None:
 
 
 def test_a_standard_error_is_spoken_of_where_there_is_one() -> None:
-    for names, spoken in ((("auroc", "brier"), True), (("brier",), False)):
+    for names, spoken in ((("auroc", "ap"), True), (("ap",), False)):
         terms = Terms(metrics=metrics_named(*names), confidence_level=0.95, policy=Policy(counts="hidden"))
         told = disclosure(terms, [400] * 3).told
-        assert any("the standard error of AUROC" in said for said in told) is spoken
-        assert any(said.endswith("from the standard error") for said in told) is spoken
+        assert any("standard errors with one more" in said for said in told) is spoken
+        assert any(said.endswith("the standard error") for said in told) is spoken
 
 
 RECOVERIES = [(metric, recovery) for metric in METRICS.values() for recovery in metric.recoveries]

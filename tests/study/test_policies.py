@@ -196,7 +196,7 @@ def test_what_the_release_tells_is_shown_before_anybody_agrees(plan: Path, kits:
         shown = CliRunner().invoke(cli, ["disclosure", str(source), "--samples", "1000,800,600"])
         assert shown.exit_code == 0, shown.output
         assert "if they have 1,000, 800 and 600 samples:" in shown.output
-        assert "auroc: with 2 decimals; aupr: with 1 decimal; the standard error of AUROC" in shown.output
+        assert "auroc: with 2 decimals; aupr: with 1 decimal; standard errors with" in shown.output
         assert told in shown.output
     alike = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1000,1000,1000"])
     assert "if each has 1,000 samples:" in alike.output

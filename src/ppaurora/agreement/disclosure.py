@@ -82,7 +82,7 @@ def _precision(query: Query) -> str:
         alike.setdefault(max(query.digits_of(value) or 0 for value in values), []).append(metric.name)
     said = [f"{', '.join(names)}: {_decimals(digits)}" for digits, names in alike.items()]
     if _has_standard_error(query):
-        said.append("the standard error of AUROC with one more than AUROC")
+        said.append("standard errors with one more than their values")
     return "; ".join(said)
 
 
