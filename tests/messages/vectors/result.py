@@ -24,15 +24,17 @@ _WHAT = """
 Parts of a result of the protocol `{protocol}`, for a `job` (see job.json). A column is a mantissa, signed
 where the number is, and an exponent. The first column is 1 if there is a result, else 0. Then come all
 numbers that are released: that of positives, unless the policy hides counts; then those of every metric.
-With a confidence level, "auroc" has its standard error as a second number. A metric with thresholds or
-bins has its numbers row by row; behind each of "ppv", where counts are told, is the number of samples
-that it is of. Then comes, for every standard error, "observed_expected", and number of "ppv" or behind
-it, and where the policy has a minimum per cell above 1 for every number at a threshold, 1 if it is there,
-else 0{flags}. What is not there is 0. A number that the policy rounds is the mantissa in units of its
-last digit, of as many as it may have (a standard error and "calibration_in_the_large" have one more; a
-fraction of a class or of few samples has at most two where counts are hidden), and the exponent is 0; a
-count is the mantissa, in fives if it is rounded. Else it is mantissa / 2^exponent, of "observed_expected"
-128 times that, of a standard error the square root of it. A part is all mantissas, then all exponents,
+With a confidence level, each of "auroc", "brier", "observed_expected", "calibration_in_the_large" and
+"net_benefit" is followed by its standard error. A metric with thresholds or bins has its numbers row by
+row; behind each of "ppv", where counts are told, is the number of samples that it is of. Then comes, for
+every standard error of "auroc", "observed_expected" and its own, and number of "ppv" or behind it, and
+where the policy has a minimum per cell above 1 for every number at a threshold, 1 if it is there, else
+0{flags}. What is not there is 0. A number that the policy rounds is the mantissa in units of its last
+digit, of as many as it may have ("calibration_in_the_large" has one more than others, a standard error one
+more than its value; a fraction of a class or of few samples has at most two where counts are hidden), and
+the exponent is 0; a count is the mantissa, in fives if it is rounded. Else it is mantissa / 2^exponent, of
+"observed_expected" 128 times that; of a standard error the square root of it, or of 128 times that where
+it is of "observed_expected". A part is all mantissas, then all exponents,
 64-bit words in little endian; `parts` has the parts' bytes in hexadecimal, `json` the same as they are in
 JSON, in base64. The parts' sum modulo 2^64 is `columns`. The first part is drawn from the AES-256
 counter-mode stream under `stream_key`. An owner learns `values`, with `standard_errors` and `positives`
@@ -95,7 +97,8 @@ def _plain(protocol: Protocol, checked: int) -> _Setting:
 
 
 FAST, PAPER = _plain(Fast(), len(OWNERS)), _plain(Paper(), 0)
-# With everything that may be behind a number: 0.733, 0.0125, -0.0450, 705 positives; of ppv 0.25 and 0.5.
+# With everything that may be behind a number: 0.733, 0.0125, -0.0450, 0.01205, 705 positives; of ppv 0.25 and
+# 0.5.
 ROUNDED = _Setting(
     Terms(
         metrics=(*metrics_named("auroc", "calibration_in_the_large"), _PPV),
@@ -103,7 +106,7 @@ ROUNDED = _Setting(
         policy=Policy(),
     ),
     (
-        *(_YES, (141, 0), (733, 0), (125, 0), (2**64 - 450, 0)),
+        *(_YES, (141, 0), (733, 0), (125, 0), (2**64 - 450, 0), (1205, 0)),
         *((250, 0), (200, 0), (500, 0), (40, 0)),
         *([_YES] * 5),
     ),
@@ -116,9 +119,9 @@ PRECISE = _Setting(
         policy=Policy.exact(),
     ),
     (
-        *(_YES, (703, 0), _AUROC, (0x10_0000_0000_0001, 65), (0x13_3333_3333_3333, 59)),
+        *(_YES, (703, 0), _AUROC, (0x10_0000_0000_0001, 65), (0x13_3333_3333_3333, 59), (1, 15)),
         *((1, 2), (1001, 0), (1, 1), (200, 0)),
-        *([_YES] * 6),
+        *([_YES] * 7),
     ),
 )
 # Counts are hidden: two decimals at most of a fraction of a class; and thresholds may be too close.
@@ -146,10 +149,10 @@ def _cases(setting: _Setting) -> dict[str, tuple[_Setting, list[Column]]]:
     cases["two unsorted lists"] = [_NO, _NO, _NO, _NO, _YES, _NO]
     return {name: (setting, columns) for name, columns in cases.items()} | {
         "rounded": (ROUNDED, ROUNDED.good),
-        "rounded, without a standard error": (ROUNDED, ROUNDED.but(c3=_NO, c9=_NO)),
+        "rounded, without a standard error": (ROUNDED, ROUNDED.but(c3=_NO, c10=_NO)),
         "rounded, without a row of a table": (
             ROUNDED,
-            ROUNDED.but(c5=_NO, c6=_NO, c10=_NO, c11=_NO),
+            ROUNDED.but(c6=_NO, c7=_NO, c11=_NO, c12=_NO),
         ),
         "rounded, suppressed": (ROUNDED, ROUNDED.nothing),
         "rounded, an unsorted list": (ROUNDED, [*ROUNDED.nothing[:-1], _NO]),
@@ -245,15 +248,15 @@ _BAD_ROUNDED = {
     "rounded, above one": ROUNDED.but(c2=(1001, 0)),
     "rounded, below zero": ROUNDED.but(c2=(2**64 - 733, 0)),
     "rounded, below minus one": ROUNDED.but(c4=(2**64 - 10_001, 0)),
-    "a standard error that is not there, and yet a value": ROUNDED.but(c9=_NO),
-    "whether a standard error is there is neither 0 nor 1": ROUNDED.but(c9=(2, 0)),
-    "whether a standard error is there has an exponent": ROUNDED.but(c9=(1, 1)),
-    "a number of a table that is not there, and yet a value": ROUNDED.but(c12=_NO),
+    "a standard error that is not there, and yet a value": ROUNDED.but(c10=_NO),
+    "whether a standard error is there is neither 0 nor 1": ROUNDED.but(c10=(2, 0)),
+    "whether a standard error is there has an exponent": ROUNDED.but(c10=(1, 1)),
+    "a number of a table that is not there, and yet a value": ROUNDED.but(c13=_NO),
     "more positives than samples": ROUNDED.but(c1=(291, 0)),
     "a count that is garbage": ROUNDED.but(c1=(2**64 - 1, 0)),
     "a count with an exponent": ROUNDED.but(c1=(141, 1)),
     "suppressed, and yet a count": [_NO, (141, 0), *ROUNDED.nothing[2:]],
-    "suppressed, and yet a number is there": [*ROUNDED.nothing[:9], _YES, *ROUNDED.nothing[10:]],
+    "suppressed, and yet a number is there": [*ROUNDED.nothing[:10], _YES, *ROUNDED.nothing[11:]],
 }
 _BAD_CLOSE = {
     "a fraction of a class, counts hidden, above one": CLOSE.but(c2=(101, 0)),
@@ -263,6 +266,8 @@ _BAD_CLOSE = {
 _BAD_PRECISE = {
     "a standard error above one": PRECISE.but(c3=(3, 1)),
     "a ratio above a hundred": PRECISE.but(c4=(101, 7)),
+    "the standard error of a ratio above eleven": PRECISE.but(c5=(122, 7)),
+    "a negative variance": PRECISE.but(c5=(2**64 - 1, 7)),
     "a negative ratio": PRECISE.but(c4=(2**64 - 1, 7)),
     "an exact count above all samples": PRECISE.but(c1=(1451, 0)),
 }
