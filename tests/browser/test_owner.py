@@ -84,6 +84,7 @@ def test_from_a_wrong_file_to_the_report(
 
     expected = Study(nodes.kit("harbour"), "whole-way").result()
     expect(page.get_by_text(f"{expected.auroc}"[:5]).first).to_be_visible()
+    expect(page.get_by_text(expected.privacy).first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Result with its receipt").click()
     saved = json.loads(Path(download.value.path()).read_text())

@@ -128,6 +128,16 @@ DEFECTS = (
         tests=("tests/owner/test_budget.py::test_part_of_the_data_counts_as_the_data",),
     ),
     Defect(
+        "two-studies-at-once-spend-the-same-budget",
+        "studies that are submitted to at the same time do not see what the other spends",
+        file=f"{_OWNER}/ledger.py",
+        old="            self.compare(sketch, manifest).spending.check()\n",
+        new="",
+        tests=(
+            "tests/owner/test_budget.py::test_of_studies_at_once_only_as_many_are_sent_as_the_floor_allows",
+        ),
+    ),
+    Defect(
         "what-was-replaced-spends-nothing",
         "data whose shares have left is forgotten when other data replaces it",
         file=f"{_OWNER}/ledger.py",

@@ -8,6 +8,22 @@ _APP, _CLI, _PAGES, _WORKERS = (f"src/ppaurora/{room}" for room in ("app", "cli"
 
 DEFECTS = (
     Defect(
+        "steps-of-rounding-are-drawn",
+        "a report draws values that were rounded to a few steps as if they were a curve",
+        file=f"{_PAGES}/report/figures.py",
+        old="is_fine = _STEPS_IN_A_CHART * max([step, *steps]) <= chart.reach + _TINY",
+        new="is_fine = max([step, *steps]) <= chart.reach + _TINY",
+        tests=("tests/pages/test_kinds.py",),
+    ),
+    Defect(
+        "noise-is-told-as-a-count",
+        "a number of positives that has noise is told as if it were the true one",
+        file="src/ppaurora/policy/sentences.py",
+        old='return f"about {count:,}, with noise"',
+        new='return f"{count:,}"',
+        tests=("tests/pages/test_kinds.py",),
+    ),
+    Defect(
         "form-of-another-page",
         "a form is taken without the session's CSRF token: any page can send it (CSRF)",
         file=f"{_APP}/security.py",
