@@ -83,8 +83,7 @@ def test_fewer_digits_win(nodes: Trials, tmp_path: Path, floor: str, digits: int
 
 def test_every_rule_is_that_of_whoever_is_strictest(nodes: Trials, tmp_path: Path) -> None:
     """Of three owners who each demand something else, and of a policy that tells counts."""
-    lenient = '[policy]\ndigits = "exact"\ncounts = "exact"\nminimum_positives = 0\n'
-    planned(nodes, "all-demand", policy=lenient)
+    planned(nodes, "all-demand", policy='[policy]\nkind = "exact"\n')
     demands = {
         "north": "digits = 3\nminimum_positives = 20",
         "harbour": 'counts = "rounded"\nminimum_positives = 5\nlargest_owner_fraction = 0.45',
@@ -92,12 +91,13 @@ def test_every_rule_is_that_of_whoever_is_strictest(nodes: Trials, tmp_path: Pat
     }
     kits = {owner: with_floors(nodes, owner, tmp_path, floors) for owner, floors in demands.items()}
     data = made_up("all-demand")
-    strictest = Policy(
+    strictest = Policy.exact(
         largest_owner_fraction=0.45,
         minimum_samples=1330,
         minimum_positives=20,
         minimum_negatives=30,
         minimum_per_cell=25,
+        whole_tables=True,
         digits=3,
         counts="rounded",
     )

@@ -33,7 +33,15 @@ metrics = [
     { name = "sensitivity_at_specificity", specificity = 0.9 },
 ]
 """
-POLICY = '[policy]\nlargest_owner_fraction = 0.6\ndigits = 2\ncounts = "COUNTS"\nminimum_positives = FLOOR\n'
+POLICY = """\
+[policy]
+kind = "exact"
+digits = 2
+counts = "COUNTS"
+minimum_positives = FLOOR
+minimum_negatives = 10
+minimum_per_cell = 10
+"""
 
 
 def evaluation() -> str:
@@ -96,7 +104,7 @@ def test_facts_are_those_of_the_pooled_samples(facts: Facts) -> None:
     assert facts.positives == sum(label for _, label in pooled)
     assert f"n = 340, of which {facts.positives} positive" in facts.results
     assert numbers["sensitivity_at_specificity"].title == "highest sensitivity (specificity 0.9)"
-    assert "rounded to 2 decimals" in facts.methods
+    assert "rounded to 2 or 3 decimals" in facts.methods
     assert HOSTILE in facts.results
 
 
