@@ -170,3 +170,15 @@ def test_without_a_policy_everything_is_let_out(command: CommandLine, files: lis
 )
 def test_bad_arguments(arguments: list[str], says: str, command: CommandLine, files: list[Path]) -> None:
     check_refused(command("evaluate", *files, *FAST, *arguments), says)
+
+
+def test_what_a_policy_protects_is_printed(many: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    command = CommandLine(capsys)
+    level = ("--confidence-level", "0.95", "--metrics", "auroc")
+    private = command("evaluate", *many, *FAST, *level, "--policy", "private", "--epsilon", "1")
+    assert "Private, with epsilon 1 for every person: whoever knows everything else" in private.out
+    assert "% wider" in private.out
+    published = command("evaluate", *many, *STUDY, *level)
+    assert "For publication: rounded to 3 decimals" in published.out
+    assert ", to the nearest 5\n" in published.out
+    assert "Exact: nothing was held back." in command("evaluate", *many, *FAST).out

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from ppaurora.messages.owners import Acknowledgement, Offer
 from ppaurora.owner.client import NodeClient
+from ppaurora.owner.study import Study
 from ppaurora.policy.rules import Floors
 from ppaurora.testing.consortium import POLICY
 from tests.support.deployment import samples, write_csv
 from tests.support.policies import with_floors
-from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials
+from tests.support.trials import PROXY_0, PROXY_1, YES, RunCommand, Trials
 
 PRIVATE = '[policy]\nkind = "private"\nepsilon = {}\n'
 HEAD = 'metrics = ["auroc"]\n'
@@ -27,24 +29,23 @@ def test_commands_show_what_is_spent_and_stop_at_the_floor(
     nodes.study("spends-all", head=HEAD)
     kit = with_floors(nodes, "north", tmp_path, "epsilon = 3")
     data = write_csv(tmp_path / "scores.csv", *samples(100, 4711))
-    yes = ("--yes", "--despite-warnings")
     code, said = run("check", data, "--kit", kit, "--study", "spends-2")
     assert (code, "epsilon" in said) == (0, True)
     assert "this study 2, so far 0, at most 3 by your floor" in said
-    code, said = run("submit", kit, data, "--study", "spends-2", *yes)
+    code, said = run("submit", kit, data, "--study", "spends-2", *YES)
     assert (code, "this study 2, so far 0, at most 3 by your floor" in said) == (0, True)
-    code, said = run("submit", kit, data, "--study", "spends-1", *yes)
+    code, said = run("submit", kit, data, "--study", "spends-1", *YES)
     assert (code, "this study 1, so far 2 on this data (spends-2), at most 3" in said) == (0, True)
     refused = "epsilon: this study 0.5, so far 3 on this data (spends-2, spends-1), at most 3 by your floor"
     for command in (
         ("check", data, "--kit", kit),
         ("submit", kit, data, "--dry-run"),
-        ("submit", kit, data, *yes),
+        ("submit", kit, data, *YES),
     ):
         code, said = run(*command, "--study", "spends-half")
         assert (code, refused in said, "Nothing was sent" in said) == (8, True, True), said
     assert not (kit / "outbox/spends-half").exists()
-    code, said = run("submit", kit, data, "--study", "spends-all", *yes)
+    code, said = run("submit", kit, data, "--study", "spends-all", *YES)
     assert (code, "a study of kind 'exact' has no noise" in said) == (8, True)
     assert not (kit / "outbox/spends-all").exists()
     code, said = run("check", data, "--kit", kit, "--study", "spends-half", "--format", "json")
@@ -56,6 +57,25 @@ def test_commands_show_what_is_spent_and_stop_at_the_floor(
         "most": 3.0,
     }
     assert found["refusal"].startswith(refused)
+
+
+def test_a_result_says_what_was_spent_and_what_it_means(
+    nodes: Trials, run: RunCommand, tmp_path: Path
+) -> None:
+    nodes.study("told", head=HEAD, policy=PRIVATE.format(1.5))
+    for owner, seed in (("north", 4712), ("harbour", 4713)):
+        data = write_csv(tmp_path / f"{owner}.csv", *samples(100, seed))
+        assert run("submit", nodes.kit(owner), data, "--study", "told", *YES)[0] == 0
+    report = Study(nodes.kit("harbour"), "told").wait(timeout=300)
+    assert report.privacy.startswith(
+        "Private, with epsilon 1.5 for every person: whoever knows everything else guesses one person's "
+        "outcome right at most 82 times in 100."
+    )
+    assert round(100 / (1 + math.exp(-1.5))) == 82
+    code, said = run("result", nodes.kit("north"), "--study", "told")
+    assert (code, report.privacy in said) == (0, True)
+    code, said = run("report", nodes.kit("north"), "--study", "told", "--format", "json")
+    assert json.loads(said)["privacy"] == report.privacy
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,8 @@ def test_rows_of_a_person_are_said() -> None:
 def test_rounding_and_floors_are_said(published: Facts) -> None:
     assert published.privacy.startswith(
         "For publication: rounded to 3 decimals, one more of small numbers; counts to the nearest 5; nothing "
-        "below 10 positives and 10 negatives; no number about fewer than 10 samples."
+        "below 10 positives and 10 negatives; no number about fewer than 10 samples. Rounding is "
+        "inside the intervals."
     )
     assert "rounded to 3 or 4 decimals, and numbers of samples to the nearest 5, inside" in published.methods
     assert "fewer than 10 positives or 10 negatives, overall or with any one institution left out" in (
@@ -143,8 +144,10 @@ def test_everything_is_drawn_by_default(published: Facts, private: Facts, exact:
 
 
 def test_what_rounding_would_make_steps_of_is_not_drawn() -> None:
-    """With one decimal AUROC would be 0.7 to 0.9; net benefit has two decimals then."""
-    assert titles(evaluated(Policy.exact(digits=1))) == [DECISION, RELIABILITY, SCORES]
+    """With one decimal, AUROC is one of three values on its axis."""
+    auroc: dict[str, Any] = {"metrics": ["auroc"]}
+    assert titles(evaluated(Policy.exact(digits=1), **auroc)) == []
+    assert titles(evaluated(Policy.exact(digits=2), **auroc)) == [INTERVALS]
 
 
 @pytest.mark.parametrize(("digits", "drawn"), [(1, False), (2, True), (None, True)])

@@ -33,5 +33,5 @@ def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
     for name, found in report.metrics.items():
         title = find_metric(name).line_title
         if title and isinstance(found, Estimate) and found.interval is not None:
-            click.echo(found.line(title))
+            click.echo("; ".join(filter(None, (found.line(title), found.note))))
     click.echo(report.privacy)

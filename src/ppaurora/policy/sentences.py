@@ -15,7 +15,10 @@ def privacy_of(policy: Policy) -> str:
         )
     held_back = "; ".join(_held_back(policy)) or "nothing was held back"
     if policy.kind == PUBLICATION:
-        return f"For publication: {held_back}. This is no bound on what somebody learns who knows much else."
+        return (
+            f"For publication: {held_back}. Rounding is inside the intervals. This does not bound what "
+            "somebody learns who knows much else."
+        )
     return f"Exact: {held_back}. Nothing is promised about what the numbers disclose."
 
 
