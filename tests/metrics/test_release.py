@@ -176,6 +176,28 @@ def test_floors_hold_without_the_largest_owner_up_to_their_boundaries(
     assert report.suppressed == (not (is_enough and are_enough))
 
 
+@pytest.mark.parametrize(("least", "is_told"), [(10, True), (11, False)])
+@pytest.mark.parametrize("rate", [0.25, 0.75])
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("partial_auroc", "max_fpr"),
+        ("sensitivity_at_specificity", "specificity"),
+        ("specificity_at_sensitivity", "sensitivity"),
+    ],
+)
+def test_what_is_about_a_part_of_the_curve_needs_enough_in_it_and_in_the_rest(
+    name: str, parameter: str, rate: float, least: int, is_told: bool
+) -> None:
+    """Without any one owner there are 40 of either class, and a quarter of them in the smaller part."""
+    owners = of_classes((20, 20), (20, 20), (20, 20))
+    arrays = [([y for _, y in owner], [s for s, _ in owner]) for owner in owners]
+    asked = find_metric(name)(**{parameter: rate})
+    report = ppaurora.evaluate(arrays, metrics=[asked], policy=Policy.exact(minimum_per_cell=least))
+    assert releases.may_be_told_of_tails(report.policy, owners, name, rate) == is_told
+    assert [value is not None for value in numbers(report.metrics[name])] == [is_told]
+
+
 @pytest.mark.parametrize(("counts", "digits"), [("hidden", 2), ("rounded", 4), ("exact", 4)])
 @pytest.mark.parametrize("name", ["sensitivity", "specificity", "f1", "ppv", "npv", "reliability"])
 def test_rates_have_few_decimals_where_counts_are_hidden(name: str, counts: Any, digits: int) -> None:

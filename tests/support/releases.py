@@ -92,14 +92,16 @@ def may_be_told_at(
 
 
 def may_be_told_of_tails(policy: Policy, owners: Sequence[Owner], name: str, rate: float) -> bool:
-    """Of the tail that the number looks at, and where it is a point of the curve of the other one, too."""
+    """Of the tail that the number looks at, and of the rest, which is AUROC less it or beyond its point."""
     if policy.minimum_per_cell == 1:
         return True
     label = 1 if name == "specificity_at_sensitivity" else 0
     fraction = Fraction(str(rate))
-    tails = [fraction] if name == "partial_auroc" else [fraction, 1 - fraction]
     counts = [sum(1 for _, y in owner if y == label) for owner in owners]
-    return all(remain([tail * count for count in counts], policy.minimum_per_cell) for tail in tails)
+    return all(
+        remain([tail * count for count in counts], policy.minimum_per_cell)
+        for tail in (fraction, 1 - fraction)
+    )
 
 
 # What is released, before it is rounded

@@ -194,7 +194,8 @@ class PartialAuroc(OperatingPoint):
         )
 
     def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
-        return ((counts.negatives, self.rate),)
+        """Also the part beyond the rate, which is AUROC less this."""
+        return (counts.negatives, self.rate), (counts.negatives, 1 - self.rate)
 
     def limit(self, curve: Curve) -> Limit:
         return up_to_fpr(curve, self.rate)
