@@ -14,6 +14,7 @@ from benchmarks.correctness import correctness_command
 from benchmarks.documents import docs_command
 from benchmarks.paper.command import paper_command
 from benchmarks.peers.command import peers_command
+from benchmarks.policies import policies_command
 from benchmarks.primitives.command import primitives_command
 from benchmarks.releases import release_command
 from benchmarks.scale import scale_command
@@ -38,6 +39,7 @@ for command in (
     correctness_command,
     paper_command,
     peers_command,
+    policies_command,
     primitives_command,
     release_command,
     scale_command,

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks import against, alone, app, correctness, growth, releases, scale, study, workers
+from benchmarks import against, alone, app, correctness, growth, policies, releases, scale, study, workers
 from benchmarks.attacks import command as attacks
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
@@ -119,7 +119,8 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     ),
     "against": lambda saved: against.saved_table(saved.rows("against")).markdown(),
     "release": lambda saved: releases.saved_table(saved.rows("release")).markdown(),
-    **{f"attack-{name}": partial(_attack_block, name) for name in attacks.ALL},
+    **{f"attack-{name}": partial(_attack_block, name) for name in attacks.ATTACKS},
+    "policies": lambda saved: policies.saved_table(saved.rows("policies")).markdown(),
     "app": lambda saved: app.saved_table(saved.rows("app")).markdown(),
     "study": lambda saved: study.saved_table(saved.rows("study")).markdown(),
     "alone": lambda saved: alone.saved_table(saved.rows("alone")).markdown(),

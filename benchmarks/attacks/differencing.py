@@ -1,7 +1,8 @@
 """Two studies on the same data but for one person, or one owner: what does the difference tell?
 
 Whoever sees both results may be the attacker. It knows the population, who left, and of a person the score.
-The person's label is a fair coin. Of an owner, the number of its positives is asked for.
+The person's label is a fair coin. Of an owner, the number of its positives is asked for. Two private studies
+spend twice epsilon.
 """
 
 from __future__ import annotations
@@ -12,20 +13,31 @@ from functools import partial
 import numpy as np
 
 from benchmarks.attacks.counts import fits_exactly
-from benchmarks.attacks.frame import EXACT, POLICY, Effort, Played, Setting
-from benchmarks.attacks.numbers import TOGETHER, numbers_of
-from benchmarks.attacks.policy import Bools, Floats, Ints, Policy
-from benchmarks.attacks.population import Population, Random
-from benchmarks.attacks.reading import CountReader, LabelReader, seen
-from ppaurora.metrics.precision_recall import AveragePrecision
+from benchmarks.attacks.frame import Effort, Played, Setting, always
+from benchmarks.attacks.numbers import AUROC_ALONE, TOGETHER, WITH_AP, WITH_BRIER, numbers_of
+from benchmarks.attacks.policy import (
+    EXACT,
+    POLICIES,
+    PRIVATE,
+    PUBLICATION,
+    Bools,
+    Floats,
+    Ints,
+    Random,
+    offers,
+    published,
+    releases,
+)
+from benchmarks.attacks.population import Population
+from benchmarks.attacks.reading import CountReader, LabelReader
 from ppaurora.metrics.roc import Auroc
+from ppaurora.policy.rules import Policy
 
-NAME, PRECISION = "differencing", "precision"
-DEFAULT = Policy()
-SIZES = (60, 600, 6_000)
+NAME = "differencing"
+SIZES = (600, 6_000)
 OWNERS = 4
 POPULATION = Population(prevalence=0.35)
-PLACES = {"high": 0.99, "middling": 0.5}  # the part of all people that the person is above
+HIGH = 0.99  # the part of all people that the person is above
 Studies = tuple[Floats, Bools]
 
 
@@ -45,51 +57,47 @@ def sizes_of(samples: int, leaving: int) -> tuple[list[int], list[int]]:
 
 
 def results(
-    studies: Studies, names: Sequence[str], sizes: Sequence[int], policy: Policy | None
+    studies: Studies, names: Sequence[str], sizes: Sequence[int], policy: Policy, random: Random
 ) -> tuple[Floats, Bools]:
     """Return the results on the first so many samples."""
     samples = sum(sizes)
     scores, labels = studies[0][:, :samples], studies[1][:, :samples]
-    numbers = numbers_of(scores, labels, ~labels)
-    chosen = {name: numbers[name] for name in names}
-    if policy is None:
-        return seen(chosen, np.ones(len(labels), dtype=bool)), np.ones(len(labels), dtype=bool)
     starts = np.cumsum([0, *sizes[:-1]])
     positives = np.add.reduceat(labels.astype(np.int64), starts, axis=1)
-    released = policy.releases(positives, sizes)
-    return seen(policy.published(chosen, sizes, positives), released), released
+    released = releases(policy, positives, sizes)
+    return published(policy, random, numbers_of(scores, labels, ~labels), names, released), released
 
 
-def both(studies: Studies, names: Sequence[str], leaving: int, policy: Policy) -> tuple[Floats, Bools]:
-    """What the policy shows of the first study, and by how much the second differs."""
+def both(
+    studies: Studies, names: Sequence[str], leaving: int, policy: Policy, random: Random
+) -> tuple[Floats, Bools]:
+    """What is published of the first study, and by how much the second differs."""
     before, after = (
-        results(studies, names, sizes, policy) for sizes in sizes_of(studies[0].shape[1], leaving)
+        results(studies, names, sizes, policy, random) for sizes in sizes_of(studies[0].shape[1], leaving)
     )
     return np.concatenate([before[0], after[0] - before[0]], axis=1), before[1] & after[1]
 
 
 def play_person(
-    random: Random,
-    trials: int,
-    *,
-    samples: int,
-    place: str,
-    names: Sequence[str],
-    rehearsals: int,
-    policy: Policy = DEFAULT,
-) -> Played:
-    """Rounded: the attacker learns to read both results."""
-    score = POPULATION.score_above(PLACES[place])
-    rehearsed = draw(random, rehearsals, samples, score)
-    reader = LabelReader(both(rehearsed, names, 1, policy)[0], rehearsed[1][:, -1])
-    studies = draw(random, trials, samples, score)
-    shown, released = both(studies, names, 1, policy)
-    return Played(reader.guesses(shown) == studies[1][:, -1], released, 0.5)
+    random: Random, trials: int, *, samples: int, names: Sequence[str], rehearsals: int
+) -> dict[str, Played]:
+    """The attacker learns to read both results."""
+    found = {EXACT: play_person_exact(random, trials, samples=samples)}
+    score = POPULATION.score_above(HIGH)
+    for release in (PUBLICATION, PRIVATE):
+        policy = POLICIES[release]
+        if offers(policy, names):
+            rehearsed = draw(random, rehearsals, samples, score)
+            reader = LabelReader(both(rehearsed, names, 1, policy, random)[0], rehearsed[1][:, -1])
+            studies = draw(random, trials, samples, score)
+            shown, released = both(studies, names, 1, policy, random)
+            found[release] = Played(reader.guesses(shown) == studies[1][:, -1], released)
+    return found
 
 
-def play_person_exact(random: Random, trials: int, *, samples: int, place: str) -> Played:
+def play_person_exact(random: Random, trials: int, *, samples: int) -> Played:
     """With the class counts of both studies, which exact AUROCs give, the label is known."""
-    score = POPULATION.score_above(PLACES[place])
+    score = POPULATION.score_above(HIGH)
     right = np.zeros(trials, dtype=bool)
     possible = np.arange(2, samples // 2)
     for trial in range(trials):
@@ -99,19 +107,25 @@ def play_person_exact(random: Random, trials: int, *, samples: int, place: str) 
         if_positive = fit @ fits_exactly(after, possible - 1, samples - 1)
         if_negative = fit @ fits_exactly(after, possible, samples - 1)
         right[trial] = (if_positive > if_negative) == studies[1][0, -1]
-    return Played(right, np.ones(trials, dtype=bool), 0.5)
+    return always(right)
 
 
-def play_owner(random: Random, trials: int, *, samples: int, names: Sequence[str], rehearsals: int) -> Played:
+def play_owner(
+    random: Random, trials: int, *, samples: int, names: Sequence[str], rehearsals: int
+) -> dict[str, Played]:
     leaving = samples // OWNERS
-    rehearsed = draw(random, rehearsals, samples)
-    counts = _positives_of_the_last(rehearsed, leaving)
-    reader = CountReader(both(rehearsed, names, leaving, DEFAULT)[0], counts)
-    studies = draw(random, trials, samples)
-    truth = _positives_of_the_last(studies, leaving)
-    shown, released = both(studies, names, leaving, DEFAULT)
-    base = (truth == np.bincount(counts).argmax()).mean()
-    return Played(np.rint(reader.guesses(shown)) == truth, released, float(base))
+    found = {EXACT: play_owner_exact(random, trials, samples=samples)}
+    for release in (PUBLICATION, PRIVATE):
+        policy = POLICIES[release]
+        rehearsed = draw(random, rehearsals, samples)
+        counts = _positives_of_the_last(rehearsed, leaving)
+        reader = CountReader(both(rehearsed, names, leaving, policy, random)[0], counts)
+        studies = draw(random, trials, samples)
+        truth = _positives_of_the_last(studies, leaving)
+        shown, released = both(studies, names, leaving, policy, random)
+        base = float((truth == np.bincount(counts).argmax()).mean())
+        found[release] = Played(np.rint(reader.guesses(shown)) == truth, released, base)
+    return found
 
 
 def play_owner_exact(random: Random, trials: int, *, samples: int) -> Played:
@@ -130,7 +144,7 @@ def play_owner_exact(random: Random, trials: int, *, samples: int) -> Played:
         truth = _positives_of_the_last(studies, leaving)[0]
         right[trial] = lost.flat[np.argmax(np.outer(first_likely, second_likely) * prior)] == truth
         guessed[trial] = truth == round(usual)
-    return Played(right, np.ones(trials, dtype=bool), float(guessed.mean()))
+    return always(right, float(guessed.mean()))
 
 
 def _fitting(auroc: float, samples: int) -> tuple[Ints, Floats]:
@@ -141,10 +155,11 @@ def _fitting(auroc: float, samples: int) -> tuple[Ints, Floats]:
 
 
 def _two_aurocs(studies: Studies, leaving: int) -> list[float]:
-    whole = studies[0].shape[1]
+    scores, labels = studies
+    whole = scores.shape[1]
     return [
-        float(results(studies, [Auroc.name], [samples], None)[0][0, 0])
-        for samples in (whole, whole - leaving)
+        float(numbers_of(scores[:, :end], labels[:, :end], ~labels[:, :end])[Auroc.name][0])
+        for end in (whole, whole - leaving)
     ]
 
 
@@ -156,33 +171,9 @@ def _positives_of_the_last(studies: Studies, samples: int) -> Ints:
 def settings(effort: Effort) -> Iterator[Setting]:
     for samples in SIZES:
         trials, rehearsals = effort.of(1000, samples), effort.of(3000, samples)
-        digits = DEFAULT.digits(sizes_of(samples, 0)[0])
-        for what, names in TOGETHER.items():
-            read = partial(play_owner, samples=samples, names=names, rehearsals=rehearsals)
-            kinds = {f"positives of an owner; {what}": (partial(play_owner_exact, samples=samples), read)}
-            for place in PLACES:
-                read = partial(play_person, samples=samples, place=place, names=names, rehearsals=rehearsals)
-                exact = partial(play_person_exact, samples=samples, place=place)
-                kinds[f"label of a person, {place} score; {what}"] = exact, read
-            for label, (exact, read) in kinds.items():
-                yield Setting(NAME, label, samples, EXACT, None, exact, trials)
-                yield Setting(NAME, label, samples, POLICY, digits, read, trials)
-
-
-def precision_settings(effort: Effort) -> Iterator[Setting]:
-    """Average precision alone, with the digits of the others and with one less."""
-    for samples in SIZES[1:]:
-        trials, rehearsals = effort.of(1000, samples), effort.of(3000, samples)
-        digits = DEFAULT.digits(sizes_of(samples, 0)[0])
-        for place in PLACES:
-            for less, release in enumerate(("AP", "AP, one digit less")):
-                play = partial(
-                    play_person,
-                    samples=samples,
-                    place=place,
-                    names=(AveragePrecision.name,),
-                    rehearsals=rehearsals,
-                    policy=Policy(average_precision_less=less),
-                )
-                label = f"label of a person, {place} score"
-                yield Setting(PRECISION, label, samples, release, digits, play, trials)
+        for names in (AUROC_ALONE, WITH_BRIER, WITH_AP):
+            (what,) = (one for one, together in TOGETHER.items() if together == names)
+            person = partial(play_person, samples=samples, names=names, rehearsals=rehearsals)
+            yield Setting(NAME, f"label of a person, high score; {what}", samples, person, trials)
+        owner = partial(play_owner, samples=samples, names=WITH_BRIER, rehearsals=rehearsals)
+        yield Setting(NAME, "positives of an owner; AUROC, SE, Brier", samples, owner, trials)

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.attacks.policy import Bools
-from benchmarks.attacks.population import Random
+from benchmarks.attacks.policy import EXACT, PRIVATE, PUBLICATION, ROUNDED, Bools, Random
 from benchmarks.tables import Table
 
 SEED = 2023
-EXACT, POLICY = "exact", "policy"
+REFUSED = "refused"
 _95 = 1.959963984540054  # standard deviations to either side
 
 
 @dataclass(frozen=True)
 class Played:
     """Trials of an attack: where the guess was right, where there was a result, and what a guess without
-    the result is worth. `left` is how many possible answers fit what was published, at the median."""
+    the result is worth."""
 
     right: Bools
     released: Bools
-    base: float
-    left: float | None = None
+    base: float = 0.5
+
+
+def always(right: Bools, base: float = 0.5) -> Played:
+    """Return trials in which there was a result each time."""
+    return Played(right, np.ones(len(right), dtype=bool), base)
+
+
+def coin_where_unknown(random: Random, known: Bools, released: Bools | None = None) -> Played:
+    """Return trials of an attacker that knows when it knows, and else throws a coin."""
+    released = np.ones(len(known), dtype=bool) if released is None else released
+    return Played((known & released) | (random.random(len(known)) < 0.5), released)
 
 
 @dataclass(frozen=True)
@@ -37,12 +46,10 @@ class Rate:
     setting: str
     samples: int
     release: str
-    digits: int | None
     trials: int
     hits: int
     released: int
     base: float
-    left: float | None = None
 
     @property
     def rate(self) -> float:
@@ -80,71 +87,54 @@ class Effort:
 
 @dataclass(frozen=True)
 class Setting:
-    """One attack against one kind of release, ready to be tried."""
+    """One attack in one situation, against every kind of release: what `play` returns has an entry each."""
 
     attack: str
     setting: str
     samples: int
-    release: str
-    digits: int | None
-    play: Callable[[Random, int], Played]
+    play: Callable[[Random, int], dict[str, Played]]
     trials: int
 
-    def __str__(self) -> str:
-        return f"{self.attack}, {self.samples:,} samples, {self.setting}, {self.release}"
-
-    def measure(self, seed: int = SEED) -> Rate:
-        """The same trials for the same setting, whatever else is measured and however it is released."""
+    def measure(self, seed: int = SEED) -> list[Rate]:
+        """The same trials for the same setting, whatever else is measured."""
         key = [seed, *f"{self.attack} {self.samples} {self.setting}".encode()]
-        played = self.play(np.random.default_rng(key), self.trials)
-        return Rate(
-            self.attack,
-            self.setting,
-            self.samples,
-            self.release,
-            self.digits,
-            len(played.right),
-            int(played.right.sum()),
-            int(played.released.sum()),
-            played.base,
-            played.left,
-        )
+        return [
+            Rate(
+                self.attack,
+                self.setting,
+                self.samples,
+                release,
+                len(played.right),
+                int(played.right.sum()),
+                int(played.released.sum()),
+                played.base,
+            )
+            for release, played in self.play(np.random.default_rng(key), self.trials).items()
+        ]
 
 
 def rates_table(rates: Sequence[Rate]) -> Table:
-    """A row per setting, a column per kind of release."""
-    releases = list(dict.fromkeys(rate.release for rate in rates))
+    """A row per setting, a column per kind of release; where a study cannot ask for it, it is refused."""
+    unprotected = [ROUNDED] if any(rate.release == ROUNDED for rate in rates) else []
+    releases = [EXACT, *unprotected, PUBLICATION, PRIVATE]
     by_key = {(rate.samples, rate.setting, rate.release): rate for rate in rates}
-    keys = list(dict.fromkeys((rate.samples, rate.setting) for rate in rates))
-    suppresses = any(rate.released < rate.trials for rate in rates)
-    counts_left = any(rate.left is not None for rate in rates)
     cells = []
-    for samples, setting in keys:
-        found = [by_key[samples, setting, release] for release in releases]
-        row = [f"{samples:,}", setting, percent(np.mean([rate.base for rate in found]))]
-        for rate in found:
-            row.append(_with_interval(rate))
-            if counts_left:
-                row.append("" if rate.left is None else f"{rate.left:,.0f}")
-        row.append(_digits_of(found))
-        if suppresses:
-            row.append(percent(found[-1].released / found[-1].trials))
-        cells.append(row)
-    columns = [[release, f"{release}: fit"] if counts_left else [release] for release in releases]
-    headings = ["samples", "setting", "guess", *(name for pair in columns for name in pair), "digits"]
-    return Table([*headings, "published"] if suppresses else headings, cells, words=("setting",))
+    for samples, setting in dict.fromkeys((rate.samples, rate.setting) for rate in rates):
+        found = [by_key.get((samples, setting, release)) for release in releases]
+        base = percent(np.mean([rate.base for rate in found if rate]))
+        cells.append([f"{samples:,}", setting, base, *map(_shown, found)])
+    return Table(["samples", "setting", "guess", *releases], cells, words=("setting",))
 
 
 def percent(rate: float | np.floating[Any]) -> str:
     return f"{rate:.0%}" if rate >= 0.1 else f"{100 * rate:.2g}%"
 
 
-def _with_interval(rate: Rate) -> str:
+def _shown(rate: Rate | None) -> str:
+    """Return the rate and its interval; what is never published is said to be so."""
+    if rate is None:
+        return REFUSED
+    if not rate.released:
+        return "not published"
     low, high = rate.interval
     return f"{percent(rate.rate)} ({100 * low:.0f}-{100 * high:.0f})"
-
-
-def _digits_of(rates: Iterable[Rate]) -> str:
-    """Return the digits of what the policy publishes."""
-    (digits,) = {rate.digits for rate in rates if rate.digits is not None}
-    return str(digits) if digits else "none"

@@ -6,37 +6,50 @@ dishonest owner knows the person's score and the population, and nothing else of
 Exact release: one made-up negative has the very score of the person, the others have the lowest of all.
 2·AUROC·PN is a whole number, and odd only if the person is positive.
 
-Rounded release: many made-up negatives just below the person (or on both sides) give its label as much
-weight as can be. The owner rehearses several such lists, and learns to read what would be published.
+Otherwise: many made-up negatives just below the person (or on both sides) give its label as much weight as
+can be. The owner rehearses several such lists, and learns to read what would be published.
+
+An owner that knows everything but the label chooses its list so that the two labels are rounded differently;
+or, under noise, so that they are as far from each other as can be, and takes the more likely one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from benchmarks.attacks.counts import fits_exactly
-from benchmarks.attacks.frame import EXACT, POLICY, Effort, Played, Setting
-from benchmarks.attacks.numbers import TOGETHER, numbers_of
-from benchmarks.attacks.policy import Bools, Floats, Ints, Policy
-from benchmarks.attacks.population import Population, Random
-from benchmarks.attacks.reading import LabelReader, seen
-from ppaurora.metrics.roc import Auroc
+from benchmarks.attacks.frame import Effort, Played, Setting, always
+from benchmarks.attacks.numbers import AUROC_ALONE, TOGETHER, WITH_BRIER, numbers_of
+from benchmarks.attacks.policy import (
+    AUROC,
+    EXACT,
+    POLICIES,
+    PRIVATE,
+    PUBLICATION,
+    Bools,
+    Floats,
+    Ints,
+    Random,
+    auroc_integers,
+    noise,
+    offers,
+    published,
+    rates,
+    releases,
+)
+from benchmarks.attacks.population import Population
+from benchmarks.attacks.reading import LabelReader
+from ppaurora.policy.rules import Policy
 
 NAME = "made-up"
-SIZES = (60, 400, 4_000)
+SIZES = (400, 4_000)
 FEWEST_HONEST_OWNERS = 4
-ABOVE_ALL, HIGHEST, HIGH, MIDDLE = PLACES = ("above all", "highest", "high", "middle")
-PLACES_IN_WORDS = {
-    ABOVE_ALL: "far above all others",
-    HIGHEST: "among the two highest",
-    HIGH: "in the highest twentieth",
-    MIDDLE: "in the middle",
-}
+ABOVE_ALL, HIGHEST, MIDDLE = "far above all others", "among the two highest", "in the middle"
 _BESIDE = 1e-12  # relative; nobody else is that near
 
 
@@ -47,10 +60,8 @@ class Scene:
     rest: int
     share: float
     place: str = HIGHEST
-    numbers: Sequence[str] = (Auroc.name,)
+    numbers: Sequence[str] = AUROC_ALONE
     population: Population = field(default_factory=Population)
-    policy: Policy = field(default_factory=Policy)
-    digits_only: bool = False  # no other rule is applied
 
     @property
     def made_up(self) -> int:
@@ -63,15 +74,10 @@ class Scene:
         honest, more = divmod(self.rest, owners)
         return [made_up, *(honest + (owner < more) for owner in range(owners))]
 
-    def released(self, others: Others, sizes: Sequence[int]) -> Bools:
-        if self.digits_only:
-            return np.full(len(others.labels), self.policy.digits(sizes) > 0)
-        return self.policy.releases(others.positives(sizes), sizes)
-
     @property
     def score(self) -> float:
         """Return the person's score: how many of the others are above it is known on average only."""
-        above = {ABOVE_ALL: 0.01 / self.rest, HIGHEST: 1 / self.rest, HIGH: 0.05, MIDDLE: 0.5}[self.place]
+        above = {ABOVE_ALL: 0.01 / self.rest, HIGHEST: 1 / self.rest, MIDDLE: 0.5}[self.place]
         return self.population.score_above(1 - above)
 
 
@@ -113,10 +119,12 @@ def lures(scene: Scene, lists: int) -> list[Lure]:
     """From all that the share allows to half of it, so that one comes near an edge of the rounding."""
     allowed = [int(scene.made_up * (1 - number / (2 * lists))) for number in range(lists)]
     below = [Lure(count, 0) for count in allowed]
-    return below if scene.place in PLACES[:2] else [*below, Lure(scene.made_up // 2, scene.made_up // 2)]
+    return below if scene.place != MIDDLE else [*below, Lure(scene.made_up // 2, scene.made_up // 2)]
 
 
-def published_with(lure: Lure, others: Others, scene: Scene) -> tuple[Floats, Bools]:
+def published_with(
+    lure: Lure, others: Others, scene: Scene, policy: Policy, random: Random
+) -> tuple[Floats, Bools]:
     """What everybody sees, a row per study, and whether there is a result at all."""
     sizes = scene.sizes(lure.below + lure.above)
     beside = scene.score * np.array([1 - _BESIDE, 1 + _BESIDE])
@@ -126,22 +134,28 @@ def published_with(lure: Lure, others: Others, scene: Scene) -> tuple[Floats, Bo
         np.concatenate([others.labels, np.zeros(shape, dtype=bool)], axis=1),
         np.concatenate([~others.labels, np.broadcast_to([lure.below, lure.above], shape)], axis=1),
     )
-    released = scene.released(others, sizes)
-    chosen = {name: numbers[name] for name in scene.numbers}
-    shown = scene.policy.published(chosen, sizes, others.positives(sizes))
-    return seen(shown, released), released
+    released = releases(policy, others.positives(sizes), sizes)
+    return published(policy, random, numbers, scene.numbers, released), released
 
 
-def play(random: Random, trials: int, *, scene: Scene, rehearsals: int, lists: int) -> Played:
+def play(random: Random, trials: int, *, scene: Scene, rehearsals: int, lists: int) -> dict[str, Played]:
+    found = {EXACT: play_exact(random, trials, scene=scene)}
+    for release in (PUBLICATION, PRIVATE):
+        if offers(POLICIES[release], scene.numbers):
+            found[release] = _play(random, trials, scene, POLICIES[release], rehearsals, lists)
+    return found
+
+
+def _play(random: Random, trials: int, scene: Scene, policy: Policy, rehearsals: int, lists: int) -> Played:
     rehearsed = draw(random, rehearsals, scene)
-    readers = [
-        (LabelReader(published_with(lure, rehearsed, scene)[0], rehearsed.secrets), lure)
-        for lure in lures(scene, lists)
-    ]
+    readers = []
+    for lure in lures(scene, lists):
+        seen, _ = published_with(lure, rehearsed, scene, policy, random)
+        readers.append((LabelReader(seen, rehearsed.secrets), lure))
     reader, lure = max(readers, key=lambda one: one[0].rehearsed_rate)
     others = draw(random, trials, scene)
-    shown, released = published_with(lure, others, scene)
-    return Played(reader.guesses(shown) == others.secrets, released, 0.5)
+    shown, released = published_with(lure, others, scene, policy, random)
+    return Played(reader.guesses(shown) == others.secrets, released)
 
 
 def play_exact(random: Random, trials: int, *, scene: Scene) -> Played:
@@ -158,7 +172,7 @@ def play_exact(random: Random, trials: int, *, scene: Scene) -> Played:
         weights = prior * fits_exactly(auroc, candidates, samples, parts=2)
         odd = np.rint(2 * auroc * candidates * (samples - candidates)) % 2 == 1
         right[trial] = (weights[odd].sum() > weights[~odd].sum()) == others.secrets[0]
-    return Played(right, np.ones(trials, dtype=bool), 0.5)
+    return always(right)
 
 
 def _auroc_with_a_tie(scores: Floats, labels: Bools, lowest: int) -> float:
@@ -170,59 +184,94 @@ def _auroc_with_a_tie(scores: Floats, labels: Bools, lowest: int) -> float:
     return wins / (2 * positives * negatives)
 
 
-def play_knowing_all(random: Random, trials: int, *, scene: Scene) -> Played:
-    """An owner that knows all of the others' data but the label: it looks for a number of made-up negatives
-    just below the person with which the two labels are rounded to different values."""
-    counts = np.arange(1, scene.made_up + 1)
-    usable = np.array([scene.policy.digits(scene.sizes(int(count))) for count in counts])
-    right = np.zeros(trials, dtype=bool)
-    released = np.zeros(trials, dtype=bool)
+def play_knowing_all(random: Random, trials: int, *, scene: Scene) -> dict[str, Played]:
+    """An owner that knows all of the others' data but the label."""
+    return {
+        EXACT: play_exact(random, trials, scene=scene),
+        PUBLICATION: knowing_all_rounded(random, trials, scene, POLICIES[PUBLICATION]),
+        PRIVATE: knowing_all_with_noise(random, trials, scene, POLICIES[PRIVATE].spent),
+    }
+
+
+def knowing_all_rounded(random: Random, trials: int, scene: Scene, policy: Policy) -> Played:
+    """Looks for a number of negatives just below the person with which the labels are rounded differently."""
+    counts = np.arange(policy.minimum_samples_per_owner, scene.made_up + 1)
+    right, released = np.zeros((2, trials), dtype=bool)
     for trial in range(trials):
         others = draw(random, 1, scene)
-        largest = scene.sizes(scene.made_up)
-        granted = np.minimum(usable, scene.policy.granted(others.positives(largest), largest)[0])
-        steps = [rounded_steps(replace_label(others, label), counts, 10**granted) for label in (False, True)]
+        steps = [_rounded_steps(With(others, label), counts, policy) for label in (False, True)]
         telling = np.flatnonzero(steps[0] != steps[1])
         sizes = scene.sizes(int(counts[telling[0]]) if len(telling) else scene.made_up)
-        released[trial] = scene.released(others, sizes)[0]
-        knows = len(telling) and released[trial]
-        right[trial] = knows or random.random() < 0.5
-    return Played(right, released, 0.5)
+        released[trial] = releases(policy, others.positives(sizes), sizes)[0]
+        right[trial] = (len(telling) and released[trial]) or random.random() < 0.5
+    return Played(right, released)
 
 
-def replace_label(others: Others, label: bool) -> Others:
-    labels = others.labels.copy()
-    labels[:, -1] = label
-    return replace(others, labels=labels)
+def knowing_all_with_noise(
+    random: Random, trials: int, scene: Scene, epsilon: float, draws: int = 1
+) -> Played:
+    """Takes the negatives, just below the person or below everybody, that put the two labels far apart.
+
+    Noise is drawn so many times for every study.
+    """
+    counts = np.arange(1, scene.made_up + 1)
+    rate = np.array(rates(AUROC, epsilon))[:, np.newaxis]
+    right = np.zeros((trials, draws), dtype=bool)
+    for trial in range(trials):
+        others = draw(random, 1, scene)
+        both = [
+            np.concatenate([With(others, label).integers(counts, lowest) for lowest in (False, True)], axis=1)
+            for label in (False, True)
+        ]
+        place = (rate * np.abs(both[1] - both[0])).sum(axis=0).argmax()
+        cases = [one[:, [place]] for one in both]
+        secret = bool(others.secrets[0])
+        seen = cases[secret] + np.stack([noise(random, one, draws) for one in rate[:, 0]])
+        if_negative, if_positive = ((rate * np.abs(seen - case)).sum(axis=0) for case in cases)
+        undecided = (if_positive == if_negative) & (random.random(draws) < 0.5)
+        right[trial] = ((if_positive < if_negative) | undecided) == secret
+    return always(right.ravel())
 
 
-def rounded_steps(others: Others, made_up: Ints, steps: Ints) -> Ints:
-    """Rounded AUROC in steps of the grid, for every number of made-up negatives just below the person."""
-    scores, labels = others.scores[0], others.labels[0]
-    wins = int(np.searchsorted(np.sort(scores[~labels]), scores[labels]).sum())
-    not_below = int((scores[labels] >= scores[-1]).sum())
-    pairs = int(labels.sum()) * (int((~labels).sum()) + made_up)
-    rounded: Ints = (2 * (wins + made_up * not_below) * steps + pairs) // (2 * pairs)
-    return rounded
+class With:
+    """The first study, its person with this label, beside some made-up negatives."""
+
+    def __init__(self, others: Others, label: bool) -> None:
+        labels = others.labels[0].copy()
+        labels[-1] = label
+        scores, score = others.scores[0], others.scores[0, -1]
+        self.wins = int(np.searchsorted(np.sort(scores[~labels]), scores[labels]).sum())
+        self.positives, self.negatives = int(labels.sum()), int((~labels).sum())
+        self.not_below = int((scores[labels] >= score).sum())
+
+    def area(self, made_up: Ints, *, lowest: bool = False) -> tuple[Ints, Ints]:
+        """Pairs in order and pairs, for negatives just below the person, or below everybody."""
+        won = self.wins + made_up * (self.positives if lowest else self.not_below)
+        return won, self.positives * (self.negatives + made_up)
+
+    def integers(self, made_up: Ints, lowest: bool) -> Floats:
+        """What is released before noise, a row each."""
+        won, pairs = self.area(made_up, lowest=lowest)
+        positives = np.full(len(made_up), float(self.positives))
+        return np.stack(auroc_integers(won / pairs, positives, self.negatives + made_up.astype(float)))
+
+
+def _rounded_steps(study: With, made_up: Ints, policy: Policy) -> Ints:
+    """Rounded AUROC in units of its last digit, for every number of made-up negatives below the person."""
+    won, pairs = study.area(made_up)
+    steps: Ints = (2 * won * 10 ** (policy.decimals or 0) + pairs) // (2 * pairs)
+    return steps
 
 
 def settings(effort: Effort) -> Iterator[Setting]:
+    share = POLICIES[PUBLICATION].largest_owner_fraction
     for rest in SIZES:
         trials, rehearsals = effort.of(1000, rest), effort.of(2000, rest)
-        for what, names in TOGETHER.items():
-            for place in PLACES if len(names) == 1 else PLACES[:2]:
-                scene = Scene(rest, Policy().largest_share, place, names)
-                label = f"knows a score {PLACES_IN_WORDS[place]}; {what}"
-                shown = partial(play, scene=scene, rehearsals=rehearsals, lists=effort.lists)
-                yield Setting(NAME, label, rest, EXACT, None, partial(play_exact, scene=scene), trials)
-                yield Setting(NAME, label, rest, POLICY, _digits(scene), shown, trials)
-        for place in PLACES[1::2]:
-            scene = Scene(rest, Policy().largest_share, place)
-            label = f"knows all but the label, score {PLACES_IN_WORDS[place]}; AUROC"
-            knowing = partial(play_knowing_all, scene=scene)
-            yield Setting(NAME, label, rest, EXACT, None, partial(play_exact, scene=scene), trials)
-            yield Setting(NAME, label, rest, POLICY, _digits(scene), knowing, effort.of(500, rest))
-
-
-def _digits(scene: Scene) -> int:
-    return scene.policy.digits(scene.sizes(scene.made_up))
+        for place, names in ((MIDDLE, WITH_BRIER), (ABOVE_ALL, AUROC_ALONE), (ABOVE_ALL, WITH_BRIER)):
+            scene = Scene(rest, share, place, names)
+            (what,) = (one for one, together in TOGETHER.items() if together == names)
+            label = f"knows a score {place}; {what}"
+            one = partial(play, scene=scene, rehearsals=rehearsals, lists=effort.lists)
+            yield Setting(NAME, label, rest, one, trials)
+        knowing = partial(play_knowing_all, scene=Scene(rest, share, HIGHEST))
+        yield Setting(NAME, "knows all but one label; AUROC", rest, knowing, effort.of(1000, rest))

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.attacks.policy import STANDARD_ERROR, Floats
+from benchmarks.attacks.policy import ERRORS, NEGATIVES, POSITIVES, SPREAD, STANDARD_ERROR, Floats
 from ppaurora.metrics.calibration import Brier
 from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.roc import Auroc
 
 # What a study may publish together.
-TOGETHER = {
-    "AUROC": (Auroc.name,),
-    "AUROC, SE, Brier": (Auroc.name, STANDARD_ERROR, Brier.name),
-    "AUROC, SE, Brier, AP": (Auroc.name, STANDARD_ERROR, Brier.name, AveragePrecision.name),
-}
+AUROC_ALONE = (Auroc.name,)
+WITH_BRIER = (Auroc.name, STANDARD_ERROR, Brier.name)
+WITH_AP = (*WITH_BRIER, AveragePrecision.name)
+TOGETHER = {"AUROC": AUROC_ALONE, "AUROC, SE, Brier": WITH_BRIER, "AUROC, SE, Brier, AP": WITH_AP}
 
 
 def numbers_of(scores: Floats, positives: NDArray[Any], negatives: NDArray[Any]) -> dict[str, Floats]:
@@ -39,13 +38,19 @@ def numbers_of(scores: Floats, positives: NDArray[Any], negatives: NDArray[Any])
     b, c = 2 * tp - d_tp, 2 * fp - d_fp
     a, q = (d_fp * b).sum(axis=1), (d_fp * b * b).sum(axis=1)
     c1, c2 = (d_tp * c).sum(axis=1), (d_tp * c * c).sum(axis=1)
+    of_positives, of_negatives = (1 - scores) ** 2, scores**2
+    errors = (positives * of_positives + negatives * of_negatives).sum(axis=1)
+    squares = (positives * of_positives**2 + negatives * of_negatives**2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = ((p * c2 - c1**2) / (p - 1) + (n * q - a**2) / (n - 1)) / (2 * p * n) ** 2
         precision = tp / np.maximum(tp + fp, 1)
-        squares = positives * (1 - scores) ** 2 + negatives * scores**2
         return {
             Auroc.name: a / (2 * p * n),
             STANDARD_ERROR: np.sqrt(np.maximum(variance, 0)),
             AveragePrecision.name: (d_tp * precision).sum(axis=1) / p,
-            Brier.name: squares.sum(axis=1) / (p + n),
+            Brier.name: errors / (p + n),
+            POSITIVES: p,
+            NEGATIVES: n,
+            ERRORS: errors,
+            SPREAD: errors - squares,
         }

@@ -13,17 +13,26 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.attacks.frame import EXACT, POLICY, Effort, Played, Setting
-from benchmarks.attacks.policy import Floats, Ints, Policy, rounded
-from benchmarks.attacks.population import Population, Random
+from benchmarks.attacks.frame import Effort, Played, Setting, always
+from benchmarks.attacks.policy import (
+    EXACT,
+    POLICIES,
+    PUBLICATION,
+    Floats,
+    Ints,
+    Random,
+    releases,
+    rounded,
+    to_fives,
+)
+from benchmarks.attacks.population import Population
 from ppaurora.algorithms.curve import precision_bits
 
 NAME = "order"
 OWNERS = 3
 POPULATION = Population(prevalence=0.4, prevalence_spread=0.0, separation_spread=0.0)
-SMALL = (12, 17, 22)
-LARGE = (60, 600, 6_000)
-UNKNOWN = (10, 1)
+SMALL = 22
+LARGE = (600, 6_000)
 _RECIPROCAL_BITS = 62
 
 
@@ -75,32 +84,28 @@ class SmallStudies:
         return fitting
 
 
-def play_small(random: Random, trials: int, *, samples: int) -> Played:
-    """The exact value. With the policy there is none to read: too few samples."""
+def play_small(random: Random, trials: int, *, samples: int) -> dict[str, Played]:
+    """Exactly, the value is looked up. Studies of so few samples are not published: the attacker guesses."""
     studies = SmallStudies(samples)
-    right, guessed, left = (np.zeros(trials, dtype=int) for _ in range(3))
+    right, guessed = np.zeros((2, trials), dtype=bool)
     for trial in range(trials):
         risks, labels = _drawn(random, samples)
         fitting = studies.with_value(float(aupr(labels[np.newaxis])[0]))
         best = fitting[np.argmax(likelihoods(risks, fitting))]
         right[trial] = np.array_equal(best, labels)
         guessed[trial] = np.array_equal(risks > 0.5, labels)
-        left[trial] = len(fitting)
-    return Played(right > 0, np.ones(trials, dtype=bool), float(guessed.mean()), float(np.median(left)))
+    base = float(guessed.mean())
+    return {
+        EXACT: always(right, base),
+        PUBLICATION: Played(guessed, np.zeros(trials, dtype=bool), base),
+    }
 
 
-def play_small_policy(random: Random, trials: int, *, samples: int) -> Played:
-    """Nothing is published: the guess is the best one without."""
-    pairs = [_drawn(random, samples) for _ in range(trials)]
-    right = np.array([np.array_equal(risks > 0.5, labels) for risks, labels in pairs])
-    return Played(right, np.zeros(trials, dtype=bool), float(right.mean()), float(2**samples - 2))
-
-
-def play_large(random: Random, trials: int, *, samples: int, unknown: int, digits: int | None) -> Played:
+def play_large(random: Random, trials: int, *, samples: int, unknown: int) -> dict[str, Played]:
     """An owner that knows all scores, and all labels but those of some people of another owner."""
-    sizes = [samples // OWNERS] * OWNERS
+    sizes, policy = [samples // OWNERS] * OWNERS, POLICIES[PUBLICATION]
     tried = orders(unknown)
-    right, guessed, released, left = (np.zeros(trials, dtype=int) for _ in range(4))
+    exact, shown, guessed, released = np.zeros((4, trials), dtype=bool)
     for trial in range(trials):
         risks, labels = _drawn(random, samples)
         owner = random.permutation(np.repeat(np.arange(OWNERS), sizes))
@@ -108,20 +113,19 @@ def play_large(random: Random, trials: int, *, samples: int, unknown: int, digit
         variants = np.tile(labels, (len(tried), 1))
         variants[:, places] = tried
         weights = likelihoods(risks[places], tried)
-        guess = best_before = tried[np.argmax(weights)]
         positives = np.array([[labels[owner == one].sum() for one in range(OWNERS)]])
-        released[trial] = digits is None or Policy().releases(positives, sizes)[0]
-        if released[trial]:
-            values, truth = aupr(variants), aupr(labels[np.newaxis])
-            if digits is not None:
-                granted = max(int(Policy().granted(positives, sizes)[0]) - 1, 1)  # of an AUPR
-                values, truth = rounded(values, granted), rounded(truth, granted)
-            fits = values == truth
-            left[trial] = fits.sum()
-            guess = tried[np.argmax(np.where(fits, weights, -np.inf))]
-        right[trial] = np.array_equal(guess, labels[places])
-        guessed[trial] = np.array_equal(best_before, labels[places])
-    return Played(right > 0, released > 0, float(guessed.mean()), float(np.median(left)))
+        released[trial] = releases(policy, positives, sizes)[0]
+        values, truth = aupr(variants), aupr(labels[np.newaxis])
+        digits, count = policy.decimals or 0, variants.sum(axis=1)
+        fits = rounded(values, digits) == rounded(truth, digits)
+        fits &= to_fives(count) == to_fives(labels.sum())
+        fits |= ~released[trial]
+        guesses = [np.where(some, weights, -np.inf).argmax() for some in (values == truth, fits)]
+        exact[trial], shown[trial], guessed[trial] = (
+            np.array_equal(tried[guess], labels[places]) for guess in (*guesses, weights.argmax())
+        )
+    base = float(guessed.mean())
+    return {EXACT: always(exact, base), PUBLICATION: Played(shown, released, base)}
 
 
 def _drawn(random: Random, samples: int) -> tuple[Floats, Ints]:
@@ -134,16 +138,10 @@ def _drawn(random: Random, samples: int) -> tuple[Floats, Ints]:
 
 
 def settings(effort: Effort) -> Iterator[Setting]:
-    for samples in SMALL:
-        trials = effort.of(1000)
-        what = "nobody's label known"
-        yield Setting(NAME, what, samples, EXACT, None, partial(play_small, samples=samples), trials)
-        yield Setting(NAME, what, samples, POLICY, 0, partial(play_small_policy, samples=samples), trials)
-    for unknown in UNKNOWN:
+    one = partial(play_small, samples=SMALL)
+    yield Setting(NAME, "all labels, of which none is known", SMALL, one, effort.of(500))
+    for unknown, what in ((10, "ten labels, all others known"), (1, "one label, all others known")):
         for samples in LARGE:
-            digits = Policy().digits([samples // OWNERS] * OWNERS)
             trials = effort.of(min(1000, 600_000 // samples))
-            for release, shown in ((EXACT, None), (POLICY, digits)):
-                play = partial(play_large, samples=samples, unknown=unknown, digits=shown)
-                what = "all known but ten labels" if unknown > 1 else "all known but one label"
-                yield Setting(NAME, what, samples, release, shown, play, trials)
+            play = partial(play_large, samples=samples, unknown=unknown)
+            yield Setting(NAME, what, samples, play, trials)

@@ -1,83 +1,127 @@
-"""The release policy in the clear: which results are published, and with how many digits."""
+"""The release policies in the clear: what is published of simulated studies, by each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.metrics.calibration import Brier
 from ppaurora.metrics.precision_recall import AveragePrecision
+from ppaurora.metrics.private.auroc import AurocMechanism
+from ppaurora.metrics.private.mechanism import Mechanism
+from ppaurora.metrics.private.sums import SumsMechanism
+from ppaurora.metrics.roc import Auroc
+from ppaurora.policy.rules import COUNT_STEP, HIDDEN, Policy
 
+Random = np.random.Generator
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-STANDARD_ERROR = "se"
-_MOST_DIGITS = 4
-_SAMPLES_PER_STEP = 4
+EXACT, ROUNDED, PUBLICATION, PRIVATE = "exact", "without floors", "publication", "private"
+POLICIES = {
+    EXACT: Policy.exact(),
+    ROUNDED: Policy.exact(digits=3, counts="rounded"),
+    PUBLICATION: Policy.publication(),
+    PRIVATE: Policy.private(),
+}
+
+STANDARD_ERROR, POSITIVES, NEGATIVES = "se", "positives", "negatives"
+ERRORS, SPREAD = "squared errors", "their spread"  # x and x - x², summed up over all samples
+_MORE_DIGITS = {STANDARD_ERROR: 1, Brier.name: 1}
+_SUPPRESSED = -1.0  # a value that no number has
+
+Numbers = Mapping[str, Floats]
 
 
-@dataclass(frozen=True)
-class Policy:
-    """The rules of a study; the defaults are a study's defaults."""
-
-    minimum_owners: int = 3
-    largest_share: float = 0.5
-    minimum_positives: int = 10
-    minimum_negatives: int = 10
-    average_precision_less: int = 1  # digits fewer than others
-
-    def digits(self, sizes: Sequence[int]) -> int:
-        """At most: the largest d with 4·10^d <= n - max(n_i), at most 4. Below 1 nothing is published."""
-        enough = (sum(sizes) - max(sizes)) // _SAMPLES_PER_STEP
-        return max((d for d in range(1, _MOST_DIGITS + 1) if 10**d <= enough), default=0)
-
-    def granted(self, positives: Ints, sizes: Sequence[int]) -> Ints:
-        """Return each study's digits: from the second on, 4·10^d of either class without any one owner."""
-        smaller = np.minimum(*(_without_any_one(counts) for counts in _classes(positives, sizes)))
-        most = self.digits(sizes)
-        finer = [smaller >= _SAMPLES_PER_STEP * 10**d for d in range(2, most + 1)]
-        granted: Ints = np.sum([np.full(len(positives), min(most, 1)), *finer], axis=0)
-        return granted
-
-    def admits(self, sizes: Sequence[int]) -> bool:
-        """The rules that everybody can check."""
-        shares_fit = max(sizes) <= self.largest_share * sum(sizes)
-        return len(sizes) >= self.minimum_owners and shares_fit and self.digits(sizes) >= 1
-
-    def releases(self, positives: Ints, sizes: Sequence[int]) -> Bools:
-        """Whether each study is published. `positives` has a row per study, a column per owner."""
-        enough: Bools = np.full(len(positives), self.admits(sizes))
-        floors = self.minimum_positives, self.minimum_negatives
-        for counts, floor in zip(_classes(positives, sizes), floors, strict=True):
-            enough = enough & (_without_any_one(counts) >= floor)
-        return enough
-
-    def published(
-        self, numbers: Mapping[str, Floats], sizes: Sequence[int], positives: Ints
-    ) -> dict[str, Floats]:
-        granted = self.granted(positives, sizes)
-        more = {STANDARD_ERROR: 1, AveragePrecision.name: -self.average_precision_less}
-        return {
-            name: rounded(values, np.maximum(granted + more.get(name, 0), 1))
-            for name, values in numbers.items()
-        }
+def offers(policy: Policy, names: Sequence[str]) -> bool:
+    """Return whether these numbers can be asked for: average precision has no noise of its own."""
+    return not policy.is_private or AveragePrecision.name not in names
 
 
-def _classes(positives: Ints, sizes: Sequence[int]) -> tuple[Ints, Ints]:
-    return positives, np.asarray(sizes) - positives
+def releases(policy: Policy, positives: Ints, sizes: Sequence[int]) -> Bools:
+    """Return whether each study is published. `positives` has a row per study, a column per owner."""
+    negatives = np.asarray(sizes) - positives
+    return (
+        (not policy.problem_with(sizes))
+        & (without_any_one(positives) >= policy.minimum_positives)
+        & (without_any_one(negatives) >= policy.minimum_negatives)
+    )
 
 
-def _without_any_one(counts: Ints) -> Ints:
-    """Without the owner that has most."""
-    rest: Ints = counts.sum(axis=1) - counts.max(axis=1)
+def without_any_one(counts: Ints) -> Ints:
+    """Return how many there are without the owner that has most."""
+    rest: Ints = counts.sum(axis=-1) - counts.max(axis=-1)
     return rest
 
 
-def rounded(values: Floats, digits: int | Ints) -> Floats:
-    """Half away from zero, for values from 0 on; a product that float64 puts just below a half is one."""
-    steps = 10.0 ** np.asarray(digits)
-    nearest: Floats = np.floor(values * steps + 0.5 + 1e-9) / steps
+def published(
+    policy: Policy, random: Random, numbers: Numbers, names: Sequence[str], released: Bools
+) -> Floats:
+    """Return what everybody sees, a row per study; where nothing is published, values that no number has."""
+    if policy.is_private:
+        columns = _with_noise(policy.spent, random, numbers, names)
+    elif policy.decimals is None:
+        columns = [numbers[name] for name in names]
+    else:
+        columns = [rounded(numbers[name], policy.decimals + _MORE_DIGITS.get(name, 0)) for name in names]
+        if policy.counts != HIDDEN:
+            columns.append(to_fives(numbers[POSITIVES]))
+    shown: Floats = np.where(released[:, np.newaxis], np.stack(columns, axis=1), _SUPPRESSED)
+    return shown
+
+
+def _with_noise(epsilon: float, random: Random, numbers: Numbers, names: Sequence[str]) -> list[Floats]:
+    """Return the integers of all mechanisms, which have equal parts of epsilon; a standard error is free."""
+    used: dict[Mechanism, list[Floats]] = {}
+    if Auroc.name in names:
+        used[AUROC] = auroc_integers(numbers[Auroc.name], numbers[POSITIVES], numbers[NEGATIVES])
+    if Brier.name in names:
+        used[_BRIER] = [
+            np.rint(numbers[name] * one.steps)
+            for name, one in zip((ERRORS, SPREAD), _BRIER.coordinates, strict=True)
+        ]
+    return [
+        column + noise(random, rate, column.shape)
+        for mechanism, columns in used.items()
+        for column, rate in zip(columns, rates(mechanism, epsilon / len(used)), strict=True)
+    ]
+
+
+AUROC = AurocMechanism()
+_BRIER = SumsMechanism(in_the_large=False, squared_errors=True)
+
+
+def rates(mechanism: Mechanism, epsilon: float) -> tuple[float, ...]:
+    """Return the rates of a mechanism's noise, for people with one row each."""
+    return tuple(map(float, mechanism.rates(Fraction(epsilon), 1)))
+
+
+def auroc_integers(auroc: Floats, positives: Floats, negatives: Floats) -> list[Floats]:
+    """Return 2·t - m and m, where t is AUROC·M in steps and m is M, the size of the smaller class."""
+    steps = AUROC.coordinates[0].steps
+    smaller = np.minimum(positives, negatives)
+    t, m = np.rint(auroc * smaller * steps), smaller * steps
+    return [2 * t - m, m]
+
+
+def noise(random: Random, rate: float, shape: int | tuple[int, ...]) -> Ints:
+    """Draw discrete Laplace noise: k with probability proportional to exp(-rate·|k|)."""
+    beyond = -np.expm1(-rate)
+    drawn: Ints = random.geometric(beyond, shape) - random.geometric(beyond, shape)
+    return drawn
+
+
+def rounded(values: Floats, digits: int) -> Floats:
+    """Half away from zero; a product that float64 puts just below a half is one."""
+    steps = 10.0**digits
+    nearest: Floats = np.sign(values) * np.floor(np.abs(values) * steps + 0.5 + 1e-9) / steps
+    return nearest
+
+
+def to_fives(counts: Floats | Ints) -> Floats:
+    nearest: Floats = np.rint(np.asarray(counts) / COUNT_STEP) * COUNT_STEP
     return nearest

@@ -7,9 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from benchmarks.attacks.policy import Bools, Floats
+from benchmarks.attacks.policy import Bools, Floats, Random
 
-Random = np.random.Generator
 _NORMAL = NormalDist()
 
 

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from benchmarks.attacks.policy import Bools, Floats, Ints
 from benchmarks.environment import not_installed
-
-_SUPPRESSED = -1.0  # a value that no number has
-
-
-def seen(numbers: Mapping[str, Floats], released: Bools) -> Floats:
-    """A row per study: what is published, or that nothing is."""
-    columns = np.stack(list(numbers.values()), axis=1)
-    shown: Floats = np.where(released[:, np.newaxis], columns, _SUPPRESSED)
-    return shown
 
 
 class LabelReader:

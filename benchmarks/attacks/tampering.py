@@ -5,7 +5,8 @@ after it in its owner's list, in its share: they are then below everybody, in th
 place j in the merged list is known. Then it adds e, -e, e, ... to TP[j], TP[j+1], ..., in messages of the
 curve. The area under the curve, 2·AUROC·PN, becomes larger by e·(1 - label), and by nothing else.
 
-With e = 1 an exact AUROC shows whether the area is odd. A large negative e moves the AUROC itself.
+With e = 1 an exact AUROC shows whether the area is odd. A large negative e moves the AUROC itself. What the
+protocol computes is then rounded, or gets its noise, in the clear.
 """
 
 from __future__ import annotations
@@ -19,10 +20,22 @@ from typing import Any
 import numpy as np
 
 from benchmarks.attacks.counts import fits_exactly
-from benchmarks.attacks.frame import EXACT, POLICY, Effort, Played, Setting
-from benchmarks.attacks.numbers import numbers_of
-from benchmarks.attacks.policy import Bools, Floats, Ints, Policy, rounded
-from benchmarks.attacks.population import Population, Random
+from benchmarks.attacks.frame import Effort, Played, Setting
+from benchmarks.attacks.numbers import AUROC_ALONE, numbers_of
+from benchmarks.attacks.policy import (
+    EXACT,
+    NEGATIVES,
+    POLICIES,
+    POSITIVES,
+    PRIVATE,
+    PUBLICATION,
+    Bools,
+    Floats,
+    Ints,
+    Random,
+    published,
+)
+from benchmarks.attacks.population import Population
 from benchmarks.attacks.reading import LabelReader
 from ppaurora.agreement.terms import Job, Terms
 from ppaurora.channel.servers import Server
@@ -46,7 +59,7 @@ from ppaurora.suites.role import Role
 
 NAME = "tampering"
 OWNERS = 3
-SIZES = (60, 600)
+SIZES = (90, 600)
 TRIALS = 100
 REHEARSALS = 4000
 POPULATION = Population(prevalence=0.35)
@@ -182,21 +195,34 @@ def run_aurocs(studies: Chosen, error: int) -> Floats:
     return values
 
 
-def play(random: Random, trials: int, *, samples: int, how: str, digits: int | None) -> Played:
+def play(random: Random, trials: int, *, samples: int, how: str) -> dict[str, Played]:
     usual_pairs = POPULATION.prevalence * (1 - POPULATION.prevalence) * samples**2
     error = 1 if how == BY_ONE else -int(0.8 * usual_pairs)
-    studies = draw(random, trials, samples)
-    values = run_aurocs(studies, error)
-    if digits is None and how == BY_ONE:
-        return Played(_odd_means_negative(values, samples) == studies.secrets, ~np.isnan(values), 0.5)
-    rehearsed = draw(random, REHEARSALS, samples)
-    plain = rehearsed_aurocs(rehearsed, error)
-    if digits is not None:
-        plain, values = rounded(np.maximum(plain, 0), digits), rounded(values, digits)
-    reader = LabelReader(plain[:, np.newaxis], rehearsed.secrets)
-    released = ~np.isnan(values)
-    guesses = reader.guesses(np.nan_to_num(values)[:, np.newaxis])
-    return Played(guesses == studies.secrets, released, 0.5)
+    studies, rehearsed = draw(random, trials, samples), draw(random, REHEARSALS, samples)
+    values, plain = run_aurocs(studies, error), rehearsed_aurocs(rehearsed, error)
+    accepted = ~np.isnan(values)
+    found = {}
+    for release in (EXACT, PUBLICATION, PRIVATE):
+        rows, rehearsed_rows = (
+            _published(some, aurocs, release, random)
+            for some, aurocs in ((studies, np.nan_to_num(values)), (rehearsed, np.maximum(plain, 0)))
+        )
+        guesses = LabelReader(rehearsed_rows, rehearsed.secrets).guesses(rows)
+        if release == EXACT and how == BY_ONE:
+            guesses = _odd_means_negative(values, samples)
+        found[release] = Played(guesses == studies.secrets, accepted)
+    return found
+
+
+def _published(studies: Chosen, aurocs: Floats, release: str, random: Random) -> Floats:
+    positives = studies.labels.sum(axis=1).astype(float)
+    numbers = {
+        Auroc.name: aurocs,
+        POSITIVES: positives,
+        NEGATIVES: studies.labels.shape[1] - positives,
+    }
+    everything = np.ones(len(aurocs), dtype=bool)
+    return published(POLICIES[release], random, numbers, AUROC_ALONE, everything)
 
 
 def _odd_means_negative(aurocs: Floats, samples: int) -> Bools:
@@ -213,9 +239,5 @@ def _odd_means_negative(aurocs: Floats, samples: int) -> Bools:
 def settings(effort: Effort) -> Iterator[Setting]:
     for how in (BY_ONE, BY_MUCH):
         for samples in SIZES:
-            sizes = [samples // OWNERS] * OWNERS
-            usual = np.array([[int(POPULATION.prevalence * size) for size in sizes]])
-            digits = int(Policy().granted(usual, sizes)[0])
-            for release, shown in ((EXACT, None), (POLICY, digits)):
-                one = partial(play, samples=samples, how=how, digits=shown)
-                yield Setting(NAME, how, samples, release, shown, one, min(effort.of(TRIALS), TRIALS))
+            one = partial(play, samples=samples, how=how)
+            yield Setting(NAME, how, samples, one, min(effort.of(TRIALS), TRIALS))
