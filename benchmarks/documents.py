@@ -30,7 +30,6 @@ from benchmarks.saving import Row, load_rows
 from benchmarks.tables import Table
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS
-from ppaurora.metrics.facts import PublicCounts
 from ppaurora.metrics.roc import Auroc
 
 DOCUMENTS = ("README.md", "docs/statisticians.md", "docs/performance.md", "docs/disclosure.md")
@@ -86,22 +85,8 @@ def _metrics_block(_saved: Saved) -> str:
     return Table(headings, rows, words=headings).markdown()
 
 
-_PUBLIC = (PublicCounts(1_000, 50, 50, 10), PublicCounts(100_000, 5_000, 5_000, 1_000))
-
-
-def _sensitivity_block(_saved: Saved) -> str:
-    headings = ("metric", *(f"{public.samples:,} samples" for public in _PUBLIC))
-    rows = []
-    for metric in (one.sample() for one in METRICS.values()):
-        bounds = [metric.sensitivity_to_one_person(public) for public in _PUBLIC]
-        shown = ["no useful bound" if bound is None else f"{bound.each:.2g}" for bound in bounds]
-        rows.append((f"`{metric.name}`", *shown))
-    return Table(headings, rows, words=headings[:1]).markdown()
-
-
 BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "metrics": _metrics_block,
-    "one-person": _sensitivity_block,
     "cost": lambda saved: scale.cost_table(saved.rows("scale")).markdown(),
     "scale": lambda saved: scale.saved_table(saved.rows("scale")).markdown(),
     "steps": lambda saved: scale.steps_table(saved.rows("scale"), 1_000_000, 8).markdown(),

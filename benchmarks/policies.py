@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import click
@@ -30,7 +31,6 @@ from benchmarks.attacks.policy import (
     Random,
     auroc_integers,
     noise,
-    rates,
     rounded,
 )
 from benchmarks.attacks.population import Population
@@ -38,8 +38,10 @@ from benchmarks.options import out_option
 from benchmarks.saving import Results, Row
 from benchmarks.tables import Table, show
 from ppaurora.cli.progress import progress_bar
+from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.roc import Auroc
-from ppaurora.statistics.noisy import Noise, fraction, noisy_auroc_interval
+from ppaurora.statistics.estimates import Estimate, delong_estimate
+from ppaurora.statistics.intervals import quantile
 
 STUDIES = (
     (5, 200, 0.30),
@@ -50,7 +52,6 @@ STUDIES = (
 EPSILONS = (4.0, 2.0, 1.0)
 LEVEL = 0.95
 ATTACKED, DRAWS = 100, 40  # studies, and how often noise is drawn for each
-_95 = 1.959963984540054
 KINDS = (EXACT, PUBLICATION, *(f"epsilon {one:g}" for one in EPSILONS))
 
 
@@ -79,21 +80,19 @@ def measure(random: Random, study: tuple[int, int, float], trials: int) -> list[
     numbers = {name: np.concatenate([one[name] for one in drawn]) for name in drawn[0]}
     scene = Scene((owners - 1) * samples, 1 / owners, HIGHEST, population=population)
     policy, attacked = POLICIES[PUBLICATION], min(trials, ATTACKED)
+    exact = numbers[Auroc.name]
     found = [
-        (EXACT, np.zeros(trials), 2 * _95 * numbers[STANDARD_ERROR], 1.0),
+        (EXACT, 0.0, 2 * quantile(LEVEL) * float(numbers[STANDARD_ERROR].mean()), 1.0),
         (
             PUBLICATION,
-            *_rounded(numbers, policy.decimals or 0),
+            *_error_and_width(_rounded(numbers, policy.decimals or 0), exact),
             float(knowing_all_rounded(random, attacked, scene, policy).right.mean()),
         ),
     ]
     for epsilon, kind in zip(EPSILONS, KINDS[2:], strict=True):
         read = float(knowing_all_with_noise(random, attacked, scene, epsilon, DRAWS).right.mean())
-        found.append((kind, *_with_noise(random, numbers, epsilon), read))
-    return [
-        Measured(*study, kind, float(np.sqrt(np.mean(errors**2))), float(np.mean(widths)), read)
-        for kind, errors, widths, read in found
-    ]
+        found.append((kind, *_error_and_width(_with_noise(random, numbers, epsilon), exact), read))
+    return [Measured(*study, kind, error, width, read) for kind, error, width, read in found]
 
 
 def _drawn(random: Random, population: Population, trials: int, samples: int) -> dict[str, Floats]:
@@ -101,30 +100,30 @@ def _drawn(random: Random, population: Population, trials: int, samples: int) ->
     return numbers_of(scores, labels, ~labels)
 
 
-def _rounded(numbers: Numbers, digits: int) -> tuple[Floats, Floats]:
-    """Errors, and widths: the interval contains that of any numbers which are rounded to these."""
-    errors = rounded(numbers[Auroc.name], digits) - numbers[Auroc.name]
-    standard_error = rounded(numbers[STANDARD_ERROR], digits + 1) + 0.5 * 10.0 ** -(digits + 1)
-    return errors, 2 * _95 * standard_error + 10.0**-digits
+def _rounded(numbers: Numbers, digits: int) -> list[Estimate]:
+    """Return what an owner reads of rounded numbers."""
+    aurocs, errors = rounded(numbers[Auroc.name], digits), rounded(numbers[STANDARD_ERROR], digits + 1)
+    return [delong_estimate(*pair, LEVEL, digits) for pair in zip(aurocs, errors, strict=True)]
 
 
-def _with_noise(random: Random, numbers: Numbers, epsilon: float) -> tuple[Floats, Floats]:
-    """Errors, and widths of intervals that include the noise, from T and D = M - T."""
+def _with_noise(random: Random, numbers: Numbers, epsilon: float) -> list[Estimate]:
+    """Return what an owner reads of noisy integers."""
     integers = auroc_integers(numbers[Auroc.name], numbers[POSITIVES], numbers[NEGATIVES])
-    steps, own = AUROC.coordinates[0].steps, rates(AUROC, epsilon)
-    u, m = (
-        (column + noise(random, rate, column.shape)) / steps
-        for column, rate in zip(integers, own, strict=True)
-    )
-    of_u, of_m = (Noise.two_sided_geometric(math.exp(-rate)).scaled(1 / (2 * steps)) for rate in own)
-    samples = int(numbers[POSITIVES][0] + numbers[NEGATIVES][0])
-    pairs = list(zip((m + u) / 2, (m - u) / 2, strict=True))
-    noises = (of_u + of_m, of_u + of_m)
-    widths = [
-        high - low for low, high in (noisy_auroc_interval(t, d, samples, noises, LEVEL) for t, d in pairs)
+    own = AUROC.rates(Fraction(epsilon), 1)
+    noisy = [
+        column + noise(random, float(rate), column.shape) for column, rate in zip(integers, own, strict=True)
     ]
-    values = np.array([fraction(t, d) for t, d in pairs])
-    return values - numbers[Auroc.name], np.array(widths)
+    samples = int(numbers[POSITIVES][0] + numbers[NEGATIVES][0])
+    return [
+        Auroc().read_noisy(NoisyRelease.of(samples, [AUROC], [own], pair, negated=False), LEVEL)
+        for pair in zip(*noisy, strict=True)
+    ]
+
+
+def _error_and_width(read: Sequence[Estimate], exact: Floats) -> tuple[float, float]:
+    errors = np.array([one.value for one in read]) - exact
+    widths = [one.interval[1] - one.interval[0] for one in read if one.interval]
+    return float(np.sqrt(np.mean(errors**2))), float(np.mean(widths))
 
 
 def saved_table(rows: Sequence[Row]) -> Table:
