@@ -11,7 +11,7 @@ from ppaurora.study.provision import provision
 
 # What `paper` does not have, in the sample, and what it takes instead.
 INTERVALS = ("confidence_level = 0.95\n", "")
-ROUNDED = ('digits = "auto"', 'digits = "exact"')
+EXACT = ('kind = "publication"', 'kind = "exact"')
 
 
 @pytest.fixture

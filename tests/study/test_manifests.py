@@ -16,7 +16,7 @@ from ppaurora.io.models import to_builtins
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
-from tests.study.conftest import INTERVALS, ROUNDED
+from tests.study.conftest import EXACT, INTERVALS
 
 
 def test_the_manifest_is_canonical_and_named_by_its_hash(kits: Path) -> None:
@@ -31,6 +31,23 @@ def test_the_manifest_is_canonical_and_named_by_its_hash(kits: Path) -> None:
     path.write_text(json.dumps(other))
     with pytest.raises(InputError, match="canonical"):
         Manifest.read(path)
+
+
+def test_a_manifest_of_an_earlier_version_is_refused_with_what_to_do(kits: Path) -> None:
+    """Whatever its rules were called: those of version 6 had no kind, and digits that were decided inside."""
+    path = kits / "sepsis-2026.json"
+    old = json.loads(path.read_text())
+    assert old["version"] == 7
+    old["version"] = 6
+    del old["terms"]["policy"]["kind"]
+    old["terms"]["policy"] |= {"digits": "auto", "most_digits": 4}
+    path.write_text(json.dumps(old, indent=2, sort_keys=True) + "\n")
+    with pytest.raises(InputError) as caught:
+        Manifest.read(path)
+    assert str(caught.value) == (
+        f"{path}: version: this ppaurora takes part in studies of version 7 only; take the ppaurora that the "
+        "study was made with, or make it anew from its plan"
+    )
 
 
 def values_of(content: object) -> list[str]:
@@ -67,7 +84,7 @@ LEARNT = {
 @pytest.mark.parametrize("protocol", LEARNT)
 def test_what_every_party_learns_is_shown(protocol: str, plan: Path, tmp_path: Path) -> None:
     assert SAMPLE.count(FAST) == 1
-    sample = SAMPLE if protocol == FAST else SAMPLE.replace(*INTERVALS).replace(*ROUNDED)
+    sample = SAMPLE if protocol == FAST else SAMPLE.replace(*INTERVALS).replace(*EXACT)
     plan.write_text(sample.replace(FAST, protocol))
     manifest = provision(plan, tmp_path / "kits")
     shown = dict(manifest.describe())

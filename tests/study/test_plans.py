@@ -12,7 +12,7 @@ from ppaurora.errors import InputError
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
-from tests.study.conftest import INTERVALS, ROUNDED
+from tests.study.conftest import EXACT, INTERVALS
 
 
 def test_the_sample_is_a_plan(kits: Path) -> None:
@@ -49,7 +49,7 @@ def test_what_is_evaluated_is_agreed_on_and_shown(until: str, plan: Path, kits: 
 
 
 def test_scores_that_would_be_negated_need_a_protocol_that_takes_them(plan: Path, tmp_path: Path) -> None:
-    sample = SAMPLE.replace(*INTERVALS).replace(*ROUNDED)
+    sample = SAMPLE.replace(*INTERVALS).replace(*EXACT)
     plan.write_text(sample.replace('"higher"\n', '"lower"\n').replace('"fast"\nkey_bits = 64', '"paper"'))
     with pytest.raises(InputError, match=r"evaluation: score_direction: .*'paper' takes scores from 0 to 1"):
         provision(plan, tmp_path / "kits")

@@ -31,7 +31,10 @@ from ppaurora.protocols import Protocol
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 
 _TAKE_ANOTHER = "take the file STUDY.json that 'ppaurora provision' wrote"
-_ANOTHER_VERSION = f"version: this ppaurora takes part in studies of version {VERSION} only"
+_ANOTHER_VERSION = (
+    f"version: this ppaurora takes part in studies of version {VERSION} only; "
+    "take the ppaurora that the study was made with, or make it anew from its plan"
+)
 _HASH_DIGITS = re.compile(r"[0-9a-f]{12,64}")
 
 

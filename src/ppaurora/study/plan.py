@@ -15,6 +15,7 @@ from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, checked
 from ppaurora.metrics import DEFAULT_METRICS, METRICS
 from ppaurora.metrics.thresholds import Sensitivity
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import protocols
 from ppaurora.study.names import Address, Name, Organisation
 
@@ -169,18 +170,29 @@ class Plan(Terms):
 
 
 def read_plan(path: Path) -> Plan:
-    return read_toml(Plan, path)
+    """Read a plan. Where it has a rule as earlier versions had it, say what to write now."""
+    content = _toml(path)
+    policy = content.get("policy")
+    if isinstance(policy, dict) and (policy.get("digits") == "auto" or "most_digits" in policy):
+        raise InputError(
+            f"{path}: policy.digits: there is no 'auto' and no most_digits any more; leave both out: "
+            f"kind = 'publication' gives {Policy().digits} decimals"
+        )
+    return checked(Plan, content, str(path))
 
 
 T = TypeVar("T", bound=StrictModel)
 
 
 def read_toml(model: type[T], path: Path) -> T:
+    return checked(model, _toml(path), str(path))
+
+
+def _toml(path: Path) -> dict[str, Any]:
     text = read_text(path)
     try:
-        content: dict[str, Any] = tomllib.loads(text)
+        return tomllib.loads(text)
     except ValueError as error:  # also of a number with thousands of digits
         raise InputError(f"{path}: is not TOML: {error}") from None
     except RecursionError:
         raise InputError(f"{path}: is nested too deeply") from None
-    return checked(model, content, str(path))
