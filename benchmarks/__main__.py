@@ -10,6 +10,7 @@ from benchmarks.against import against_command
 from benchmarks.alone import alone_command
 from benchmarks.app import app_command
 from benchmarks.attacks.command import attacks_command
+from benchmarks.audit import audit_command
 from benchmarks.correctness import correctness_command
 from benchmarks.documents import docs_command
 from benchmarks.paper.command import paper_command
@@ -36,6 +37,7 @@ for command in (
     alone_command,
     app_command,
     attacks_command,
+    audit_command,
     correctness_command,
     paper_command,
     peers_command,

@@ -17,7 +17,20 @@ from typing import Any
 
 import click
 
-from benchmarks import against, alone, app, correctness, growth, policies, releases, scale, study, workers
+from benchmarks import (
+    accuracy,
+    against,
+    alone,
+    app,
+    audit,
+    correctness,
+    growth,
+    policies,
+    releases,
+    scale,
+    study,
+    workers,
+)
 from benchmarks.attacks import command as attacks
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
@@ -32,7 +45,13 @@ from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.roc import Auroc
 
-DOCUMENTS = ("README.md", "docs/statisticians.md", "docs/performance.md", "docs/disclosure.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/statisticians.md",
+    "docs/performance.md",
+    "docs/disclosure.md",
+    "docs/privacy.md",
+)
 FIGURES = "docs/figures"
 RESULTS = "benchmarks/results"
 
@@ -87,6 +106,8 @@ def _metrics_block(_saved: Saved) -> str:
 
 BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "metrics": _metrics_block,
+    "noise": lambda saved: accuracy.noise_table().markdown(),
+    "audit": lambda saved: audit.saved_table(saved.rows("audit")).markdown(),
     "cost": lambda saved: scale.cost_table(saved.rows("scale")).markdown(),
     "scale": lambda saved: scale.saved_table(saved.rows("scale")).markdown(),
     "steps": lambda saved: scale.steps_table(saved.rows("scale"), 1_000_000, 8).markdown(),

@@ -32,6 +32,7 @@ SEED = 2023
 OWNERS = 8
 SIZES = (8_000, 1_000_000)
 LEVEL = 0.95
+_UNITS_OF_NOISE = 1000  # a standard deviation of noise has 3 to 30 units of the last digit that is shown
 HEADINGS = ("samples", "what", "network", "seconds", "x", "MB sent", "x ", "rounds", "more")
 
 _AREAS = metrics_named(*DEFAULT_METRICS)
@@ -42,6 +43,7 @@ _EVERY = (
     *_SUMS,
     *(metric for metric in _SAMPLES if metric.needs_curve and metric not in _AREAS),
 )
+_WITH_NOISE = tuple(metric for metric in _SAMPLES if metric.mechanism() is not None)
 _OF_COUNTS = tuple(metric for metric in _SAMPLES if metric.discloses_counts)
 
 
@@ -63,6 +65,8 @@ KINDS = (
     Kind("... and all sums", (*_AREAS, *_SUMS), Policy()),
     Kind("every metric, policy", _EVERY, Policy()),
     Kind("every metric, counts rounded", (*_EVERY, *_OF_COUNTS), Policy(counts="rounded")),
+    Kind("what noise is known for, exact", _WITH_NOISE, Policy.exact()),
+    Kind("... and private", _WITH_NOISE, Policy.private()),
 )
 
 
@@ -101,6 +105,8 @@ def check(kind: Kind, report: Report, owners: Sequence[Owner]) -> None:
         found = report.metrics[metric.name]
         if isinstance(found, Estimate):
             step = 0.0 if found.digits is None else 0.5 * 10.0**-found.digits
+            if kind.policy.is_private:
+                step *= _UNITS_OF_NOISE
             expected = metric.reference(labels.astype(int), scores)
             if found.value is None or abs(found.value - expected) > step + TOLERANCE:
                 raise WrongResultError(f"{kind.title}: {metric.name} differs from the pooled value")

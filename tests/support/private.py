@@ -10,11 +10,9 @@ import numpy as np
 
 from ppaurora.data import Samples
 from ppaurora.metrics import METRICS, Metric, Query
-from ppaurora.metrics.private.mechanism import Ingredients, Mechanism
-from ppaurora.metrics.sums import sums_of
+from ppaurora.metrics.private.mechanism import Mechanism
 from ppaurora.policy.rules import Policy
-from ppaurora.sharing.shares import RingShare
-from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
+from ppaurora.testing import private
 
 Group = tuple[int, int]  # the positives and negatives of one score
 DataSet = tuple[Group, ...]  # from the lowest score on
@@ -40,25 +38,9 @@ def mechanism_of(*metrics: Metric) -> Mechanism:
     return mechanism
 
 
-def twice_the_pairs_in_order(samples: Samples) -> int:
-    """Ties count one; by looking at all pairs."""
-    positives, negatives = (samples.scores[samples.labels == label] for label in (1, 0))
-    above = (positives[:, np.newaxis] > negatives).sum() + (positives[:, np.newaxis] >= negatives).sum()
-    return int(above)
-
-
 def exact_integers(mechanism: Mechanism, samples: Samples) -> list[int]:
     """Its integers on one owner's samples, by the program, in the clear and without noise."""
-
-    def share(value: int) -> RingShare:
-        return RingShare(CLEARTEXT, np.array([value], dtype=np.uint64))
-
-    totals = dict(zip(mechanism.sums, map(share, sums_of(samples, mechanism.sums).tolist()), strict=True))
-    given = Ingredients(
-        len(samples), share(int(samples.labels.sum())), totals, share(twice_the_pairs_in_order(samples))
-    )
-    found: list[int] = mechanism.integers(CleartextSuite(), given).values.astype(np.int64).tolist()
-    return found
+    return private.exact_integers([mechanism], samples)
 
 
 def moved(mechanism: Mechanism, before: Sequence[int], after: Sequence[int]) -> Fraction:

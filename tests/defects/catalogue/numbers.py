@@ -448,4 +448,55 @@ DEFECTS = (
         new="PendingDeprecationWarning",
         tests=("tests/statistics/test_estimate.py::test_their_former_home_says_where_they_are",),
     ),
+    Defect(
+        "one-person-moves-auroc-by-more",
+        "the noise of AUROC is for three quarters of what one person may move",
+        file=f"{_METRICS}/private/auroc.py",
+        old="return Fraction(4)",
+        new="return Fraction(3)",
+        tests=(
+            "tests/metrics/private/test_sensitivities.py::test_nobody_moves_auroc_by_more_than_it_says",
+            "tests/metrics/private/test_sensitivities.py::test_the_worst_that_is_known_of_auroc_is_near",
+        ),
+    ),
+    Defect(
+        "every-mechanism-spends-all",
+        "every mechanism of a private study spends all of epsilon",
+        file=f"{_METRICS}/private/budget.py",
+        old="* weight / sum(weights)",
+        new="* weight / max(weights)",
+        tests=("tests/metrics/private/test_distribution.py::test_the_budget_is_spent_and_no_more",),
+    ),
+    Defect(
+        "rows-of-a-person-do-not-count",
+        "a person of several rows is protected as if there were one",
+        file=f"{_METRICS}/private/mechanism.py",
+        old="person = self.sensitivity * rows_per_person",
+        new="person = self.sensitivity",
+        tests=(
+            "tests/metrics/private/test_sensitivities.py::"
+            "test_several_rows_of_a_person_are_as_many_replacements",
+        ),
+    ),
+    Defect(
+        "one-class-stops-a-private-study",
+        "a private study has no result if one class is missing, which tells that it is",
+        file=f"{_METRICS}/withholding.py",
+        old="if query.policy.is_private:\n        return []",
+        new="if not query.metrics:\n        return []",
+        tests=(
+            "tests/protocols/test_private_transcripts.py::test_the_conversation_tells_nothing_of_the_data",
+        ),
+    ),
+    Defect(
+        "threshold-on-the-wrong-side",
+        "where lower scores are positive, a noisy table is read as if higher ones were",
+        file=f"{_METRICS}/private/noisy.py",
+        old="called = Cell(None, cut) if self.negated else Cell(cut, None)",
+        new="called = Cell(cut, None)",
+        tests=(
+            "tests/metrics/private/test_reading.py::"
+            "test_thresholds_of_scores_of_which_the_lower_are_positive",
+        ),
+    ),
 )

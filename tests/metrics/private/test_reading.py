@@ -119,7 +119,8 @@ def test_thresholds_of_scores_of_which_the_lower_are_positive() -> None:
     assert [row["positives"].value for row in histogram] == counted.tolist()
 
 
-def test_the_program_reads_what_the_servers_give(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_program_reads_what_the_servers_give(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through the protocol, with the noise left out, and with intervals."""
 
     def none(suite: Suite, rates: Sequence[Any]) -> Any:
@@ -133,6 +134,7 @@ def test_the_program_reads_what_the_servers_give(monkeypatch: pytest.MonkeyPatch
         metrics=[metric(name) for name in PRIVATE],
         policy=Policy.private(4.0),
         confidence_level=LEVEL,
+        workers=workers,
     )
     assert report.metrics == read(samples, PRIVATE, epsilon=4.0).metrics
     assert report.positives == int(samples.labels.sum())
