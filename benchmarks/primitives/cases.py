@@ -79,7 +79,7 @@ MADE_OF: Mapping[str, Mapping[str, str]] = {
 }
 # Methods that a suite refuses: `cecilia` has no wide integers, `bitsliced` no comparisons that are opened.
 REFUSED: Mapping[str, frozenset[str]] = {
-    "cecilia": frozenset({"widen", "absolute", "grid_steps", "wide_quotients"}),
+    "cecilia": frozenset({"widen", "absolute", "grid_steps", "wide_quotients", "random_bits"}),
     "bitsliced": frozenset({"open_comparison", "tell_helper"}),
 }
 
@@ -300,6 +300,13 @@ _BITSLICED = [
         lambda n: bitsliced.all_positive(n, [n]),
         "one group",
         divide=64,
+    ),
+    Case(
+        "bitsliced",
+        "random_bits",
+        lambda s, data: (data.numbers(),),
+        lambda s, thresholds: s.random_bits(thresholds),
+        lambda n: bitsliced.random_bits(n),
     ),
     Case(
         "bitsliced",
