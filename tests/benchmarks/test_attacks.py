@@ -25,6 +25,7 @@ from benchmarks.attacks.policy import (
     POLICIES,
     PRIVATE,
     PUBLICATION,
+    ROUNDED,
     noise,
     offers,
     published,
@@ -33,6 +34,7 @@ from benchmarks.attacks.policy import (
     to_fives,
 )
 from benchmarks.attacks.population import Population
+from ppaurora.errors import InputError
 from ppaurora.statistics.estimates import Estimate, Table
 from tests.support.oracles import Sample, defined, exact_auroc, exact_average_precision
 
@@ -219,6 +221,33 @@ def test_who_reads_a_noisy_cell_stays_within_the_bound(epsilon: float) -> None:
     right = cells.read_cell(random, secrets, epsilon).right.mean()
     assert 0.6 < right < 1 / (1 + math.exp(-epsilon))
     assert cells.read_cell(random, secrets, 40.0).right.all()  # the control: next to no noise
+
+
+def test_a_study_withholds_what_the_tables_say() -> None:
+    """Through the protocol: numbers about the person with the highest score, or between two thresholds."""
+    scores, labels = Population(prevalence=0.4).draw(np.random.default_rng(13), 1, 300)
+    scores = np.minimum(scores, 0.98)
+    scores[0, 0] = 0.995
+    owners = [(labels[0, part], scores[0, part]) for part in np.split(np.arange(300), 3)]
+    made = ppaurora.METRICS
+    middle = float(np.sort(scores[0])[150])
+    metrics = [
+        made["partial_auroc"](max_fpr=cells.LOWEST_FPR),
+        made["sensitivity_at_specificity"](specificity=1 - cells.LOWEST_FPR),
+        made["net_benefit"](thresholds=[middle, middle + 1e-9, cells.HIGHEST_RISK]),
+    ]
+    for kind, withheld in ((ROUNDED, False), (PUBLICATION, True)):
+        found = ppaurora.evaluate(owners, metrics=metrics, policy=POLICIES[kind])
+        table = found["net_benefit"]
+        assert isinstance(table, Table)
+        assert [row["net_benefit"].value is None for row in table.rows] == [False, withheld, withheld]
+        for name in ("partial_auroc", "sensitivity_at_specificity"):
+            one = found[name]
+            assert isinstance(one, Estimate)
+            assert (one.value is None) == withheld
+    lone = [(labels[0, :150], scores[0, :150]), (labels[0, 150:], scores[0, 150:]), ([1], [0.5])]
+    with pytest.raises(InputError, match="fewer than 20 samples"):
+        ppaurora.evaluate(lone, policy=POLICIES[PUBLICATION])
 
 
 def test_an_owners_floor_on_cells_has_one_answer() -> None:

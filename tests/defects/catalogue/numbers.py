@@ -156,6 +156,22 @@ DEFECTS = (
         ),
     ),
     Defect(
+        "one-side-of-a-threshold",
+        "a number at a threshold that one person is above is released, and tells that person's label",
+        file=f"{_METRICS}/thresholds.py",
+        old="return tuple(sorted(sides.values(), key=lambda side: side is not sides.get(self.trials_name)))",
+        new="return (sides[self.trials_name or 'called_negative'],)",
+        tests=("tests/benchmarks/test_attacks.py::test_a_study_withholds_what_the_tables_say",),
+    ),
+    Defect(
+        "floor-answers-cell-by-cell",
+        "an owner's floor on cells tells it of every cell whether that has so many samples",
+        file=f"{_METRICS}/withholding.py",
+        old="tables if output.at and query.policy.whole_tables else places",
+        new="places if output.at and query.policy.whole_tables else places",
+        tests=("tests/benchmarks/test_attacks.py::test_an_owners_floor_on_cells_has_one_answer",),
+    ),
+    Defect(
         "rates-tell-hidden-counts",
         "where counts are hidden, rates have so many decimals that they tell them",
         file=f"{_METRICS}/query.py",
