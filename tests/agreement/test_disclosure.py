@@ -1,168 +1,186 @@
-"""What `ppaurora disclosure` says is computed: against brute force, and at the equations' typical values."""
+"""What `ppaurora disclosure` says, and how much of it commands and pages show."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
-from ppaurora.agreement.disclosure import (
-    FLOAT64_STEP,
-    disclosure,
-    largest_class_told,
-    numbers_left_by_pairs,
-    smallest_sizes,
-)
+from ppaurora.agreement import disclosure as module
+from ppaurora.agreement.disclosure import PREVALENCES, compare, disclosure, example_sizes
 from ppaurora.agreement.terms import Terms
 from ppaurora.cli.main import main
 from ppaurora.metrics import METRICS, Metric, find_metric, metrics_named
-from ppaurora.metrics.facts import Recovery
 from ppaurora.policy.rules import Policy
 from ppaurora.study.plan import SAMPLE
 
-
-def fits(released: float, positives: int, samples: int, digits: int | None) -> bool:
-    """Whether some area of so many positives is released as this number; all areas are tried."""
-    denominator = 2 * positives * (samples - positives)
-    areas = [Fraction(a, denominator) for a in range(denominator + 1)]
-    if digits is None:
-        return any(float(area) == released for area in areas)
-    return any(round(float(area), digits) == released for area in areas)
+SIZES = (400, 400, 400)
+EVERYTHING = tuple(metric.sample() for name, metric in METRICS.items() if name != "auroc_no_ties")
 
 
-@pytest.mark.parametrize(("samples", "digits"), [(24, None), (24, 1), (24, 2), (24, 3), (30, 3)])
-def test_numbers_left_by_auroc_are_those_of_brute_force(samples: int, digits: int | None) -> None:
-    random = np.random.default_rng(samples)
-    counted = []
-    for _ in range(12):
-        positives = int(random.integers(3, samples - 2))
-        denominator = 2 * positives * (samples - positives)
-        exact = Fraction(int(random.integers(denominator // 2, denominator)), denominator)
-        released = float(exact) if digits is None else round(float(exact), digits)
-        counted.append(sum(fits(released, p, samples, digits) for p in range(1, samples)))
-    step = FLOAT64_STEP if digits is None else 10.0**-digits
-    found = numbers_left_by_pairs(samples, step, parts=2)
-    assert found == pytest.approx(np.median(counted), rel=0.5)
+def at(*names: str, thresholds: tuple[float, ...] = (0.2,)) -> tuple[Metric, ...]:
+    return tuple(find_metric(name)(thresholds=thresholds) for name in names)
 
 
-def test_exact_areas_tell_and_rounded_ones_do_not() -> None:
-    assert numbers_left_by_pairs(1_000, FLOAT64_STEP, parts=2) < 2.5
-    assert numbers_left_by_pairs(100_000, FLOAT64_STEP, parts=2) < 10
-    assert numbers_left_by_pairs(1_000, 0.01, parts=2) > 900
-    assert numbers_left_by_pairs(1_000_000, 0.0001, parts=2) > 990_000
-    # The sum of 2·P·(n - P)·step over all P is about step·n³/3; and as many as can be are left in the end.
-    assert numbers_left_by_pairs(200_000, 1e-13, parts=2) == pytest.approx(1e-13 * 200_000**3 / 3, rel=1e-3)
-    for samples in (1 << 30, 10**12):
-        assert numbers_left_by_pairs(samples, 0.0001, parts=2) == pytest.approx(samples, rel=1e-3)
+def terms_of(metrics: Any, policy: Policy | None = None, level: float | None = 0.95) -> Terms:
+    return Terms(metrics=metrics, policy=policy or Policy(), confidence_level=level)
 
 
-def test_a_standard_error_is_spoken_of_where_there_is_one() -> None:
-    for names, spoken in ((("auroc", "ap"), True), (("ap",), False)):
-        terms = Terms(metrics=metrics_named(*names), confidence_level=0.95, policy=Policy(counts="hidden"))
-        told = disclosure(terms, [400] * 3).told
-        assert any("standard errors with one more" in said for said in told) is spoken
-        assert any(said.endswith("the standard error") for said in told) is spoken
+def test_words_of_a_publication() -> None:
+    found = disclosure(terms_of((*metrics_named("auroc", "brier"), *at("sensitivity"))), SIZES)
+    digits, floors, cells, widths, left, attacker = found.told
+    assert digits.startswith("auroc, sensitivity: 3 decimals; brier: 4 decimals; standard errors with one")
+    assert digits.endswith("numbers of positives and negatives: to the nearest 5")
+    assert "unless there are 10 positives and 10 negatives without any one owner" in floors
+    assert "only if 10 samples are behind it" in cells
+    assert widths.startswith("intervals (95 %) about so wide: AUROC 0.1")
+    assert "; Brier score 0.0" in widths
+    assert "at 5 % and" in left
+    assert left.endswith("the rounded number alone leaves 5")
+    assert attacker.startswith(
+        "whoever knows everything else guesses one person's outcome right so many times"
+    )
+    assert found.warnings == ()
 
 
-RECOVERIES = [(metric, recovery) for metric in METRICS.values() for recovery in metric.recoveries]
+def test_words_of_an_exact_policy() -> None:
+    found = disclosure(terms_of(metrics_named("auroc"), Policy.exact()), SIZES)
+    assert found.told[0] == "auroc: full precision; numbers of positives and negatives: exact"
+    assert "how many positives there are" in found.told
+    assert "100 at 5 % and 100 at 20 % positives if the score is middling" in found.told[-1]
+    (warning,) = found.warnings
+    assert warning.startswith("numbers at full precision")
+    hidden = disclosure(terms_of(metrics_named("auroc"), Policy.exact(counts="hidden")), SIZES)
+    assert "leave possible: 2 at 5 % and 2 at 20 % positives" in hidden.told[-2]
 
 
-@pytest.mark.parametrize(
-    ("metric", "recovery"), RECOVERIES, ids=[f"{one.name} {' '.join(way.others)}" for one, way in RECOVERIES]
-)
-def test_the_equations_give_the_prevalence(metric: type[Metric], recovery: Recovery) -> None:
-    """At the values that are typical of a prevalence of 0.2."""
-    values = [one.sample().typical() for one in (metric, *map(find_metric, recovery.others))]
-    assert recovery.solve(*values) == pytest.approx(0.2)
+def test_words_of_a_private_study() -> None:
+    found = disclosure(terms_of(metrics_named("auroc", "brier"), Policy.private(1.0)), SIZES)
+    assert found.told[0] == (
+        "auroc, brier: with noise that nobody knows; epsilon 1 in all, 0.5 for auroc, 0.5 for sums"
+    )
+    assert "none is excluded" in found.told[2]
+    assert "right at most 73 times in 100; in made-up studies: " in found.told[3]
+    assert len(found.told) == 4
+    assert found.warnings == ()
+    brier = disclosure(terms_of(metrics_named("brier"), Policy.private()), SIZES)
+    assert "no number of positives; none is excluded" in brier.told
 
 
-def test_there_are_equations() -> None:
-    assert len(RECOVERIES) >= 7
+def test_too_few_samples_are_said_to_be_too_few() -> None:
+    told = disclosure(terms_of(metrics_named("auroc")), (20, 20, 20)).told
+    assert told[-1] == "so few samples mostly give no result, if 5 or 20 % are positive"
 
 
-def at(*names: str) -> tuple[object, ...]:
-    return tuple(find_metric(name)(thresholds=(0.5,)) for name in names)
+def test_a_study_without_intervals_has_no_widths() -> None:
+    told = disclosure(terms_of(metrics_named("auroc"), level=None), SIZES).told
+    assert not any("so wide" in said or "standard error" in said for said in told)
 
 
-def test_words() -> None:
-    sizes = [400, 400, 400]
-    hidden = Policy(counts="hidden")
-    rounded = disclosure(Terms(metrics=metrics_named("auroc"), policy=hidden), sizes)
-    assert rounded.warnings == ()
-    assert any("with 3 decimals" in said for said in rounded.told)
-    assert any("1,199 of 1,199" in said for said in rounded.told)
-    exact = disclosure(Terms(metrics=metrics_named("auroc"), policy=Policy.exact(counts="hidden")), sizes)
-    assert any("mostly follow" in said for said in exact.warnings)
-    assert any("full precision" in said for said in exact.warnings)
-    three = at("sensitivity", "specificity", "accuracy")
-    together = disclosure(Terms(metrics=three, policy=hidden), sizes)  # type: ignore[arg-type]
-    assert any("accuracy and sensitivity and specificity" in said for said in together.told)
-    told = disclosure(Terms(metrics=metrics_named("auroc"), policy=Policy()), sizes)
-    assert any("nearest 5" in said for said in told.told)
+def test_all_numbers_are_taken_together() -> None:
+    """Rates with three decimals tell the number of positives that is rounded to fives."""
+    alone, together = (
+        disclosure(terms_of(metrics), SIZES).told[-2]
+        for metrics in (metrics_named("auroc"), at("sensitivity", "specificity", "ppv", "npv"))
+    )
+    assert "leave possible: 5 at 5 % and 5 at 20 % positives" in alone
+    assert "leave possible: 1 at 5 % and 1 at 20 % positives" in together
 
 
-def test_every_fraction_of_pairs_tells() -> None:
-    for name, title in (("auroc", "AUROC"), ("youden_j", "Youden's J")):
-        exact = disclosure(
-            Terms(metrics=metrics_named(name), policy=Policy.exact(counts="hidden")), [400] * 3
-        )
-        assert any(said.startswith(f"from {title} alone") for said in exact.warnings)
+@pytest.mark.parametrize("policy", [Policy(), Policy.private(), Policy.exact(), Policy(counts="hidden")])
+def test_what_is_shown_first_has_at_most_ten_lines(policy: Policy) -> None:
+    """With the heading, the line that says where there is more, and that a large study was made smaller."""
+    fitting = [
+        metric
+        for metric in EVERYTHING
+        if not (policy.is_private and metric.mechanism() is None)
+        and not (policy.counts == "hidden" and metric.discloses_counts)
+    ]
+    found = disclosure(terms_of(tuple(fitting), policy), SIZES)
+    assert 1 + len(found.told) + 1 + 1 + len(found.warnings) <= 10
+    assert found.more
 
 
 def test_what_one_person_changes_is_told() -> None:
     """With at least 10 of each class among 1,200 people: 1/10 of AUROC, 1/1,200 of the Brier score."""
-    policy = Policy(minimum_positives=10, minimum_negatives=10)
-    told = disclosure(Terms(metrics=metrics_named("auroc", "brier", "aupr"), policy=policy), [400] * 3).told
-    (said,) = [one for one in told if one.startswith("replacing one person")]
+    more = disclosure(terms_of(metrics_named("auroc", "brier", "aupr")), SIZES).more
+    (said,) = [one for one in more if one.startswith("replacing one person")]
     assert "AUROC by 0.1," in said
     assert "Brier score by 0.00083 at most" in said
     assert said.endswith("no useful bound for AUPR")
-    (said,) = [
-        one for one in disclosure(Terms(metrics=metrics_named("aupr")), [400] * 3).told if "one person" in one
-    ]
+    (said,) = [one for one in disclosure(terms_of(metrics_named("aupr")), SIZES).more if "replacing" in one]
     assert said == "there is no useful bound on how far replacing one person changes AUPR"
 
 
-def test_thresholds_next_to_each_other_are_a_warning() -> None:
-    for thresholds, warned in (((0.5,), False), ((0.5, 0.50001), True)):
-        terms = Terms(metrics=(find_metric("f1")(thresholds=thresholds),))
-        assert any("thresholds" in said for said in disclosure(terms, [400] * 3).warnings) is warned
+def test_close_thresholds_are_a_warning_where_no_rule_is_on_the_samples_between() -> None:
+    for thresholds, policy, warned in (
+        ((0.5,), Policy.exact(digits=2), False),
+        ((0.5, 0.50001), Policy.exact(digits=2), True),
+        ((0.5, 0.50001), Policy(), False),
+        ((0.5, 0.50001), Policy.private(), False),
+    ):
+        found = disclosure(terms_of(at("f1", thresholds=thresholds), policy), SIZES)
+        assert any("thresholds" in said for said in found.warnings) is warned
 
 
-@pytest.mark.parametrize(("decimals", "rates"), [(2, 1), (3, 1), (3, 2), (4, 2)])
-def test_a_rare_class_follows_from_its_rates(decimals: int, rates: int) -> None:
-    """By brute force: how many smaller numbers fit rates of a class of so many, typically.
-
-    Primes, for a rate that can be reduced fits smaller numbers anyway.
-    """
-    random = np.random.default_rng(decimals + rates)
-    most = largest_class_told(10**9, decimals, rates)
-    for limit, told in ((most / 2, True), (min(most * 2, 10**decimals), False)):
-        members = max(n for n in range(2, int(limit)) if all(n % d for d in range(2, n)))
-        others = []
-        for _ in range(200):
-            rounded = np.round(random.integers(1, members, rates) / members, decimals)
-            smaller = np.arange(1, members)[:, np.newaxis]
-            gaps = np.abs(np.round(rounded * smaller) / smaller - rounded)
-            others.append(int((gaps <= 0.5 * 10.0**-decimals + 1e-12).all(axis=1).sum()))
-        assert bool(np.median(others) < 1) is told
-
-
-def test_what_a_rate_tells_is_a_warning() -> None:
-    rare = at("sensitivity", "specificity")
-    said = disclosure(Terms(metrics=rare, policy=Policy(counts="hidden")), [20_000] * 3).warnings  # type: ignore[arg-type]
-    assert any("from sensitivity alone the number of positives mostly follows" in one for one in said)
-    assert any("from specificity alone the number of negatives mostly follows" in one for one in said)
-    counted = Terms(metrics=rare, policy=Policy())  # type: ignore[arg-type]
-    assert not any("alone the number" in one for one in disclosure(counted, [20_000] * 3).warnings)
+def test_kinds_are_compared() -> None:
+    found = compare(terms_of(metrics_named("auroc", "ap", "brier")), SIZES)
+    assert found.columns == ("publication (the plan)", "private, epsilon 2", "exact")
+    assert found.notes == ("private is without ap, for which no good noise is known",)
+    cells = {title: own for title, own in found.rows if own}
+    assert cells["auroc"] == ("3 decimals", "noise", "full precision")
+    assert cells["ap"] == ("3 decimals", "not computed", "full precision")
+    assert cells["brier"] == ("4 decimals", "noise", "full precision")
+    assert cells["numbers of positives and negatives"] == ("to the nearest 5", "noise", "exact")
+    assert cells["one outcome guessed right, times in 100, by any attacker at most"] == ("100", "88", "100")
+    headings = [title for title, own in found.rows if not own]
+    assert len(headings) == 5  # two widths, what is possible, two attackers
+    assert "interval of AUROC" in headings[0]
+    assert "interval of average precision" in headings[1]
+    by_prevalence = [own for title, own in found.rows if title.startswith("  at ")]
+    assert len(by_prevalence) == len(PREVALENCES) * len(headings)
+    for publication, private, exact in ([float(cell) for cell in own] for own in by_prevalence[:5]):
+        assert exact <= publication + 0.0011
+        assert exact < private
 
 
-def test_smallest_sizes_have_a_decimal() -> None:
-    terms = Terms(metrics=metrics_named("auroc"), policy=Policy(minimum_samples=2))
-    assert terms.problem_with(smallest_sizes(terms, 3)) == ""
-    assert terms.problem_with([size - 1 for size in smallest_sizes(terms, 3)]) != ""
+def test_the_plans_own_rules_are_compared() -> None:
+    found = compare(terms_of(metrics_named("auroc"), Policy.private(0.5)), SIZES)
+    assert found.columns == ("publication", "private, epsilon 0.5 (the plan)", "exact")
+
+
+def test_a_kind_that_is_not_possible_says_why() -> None:
+    notes = compare(terms_of(metrics_named("ap"), Policy.exact()), (400, 400)).notes
+    assert notes[0] == (
+        "publication: there will be no result: the policy asks for at least 3 owners, there are 2"
+    )
+    assert notes[1].startswith("private is not possible: ")
+
+
+def test_a_large_study_says_that_figures_are_of_a_smaller_one() -> None:
+    terms = terms_of(metrics_named("auroc"), level=None)
+    assert disclosure(terms, (20_000, 20_001)).told[-1].startswith("figures are for 40,000 samples in all")
+    assert compare(terms, (20_000, 20_001)).notes[-1] == disclosure(terms, (20_000, 20_001)).told[-1]
+
+
+def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages ask for the same again and again."""
+    terms = terms_of(metrics_named("auroc"), level=None)
+    first = disclosure(terms, (50, 60, 70))
+    monkeypatch.setattr(module, "figures_at", None)
+    assert disclosure(terms_of(metrics_named("auroc"), level=None), (50, 60, 70)) is first
+
+
+def test_example_sizes_are_possible() -> None:
+    for policy in (
+        Policy(),
+        Policy.exact(minimum_samples=9000),
+        Policy.exact(minimum_samples_per_owner=4000),
+    ):
+        terms = terms_of(metrics_named("auroc"), policy)
+        assert terms.problem_with(example_sizes(terms, 3)) == ""
+    assert example_sizes(terms_of(metrics_named("auroc")), 3) == (1000, 1000, 1000)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -178,10 +196,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     code, out, _ = run(capsys, "disclosure", str(plan), "--samples", "500,500,500")
     assert code == 0
     assert "each has 500 samples" in out
+    assert "publication (the plan)  private, epsilon 2" in out
+    assert "--all says more" in out
+    assert "made-up studies of these sizes" not in out
     assert "warning: proxy 0 and proxy 1 are run by one organisation" in out
+    code, more, _ = run(capsys, "disclosure", str(plan), "--samples", "500,500,500", "--all")
+    assert code == 0
+    assert "made-up studies of these sizes" in more
     code, out, _ = run(capsys, "disclosure", str(plan), "--samples", "5000,50,50")
     assert code == 0
-    assert "there will be no result: one owner has more than" in out
+    assert "publication: there will be no result: one owner has more than" in out
     for bad in ("500,500", "a,b,c", "0,5,5"):
         code, _, err = run(capsys, "disclosure", str(plan), "--samples", bad)
         assert code == 2

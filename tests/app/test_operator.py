@@ -101,7 +101,7 @@ def test_a_manifest_is_read_agreed_to_and_worked_on(running: Operator) -> None:
     for said in (
         manifest.hash,
         "learnt by each proxy",
-        "at the full precision of a float64",
+        "full precision; numbers of positives and negatives",
         "nobody can tell",
     ):
         assert said in review

@@ -218,16 +218,16 @@ def test_an_owners_floors_are_in_its_kit(kits: Path) -> None:
 
 def test_what_the_release_tells_is_shown_before_anybody_agrees(plan: Path, kits: Path) -> None:
     """By `disclosure` for a plan or a manifest, and by `accept`."""
-    told = "what the release discloses to the owners"
+    told = "auroc, aupr: 3 decimals; standard errors with one decimal more"
     for source in (plan, kits / "sepsis-2026.json"):
         shown = CliRunner().invoke(cli, ["disclosure", str(source), "--samples", "1000,800,600"])
         assert shown.exit_code == 0, shown.output
         assert "if they have 1,000, 800 and 600 samples:" in shown.output
-        assert "3 decimals" in shown.output
+        assert "publication (the plan)  private, epsilon 2" in shown.output
         assert told in shown.output
     alike = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1000,1000,1000"])
     assert "if each has 1,000 samples:" in alike.output
-    small = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1_000,20,20"])
+    small = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1_000,30,20"])
     assert "there will be no result: one owner has more than 0.5 of all samples" in small.output
     wrong = CliRunner().invoke(cli, ["disclosure", str(plan), "--samples", "1000,800"])
     assert isinstance(wrong.exception, InputError)
@@ -235,6 +235,7 @@ def test_what_the_release_tells_is_shown_before_anybody_agrees(plan: Path, kits:
         cli, ["accept", str(kits / "helper"), str(kits / "sepsis-2026.json")], input="n\n"
     )
     assert told in accepted.output
+    assert "'ppaurora disclosure' says more" in accepted.output
     assert isinstance(accepted.exception, InputError)
 
 

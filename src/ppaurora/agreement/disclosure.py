@@ -1,108 +1,241 @@
-"""What a release will tell the owners, in words, computed from the terms and the numbers of samples.
+"""What a release will tell, in words: of one plan, and of the three kinds of policy side by side.
 
-Two questions are answered: which numbers of positives remain possible for whoever sees AUROC, and whether
-other numbers together give the prevalence. docs/disclosure.md has the attacks behind the words.
+`figures` has how it is computed, docs/disclosure.md the attacks behind it.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
-import numpy as np
+import msgspec
 
+from ppaurora.agreement.figures import CERTAINTY, LARGEST, Figures, figures_at
 from ppaurora.agreement.terms import Terms
-from ppaurora.metrics import Query
-from ppaurora.metrics.facts import PublicCounts, SampleClass
+from ppaurora.errors import InputError
+from ppaurora.metrics import Metric, Query
+from ppaurora.metrics.facts import Figure, PublicCounts
 from ppaurora.metrics.outputs import Form
-from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED
+from ppaurora.metrics.private.budget import epsilons
+from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, KINDS, ROUNDED, Kind, Policy, guesses
 
-FLOAT64_STEP = 2.0**-53  # between two results from 0.5 to 1
-_TRIALS = 200
-_MOST_TRIED = 100_000  # numbers of positives; of more, some that are spread evenly stand for all
-_GOLDEN, _SILVER = 5**0.5 / 2 - 0.5, 2**0.5 - 1  # multiples of which are spread evenly
+PREVALENCES = (0.02, 0.05, 0.1, 0.2, 0.4)
+USUAL = (0.05, 0.2)  # where there is room for two
+EXAMPLE_SIZE = 1000  # samples of an owner, where nobody said how many
+_STUDIES, _FEW_STUDIES = 5, 3  # at a prevalence
+
+Found = Mapping[float, Figures]  # by prevalence
+Row = tuple[str, tuple[str, ...]]  # what it is, and a cell for every kind
 
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What owners will learn, sentence by sentence; warnings are what to think about before agreeing."""
+    """What a release tells, sentence by sentence, and what to consider before agreeing: eight lines at most.
+
+    `more` is what else there is to know, for who takes one more step.
+    """
 
     told: tuple[str, ...]
     warnings: tuple[str, ...]
+    more: tuple[str, ...]
 
 
-def disclosure(terms: Terms, sizes: Sequence[int]) -> Disclosure:
-    """Return what a release discloses for these numbers of samples, of which some may be guesses."""
+@dataclass(frozen=True)
+class Comparison:
+    """Kinds of policy side by side: a column for each that the metrics allow, the plan's own among them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]  # one without cells is the heading of those below
+    notes: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def disclosure(terms: Terms, sizes: tuple[int, ...]) -> Disclosure:
+    """Return what a release tells for these numbers of samples, of which some may be guesses."""
     query = terms.query(sizes)
-    told = [_precision(query), _counts(query)]
-    warnings = []
-    if query.policy.decimals is None:
-        warnings.append(
-            "numbers at full precision: someone who knows much of the data can read individual labels from "
-            "them"
-        )
-    warnings += _between_thresholds(query)
-    if terms.policy.counts == HIDDEN:
-        warnings += _from_rates(query)
-        ways = [_from_pairs(query), _from_others(query)]
-        for way in filter(None, ways):
-            (warnings if way.follows else told).append(way.sentence(query.samples))
-        told += _roughly(query)
-    told.append(_one_person(query))
-    cells = sum(output.conditional and bool(output.at) for output in query.outputs)
-    if cells:
-        least = terms.policy.minimum_per_cell
-        told.append(
-            f"{cells} numbers in tables, each only if at least {least} samples are behind it, in total and "
-            "without any one owner; a withheld number discloses that there are fewer, and it may follow from "
-            "other numbers"
-        )
-    if terms.policy.has_floors:
-        told.append(
-            "if a rule on positives and negatives fails: only that a rule failed, not which one, or for "
-            "which class"
-        )
-    return Disclosure(tuple(told), tuple(warnings))
+    found = {prevalence: figures_at(prevalence, query, _FEW_STUDIES) for prevalence in USUAL}
+    told = [_precision(query), *_withheld(query)]
+    if any(figures.released for figures in found.values()):
+        told += [*_widths(query, found), _left(query, found), _attacker(query, found)]
+    else:
+        told.append("so few samples mostly give no result, if 5 or 20 % are positive")
+    told += _if_made_smaller(query.samples)
+    return Disclosure(tuple(told), tuple(_warnings(query)), tuple(_more(query)))
 
 
-def smallest_sizes(terms: Terms, owners: int) -> list[int]:
-    """Equal numbers of samples of so many owners, as few as the policy lets out."""
+@lru_cache(maxsize=16)
+def compare(terms: Terms, sizes: tuple[int, ...]) -> Comparison:
+    """Compare the plan's policy with those of the other kinds."""
+    queries: dict[Kind, Query] = {}
+    notes = []
+    for kind in KINDS:
+        try:
+            own = terms if kind == terms.policy.kind else _of_kind(kind, terms)
+        except InputError as error:
+            notes.append(f"{kind} is not possible: {error}")
+            continue
+        without = [metric.name for metric in terms.metrics if metric not in own.metrics]
+        if without:
+            notes.append(f"{kind} is without {', '.join(without)}, for which no good noise is known")
+        problem = own.problem_with(sizes)
+        if problem:
+            notes.append(f"{kind}: there will be no result: {problem}")
+        queries[kind] = own.query(sizes)
+    found = {
+        kind: {prevalence: figures_at(prevalence, query, _STUDIES) for prevalence in PREVALENCES}
+        for kind, query in queries.items()
+    }
+    columns = tuple(_column(terms.policy.kind, query.policy) for query in queries.values())
+    return Comparison(columns, tuple(_rows(queries, found)), (*notes, *_if_made_smaller(sum(sizes))))
+
+
+def _of_kind(kind: Kind, terms: Terms) -> Terms:
+    """Return the terms under a policy of another kind, with the metrics that it has."""
+    policy = Policy(kind=kind)
+    possible = [one for one in terms.metrics if not policy.is_private or one.mechanism() is not None]
+    return msgspec.structs.replace(terms, policy=policy, metrics=tuple(possible))
+
+
+def example_sizes(terms: Terms, owners: int) -> tuple[int, ...]:
+    """Return numbers of samples to compute with where nobody knows them yet: all alike, and not too few."""
     policy = terms.policy
-    size = max(policy.minimum_samples_per_owner, -(-policy.minimum_samples // owners))
-    return [size] * owners
+    least = max(policy.minimum_samples_per_owner, -(-policy.minimum_samples // owners))
+    return (max(least, min(EXAMPLE_SIZE, terms.limits.samples_per_owner)),) * owners
+
+
+# Sentences
 
 
 def _precision(query: Query) -> str:
-    if query.policy.decimals is None:
-        return f"{', '.join(metric.name for metric in query.metrics)}: at the full precision of a float64"
-    alike: dict[int, list[str]] = {}
+    """Return how accurate every number is."""
+    if query.policy.is_private:
+        names = ", ".join(metric.name for metric in query.metrics)
+        parts = zip(query.mechanisms, epsilons(query.policy, query.mechanisms), strict=True)
+        shares = ", ".join(f"{float(part):.3g} for {mechanism.name}" for mechanism, part in parts)
+        return f"{names}: with noise that nobody knows; epsilon {query.policy.epsilon:g} in all, {shares}"
+    alike: dict[str, list[str]] = {}
     for metric in query.metrics:
-        values = [output for output in metric.outputs(query) if output.form is not Form.ROOT]
-        alike.setdefault(max(query.digits_of(value) or 0 for value in values), []).append(metric.name)
-    said = [f"{', '.join(names)}: {_decimals(digits)}" for digits, names in alike.items()]
-    if _has_standard_error(query):
-        said.append("standard errors with one more than their values")
-    return "; ".join(said)
+        alike.setdefault(_digits(query, metric), []).append(metric.name)
+    said = [f"{', '.join(names)}: {digits}" for digits, names in alike.items()]
+    if query.policy.decimals is not None and any(output.form is Form.ROOT for output in query.outputs):
+        said.append("standard errors with one decimal more")
+    return f"{'; '.join(said)}; numbers of positives and negatives: {_counts(query)}"
 
 
-def _decimals(digits: int) -> str:
-    if digits == 0:
-        return "whole numbers"
-    return "with 1 decimal" if digits == 1 else f"with {digits} decimals"
-
-
-def _has_standard_error(query: Query) -> bool:
-    return any(output.form is Form.ROOT for output in query.outputs)
+def _digits(query: Query, metric: Metric) -> str:
+    if query.policy.is_private:
+        return "noise" if metric in query.metrics else "not computed"
+    values = [output for output in metric.outputs(query) if output.form is not Form.ROOT]
+    if all(output.form is Form.COUNT for output in values):
+        return _counts(query)
+    if query.policy.decimals is None:
+        return "full precision"
+    digits = max(query.digits_of(value) or 0 for value in values)
+    return "1 decimal" if digits == 1 else f"{digits} decimals"
 
 
 def _counts(query: Query) -> str:
-    said = {
-        HIDDEN: "the numbers of positives and negatives are not released as such",
-        ROUNDED: f"the numbers of positives and negatives, to the nearest {COUNT_STEP}",
-        EXACT: "the numbers of positives and negatives",
-    }
-    return said[query.policy.counts]
+    if query.policy.is_private:
+        return "noise"
+    return {HIDDEN: "hidden", ROUNDED: f"to the nearest {COUNT_STEP}", EXACT: "exact"}[query.policy.counts]
+
+
+def _withheld(query: Query) -> Iterator[str]:
+    policy = query.policy
+    if policy.has_floors:
+        yield (
+            f"no result at all unless there are {policy.minimum_positives:,} positives and "
+            f"{policy.minimum_negatives:,} negatives without any one owner; then only that a rule failed, "
+            "not which one"
+        )
+    if query.withholds_cells and any(output.conditional and output.at for output in query.outputs):
+        yield (
+            f"a number of a table only if {policy.minimum_per_cell:,} samples are behind it without any one "
+            "owner; a withheld one tells that there are fewer, and it may follow from others"
+        )
+
+
+def _widths(query: Query, found: Found) -> Iterator[str]:
+    names = _intervals(query, [found])
+    if names:
+        said = [f"{name} {_usually(found, partial(_width, name))}" for name in names]
+        yield f"intervals ({_percent(query.confidence_level or 0)}) about so wide: {'; '.join(said)}"
+
+
+def _left(query: Query, found: Found) -> str:
+    """Return what whoever sees all numbers together knows of the number of positives."""
+    left = _usually(found, partial(_number_left, query))
+    if query.policy.is_private:
+        if any(math.isinf(figures.left) for figures in found.values()):
+            return "no number of positives; none is excluded"
+        return (
+            f"the number of positives, or of the fewer class, to within {left} ({_percent(CERTAINTY)} "
+            "certain); none is excluded"
+        )
+    if query.policy.counts == EXACT:
+        return "how many positives there are"
+    alone = f"; the rounded number alone leaves {COUNT_STEP}" if query.policy.counts == ROUNDED else ""
+    return f"numbers of positives that all numbers together leave possible: {left}{alone}"
+
+
+def _attacker(query: Query, found: Found) -> str:
+    said = "whoever knows everything else guesses one person's outcome right so many times in 100"
+    if query.policy.is_private:
+        said = f"{guesses(query.policy.spent)}; in made-up studies"
+    middling, highest = (_usually(found, partial(one, query)) for one in (_middling, _highest))
+    return f"{said}: {middling} if the score is middling, {highest} if it is the highest"
+
+
+def _usually(found: Found, cell: Callable[[Figures], str]) -> str:
+    """Return a figure at the usual prevalences, as a part of a sentence."""
+    cells = [
+        f"{cell(figures) if figures.released else 'no result'} at {_percent(prevalence)}"
+        for prevalence, figures in found.items()
+    ]
+    return f"{' and '.join(cells)} positives"
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.4g} %"
+
+
+def _warnings(query: Query) -> Iterator[str]:
+    if query.policy.is_private:
+        return
+    if query.policy.decimals is None:
+        yield (
+            "numbers at full precision: someone who knows much of the data can read individual labels from "
+            "them"
+        )
+    if len(query.thresholds) > 1 and not query.withholds_cells:
+        yield (
+            f"numbers at {len(query.thresholds)} thresholds: two that are close together tell about the few "
+            "samples between them; someone who knows one person's score and chose thresholds around it reads "
+            "the label"
+        )
+
+
+def _more(query: Query) -> Iterator[str]:
+    yield (
+        "figures are of made-up studies of these sizes, in which scores are risks and AUROC is about 0.8; "
+        "real studies differ"
+    )
+    yield (
+        "whoever knows everything else is the strongest attacker, such as all other owners together who also "
+        "know the person's score and have only the outcome to guess; who knows less finds out less"
+    )
+    if not query.policy.is_private:
+        yield (
+            "a number of positives is not possible if no whole numbers of samples give all numbers that are "
+            "released; who knows how scores are distributed finds more of them unlikely"
+        )
+        yield (
+            "a reader who knows nothing but the result has to guess among the numbers of positives that are "
+            "left, and knows of a person what the result says of all people with such a score"
+        )
+        yield _one_person(query)
 
 
 def _one_person(query: Query) -> str:
@@ -117,136 +250,82 @@ def _one_person(query: Query) -> str:
     return f"{said}; there is no useful bound for {', '.join(others)}" if others else said
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Numbers that together narrow down how many positives there are, and how many numbers they leave."""
-
-    names: tuple[str, ...]
-    left: float
-
-    @property
-    def follows(self) -> bool:
-        """But for a number and its mirror image: AUROC does not tell positives from negatives."""
-        return self.left < 2.5
-
-    def sentence(self, samples: int) -> str:
-        together = " and ".join(self.names)
-        if self.follows:
-            return (
-                f"from {together} alone the numbers of positives and negatives mostly follow: "
-                f"{self.left:,.0f} of {samples - 1:,} possible numbers of positives remain"
-            )
-        return (
-            f"from {together} alone, {self.left:,.0f} of {samples - 1:,} possible numbers of positives remain"
-        )
-
-
-def _from_pairs(query: Query) -> Candidates | None:
-    """Return the most telling of the numbers that are fractions of all pairs of a positive and a negative."""
-    step = FLOAT64_STEP if query.policy.decimals is None else 10.0**-query.policy.decimals
-    found = [
-        Candidates((metric.title,), numbers_left_by_pairs(query.samples, step, metric.parts_of_a_pair))
-        for metric in query.metrics
-        if metric.parts_of_a_pair
-    ]
-    return min(found, key=lambda way: way.left, default=None)
-
-
-def _between_thresholds(query: Query) -> list[str]:
-    """Warn of close thresholds, as no rule of the policy is on the samples between two of them."""
-    thresholds = {dict(output.at).get("threshold") for output in query.outputs} - {None}
-    if len(thresholds) < 2:
+def _if_made_smaller(samples: int) -> list[str]:
+    """Say that figures are of a smaller study, where they are."""
+    if samples <= LARGEST:
         return []
     return [
-        f"numbers at {len(thresholds)} thresholds: two that are close together tell about the few samples "
-        "between them; someone who knows one person's score and chose thresholds around it reads the label"
+        f"figures are for {LARGEST:,} samples in all; with more, intervals are narrower and one person "
+        "matters less"
     ]
 
 
-def _from_rates(query: Query) -> list[str]:
-    """Warn of a rare class: a rate k/P has few denominators P that fit its decimals."""
-    policy, said = query.policy, []
+# The table
+
+
+def _column(kind: Kind, policy: Policy) -> str:
+    epsilon = f", epsilon {policy.epsilon:g}" if policy.is_private else ""
+    return f"{policy.kind}{epsilon}{' (the plan)' if policy.kind == kind else ''}"
+
+
+def _rows(queries: Mapping[Kind, Query], found: Mapping[Kind, Found]) -> Iterator[Row]:
+    query = max(queries.values(), key=lambda own: len(own.metrics))
+    alike: dict[tuple[str, ...], list[str]] = {}
     for metric in query.metrics:
-        counted = metric.rate_of
-        if counted is None:
-            continue
-        least = policy.minimum_positives if counted is SampleClass.POSITIVES else policy.minimum_negatives
-        rates = len(metric.outputs(query))
-        most = min(largest_class_told(query.samples, query.policy.decimals, rates), query.samples - 1)
-        if most > least:
-            said.append(
-                f"from {metric.name} alone the number of {counted.value} mostly follows if it is below about "
-                f"{most:,.0f}"
-            )
-    return said
+        alike.setdefault(tuple(_digits(own, metric) for own in queries.values()), []).append(metric.name)
+    for cells, names in alike.items():
+        yield ", ".join(names), cells
+    yield "numbers of positives and negatives", tuple(map(_counts, queries.values()))
+    for name in _intervals(query, found.values()):
+        yield f"width of the {_percent(query.confidence_level or 0)} interval of {name}", ()
+        yield from _by_prevalence(found, dict.fromkeys(queries, partial(_width, name)))
+    possible = f"numbers of positives that are possible for a reader of all numbers, of {query.samples - 1:,}"
+    guessed = "one outcome guessed right, times in 100"
+    for title, cell in (
+        (possible, _number_left),
+        (f"{guessed}, by someone who knows everything else; a middling score", _middling),
+        (f"{guessed}, likewise; the highest score", _highest),
+    ):
+        yield title, ()
+        yield from _by_prevalence(found, {kind: partial(cell, own) for kind, own in queries.items()})
+    yield f"{guessed}, by any attacker at most", tuple(_at_most(own.policy) for own in queries.values())
 
 
-def largest_class_told(samples: int, decimals: int | None, rates: int) -> float:
-    """Up to how many members a class has no smaller number of them that fits its rates as well.
-
-    Another denominator P fits one rate by chance with probability P·step, and m rates with (P·step)^m. The
-    sum of that over all P up to some number, about number^(m + 1)·step^m / (m + 1), is 1 there.
-    """
-    step: float = FLOAT64_STEP if decimals is None else 10.0**-decimals
-    found: float = (rates + 1) ** (1 / (rates + 1)) * step ** (-rates / (rates + 1))
-    return min(found, 1 / step, float(samples))
+def _by_prevalence(
+    found: Mapping[Kind, Found], cells: Mapping[Kind, Callable[[Figures], str]]
+) -> Iterator[Row]:
+    for prevalence in PREVALENCES:
+        figures = {kind: own[prevalence] for kind, own in found.items()}
+        told = (cells[kind](own) if own.released else "no result" for kind, own in figures.items())
+        yield f"  at {_percent(prevalence)} positives", tuple(told)
 
 
-def _roughly(query: Query) -> list[str]:
-    """Return what tells the prevalence only as far as the scores' distribution is known."""
-    names = [metric.name for metric in query.metrics if metric.hints_at_prevalence]
-    names += ["the standard error"] if _has_standard_error(query) else []
-    if not names:
-        return []
-    return [
-        f"roughly the prevalence, to someone who knows how scores are distributed, from {', '.join(names)}"
-    ]
+def _intervals(query: Query, found: Iterable[Found]) -> list[str]:
+    """Return which intervals are spoken of: that of AUROC, if there is one, and the first other one."""
+    names = list(dict.fromkeys(name for own in found for figures in own.values() for name in figures.widths))
+    drawn = [metric.title for metric in query.metrics if metric.figure is Figure.ROC_CURVE]
+    first = [name for name in names if name in drawn]
+    return first + [name for name in names if name not in first][:1]
 
 
-def numbers_left_by_pairs(samples: int, step: float, parts: int) -> float:
-    """Return how many numbers of positives, from 1 to samples - 1, typically fit a fraction of pairs.
-
-    P fits if some whole number A makes A / D, with D = parts·P·(n - P), the released number: by chance with
-    probability step·D; and always if D is a multiple of the reduced denominator. AUROC counts half pairs.
-    """
-    if samples > _MOST_TRIED:
-        spread = np.linspace(1, samples - 1, _MOST_TRIED)
-        fitting = np.minimum(parts * spread * (samples - spread) * step, 1.0)
-        return max(float(fitting.mean()) * (samples - 1), 2.0)
-    positives = np.arange(1, samples, dtype=np.int64)
-    denominators = parts * positives * (samples - positives)
-    by_chance = float(np.minimum(denominators * step, 1.0).sum())
-    structural = []
-    for trial in range(1, 1 + (_TRIALS if samples <= 10_000 else 10)):
-        # Prevalences and areas that are spread evenly, from 0.05 to 0.95 and from 0.5 to 1.
-        prevalence = 0.05 + 0.9 * (trial * _GOLDEN % 1)
-        denominator = int(denominators[int(prevalence * (samples - 1))])
-        numerator = int((0.5 + 0.5 * (trial * _SILVER % 1)) * denominator)
-        reduced = denominator // int(np.gcd(numerator, denominator))
-        structural.append(int(np.count_nonzero(denominators % reduced == 0)))
-    return min(max(float(np.median(structural)), by_chance), samples - 1.0)
+def _at_most(policy: Policy) -> str:
+    """Return how often one outcome is guessed right at most, whoever guesses."""
+    return f"{100 / (1 + math.exp(-policy.spent)):.0f}"
 
 
-def _from_others(query: Query) -> Candidates | None:
-    """Return the most telling of the ways to the prevalence that the asked-for numbers open."""
-    by_name = {metric.name: metric for metric in query.metrics}
-    digits = {
-        output.name: query.digits_of(output) for output in query.outputs if output.form is Form.QUOTIENT
-    }
-    found = []
-    for metric in query.metrics:
-        for recovery in metric.recoveries:
-            needed = (metric.name, *recovery.others)
-            if by_name.keys() >= set(needed):
-                steps = [FLOAT64_STEP if (d := digits[name]) is None else 10.0**-d for name in needed]
-                values = [typical for name in needed if (typical := by_name[name].typical()) is not None]
-                spread = _spread(recovery.solve, values, steps)
-                found.append(Candidates(needed, max(query.samples * spread, 1.0)))
-    return min(found, key=lambda way: way.left, default=None)
+def _width(name: str, figures: Figures) -> str:
+    return f"{figures.widths[name]:.3f}" if name in figures.widths else "withheld"
 
 
-def _spread(solve: Callable[..., float], values: Sequence[float], steps: Sequence[float]) -> float:
-    """Return how far apart prevalences can be that give the same rounded numbers."""
-    corners = itertools.product(*((v - s / 2, v + s / 2) for v, s in zip(values, steps, strict=True)))
-    solved = [solve(*corner) for corner in corners]
-    return max(solved) - min(solved)
+def _number_left(query: Query, figures: Figures) -> str:
+    if not query.policy.is_private:
+        return f"{figures.left:,.0f}"
+    return "all" if math.isinf(figures.left) else f"±{figures.left:.1f}"
+
+
+def _middling(query: Query, figures: Figures) -> str:
+    return f"{100 * figures.middling:.0f}"
+
+
+def _highest(query: Query, figures: Figures) -> str:
+    return f"{100 * figures.highest:.0f}"

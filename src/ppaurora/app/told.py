@@ -13,11 +13,14 @@ class Told:
     """What owners will learn from the result, and what to think about before agreeing."""
 
     each: int  # samples of every owner for which this was computed
-    is_least: bool  # nobody said how many, so these are the fewest that the policy lets out
+    is_example: bool  # nobody said how many
     sentences: tuple[str, ...]
+    more: tuple[str, ...]  # one step further
     warnings: tuple[str, ...]
 
     @classmethod
     def of(cls, manifest: Manifest, samples: int | None = None) -> Told:
+        """Tell it; the first time takes some tenths of a second, as studies are made up for it."""
         found = review(manifest, None if samples is None else [samples] * len(manifest.owners))
-        return cls(found.sizes[0], samples is None, found.disclosure.told, found.warnings)
+        told = found.disclosure
+        return cls(found.sizes[0], samples is None, told.told, told.more, found.warnings)

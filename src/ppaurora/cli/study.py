@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from ppaurora.agreement.disclosure import Disclosure, disclosure, smallest_sizes
+from ppaurora.agreement.disclosure import Comparison, compare, disclosure, example_sizes
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import expect_hash_option, force_option, yes_option
@@ -32,47 +32,63 @@ def as_told(text: object) -> Text:
 def show(manifest: Manifest, sizes: Sequence[int] | None = None) -> None:
     """Print what a person agrees to, in full, what owners will learn, and what is questionable about it.
 
-    Without numbers of samples, of the smallest study that the policy lets out.
+    Without numbers of samples, of an example.
     """
     found = review(manifest, sizes)
     lines = manifest.describe()
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name:<{width}}  {value}", err=True)
-    _show_disclosure(found.disclosure, found.sizes, err=True)
+    _show_told(found.disclosure.told, found.sizes, err=True)
+    click.echo("  - 'ppaurora disclosure' says more, and compares kinds of policy", err=True)
     for said in found.warnings:
         click.echo(f"warning: {said}", err=True)
 
 
-def _show_disclosure(found: Disclosure, sizes: Sequence[int], *, err: bool) -> None:
+def _show_told(told: Sequence[str], sizes: Sequence[int], *, err: bool) -> None:
     """Print what owners will learn from the release."""
     click.echo(f"what the release discloses to the owners, if {said_of_sizes(sizes)} samples:", err=err)
-    for sentence in found.told:
+    for sentence in told:
         click.echo(f"  - {sentence}", err=err)
 
 
 @click.command("disclosure", epilog=example("ppaurora disclosure study.toml --samples 1000,800,600"))
 @click.argument("plan", type=FILE)
-@click.option("--samples", help="Samples of each owner, separated by commas; by default the fewest allowed.")
-def disclosure_command(plan: Path, samples: str | None) -> None:
-    """Show what a study's release will disclose to the owners: PLAN is a study.toml, or a manifest."""
+@click.option("--samples", help="Samples of each owner, separated by commas; by default 1,000 of each.")
+@click.option("--all", "everything", is_flag=True, help="Also say how the figures are meant.")
+def disclosure_command(plan: Path, samples: str | None, everything: bool) -> None:
+    """Show what a study's release will disclose, beside what other kinds of policy would.
+
+    PLAN is a study.toml, or a manifest.
+    """
     study = Manifest.read(plan) if plan.suffix == ".json" else read_plan(plan)
     terms, owners = study.terms, len(study.owners)
-    sizes = smallest_sizes(terms, owners)
+    sizes = example_sizes(terms, owners)
     if samples is not None:
         try:
-            sizes = [int(part) for part in samples.replace("_", "").split(",")]
+            sizes = tuple(int(part) for part in samples.replace("_", "").split(","))
         except ValueError:
             raise InputError("--samples: write whole numbers separated by commas") from None
         if len(sizes) != owners or min(sizes) < 1:
             raise InputError(f"--samples: give a number for each of the {owners} owners")
+    _show_comparison(compare(terms, sizes))
     found = disclosure(terms, sizes)
-    _show_disclosure(found, sizes, err=False)
-    problem = terms.problem_with(sizes)
-    if problem:
-        click.echo(f"there will be no result: {problem}")
+    _show_told((*found.told, *(found.more if everything else ("--all says more",))), sizes, err=False)
     for said in (*found.warnings, *organisation_warnings(study)):
         click.echo(f"warning: {said}")
+
+
+def _show_comparison(found: Comparison) -> None:
+    """Print kinds of policy side by side."""
+    lines = [("", found.columns), *found.rows]
+    widths = [max(map(len, cells)) for cells in zip(*(cells for _, cells in lines if cells), strict=True)]
+    first = max(len(title) for title, cells in lines if cells)
+    for title, cells in lines:
+        padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False))
+        click.echo("  ".join([f"{title:<{first}}", *padded]).rstrip())
+    for note in found.notes:
+        click.echo(note)
+    click.echo()
 
 
 @click.command(

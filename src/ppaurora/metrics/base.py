@@ -15,7 +15,7 @@ from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError, MisuseError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics.evidence import Evidence
-from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, Recovery, SampleClass
+from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, SampleClass
 from ppaurora.metrics.outputs import Output, Ratio, standard_error
 from ppaurora.metrics.private.mechanism import Mechanism
 from ppaurora.metrics.private.noisy import NoisyRelease
@@ -49,10 +49,8 @@ class Metric(ABC):
     line_title: ClassVar[str] = ""  # by which pROC prints it in a line of its own, with its interval
     # What it discloses.
     discloses_counts: ClassVar[bool] = False  # class counts, so it is for policies that allow them
-    hints_at_prevalence: ClassVar[bool] = False  # roughly, to who knows how scores are distributed
     rate_of: ClassVar[SampleClass | None] = None  # it is a fraction of this class
     parts_of_a_pair: ClassVar[int] = 0  # it is a whole number of such parts, over all P·N pairs; 0: it is not
-    recoveries: ClassVar[tuple[Recovery, ...]] = ()  # together with others it gives the prevalence
     # How it is computed.
     is_area: ClassVar[bool] = False
     needs_curve: ClassVar[bool] = False  # the merged list; else owners' sums are enough
@@ -116,10 +114,6 @@ class Metric(ABC):
     @abstractmethod
     def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity | None:
         """Return how far replacing one person may move it; None if there is no useful bound."""
-
-    def typical(self) -> float | None:
-        """Return its value where prevalence is 0.2, sensitivity 0.7 and specificity 0.9, if that tells it."""
-        return None
 
     def on_own_data(self, samples: Samples, level: float) -> Estimate | Table:
         """Compute it on one owner's samples in the clear, with an interval where there is one.

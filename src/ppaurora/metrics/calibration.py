@@ -25,11 +25,9 @@ from ppaurora.metrics.base import (
 )
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import (
-    TYPICAL_POSITIVES,
     Figure,
     GlobalSensitivity,
     PublicCounts,
-    Recovery,
     of_one_number,
 )
 from ppaurora.metrics.outputs import Form, Output, Ratio, standard_error
@@ -82,7 +80,6 @@ _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expect
 _HIGHEST_LOG_ERROR = 11
 _OF_THE_RATIO = (ExpectedAmongPositives(), SquaredProbabilities())
 _MOST_BINS = 100
-_TYPICALLY_EXPECTED = 0.25  # of all samples: more than TYPICAL_POSITIVES
 _OBSERVED = "observed"
 _IN_A_BIN = ("mean_predicted", _OBSERVED)
 
@@ -154,10 +151,6 @@ class ObservedToExpected(Metric):
     name = "observed_expected"
     title = "ratio of observed to expected events"
     unit = "ratio of events"
-    # In-the-large calibration is P/n - E/n, this one is P/E.
-    recoveries = (
-        Recovery(("calibration_in_the_large",), lambda ratio, gap: float(gap * ratio / (ratio - 1))),
-    )
     description = "observed events over expected events"
     definition = "`y_true.sum() / y_score.sum()`"
     of_probabilities = True
@@ -225,9 +218,6 @@ class ObservedToExpected(Metric):
     def sensitivity_to_one_person(self, public: PublicCounts) -> None:
         """Few expected events are doubled by one person."""
 
-    def typical(self) -> float:
-        return TYPICAL_POSITIVES / _TYPICALLY_EXPECTED
-
 
 @register
 class CalibrationInTheLarge(Metric):
@@ -277,9 +267,6 @@ class CalibrationInTheLarge(Metric):
     def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
         """A label minus a probability is from -1 to 1."""
         return of_one_number(2 / public.samples)
-
-    def typical(self) -> float:
-        return TYPICAL_POSITIVES - _TYPICALLY_EXPECTED
 
 
 def _errors_of_means(value: Output, query: Query) -> tuple[Output, ...]:

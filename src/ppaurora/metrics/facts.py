@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from ppaurora.metrics.names import MetricName
 from ppaurora.metrics.query import Query
-
-TYPICAL_POSITIVES = 0.2  # of all samples; what a release discloses is computed for such values
 
 
 class Figure(Enum):
@@ -28,17 +24,6 @@ class SampleClass(Enum):
 
     POSITIVES = "positives"
     NEGATIVES = "negatives"
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """An equation by which the prevalence follows from a metric together with others.
-
-    `solve` takes the metric's value, then those of the others, in their order.
-    """
-
-    others: tuple[MetricName, ...]
-    solve: Callable[..., float]
 
 
 @dataclass(frozen=True)

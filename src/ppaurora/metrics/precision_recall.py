@@ -34,7 +34,6 @@ class UnderPrecision(Area):
 
     needs = (PRECISION,)
     denominator = Denominator.POSITIVES
-    hints_at_prevalence = True
     unit = "mean precision"
     precisions: ClassVar[int]  # that are added up at every step of TP
 

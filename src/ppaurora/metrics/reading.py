@@ -30,6 +30,7 @@ class ReleasedResult:
     positives: int | None = None  # where the policy lets it out
     suppressed: bool = False  # a rule on secret counts failed
     epsilon: float | None = None  # of a private study
+    values: tuple[float | None, ...] = ()  # every output of the query, in their order; None: withheld
 
 
 def column_count(query: Query, checked: int) -> int:
@@ -79,16 +80,18 @@ def _with_noise(query: Query, columns: Sequence[tuple[int, int]], released: int)
     """Read the integers of a private study, which only a submission that does not fit withholds."""
     if not released or any(exponent for _, exponent in columns):
         raise ProtocolError(_UNFIT)
-    mechanisms = query.mechanisms
+    mechanisms, integers = query.mechanisms, [mantissa for mantissa, _ in columns]
     noisy = NoisyRelease.of(
         query.samples,
         mechanisms,
         rates(query.policy, mechanisms),
-        [mantissa for mantissa, _ in columns],
+        integers,
         negated=query.negated,
     )
     metrics = {metric.name: metric.read_noisy(noisy, query.confidence_level) for metric in query.metrics}
-    return ReleasedResult(metrics, noisy.positives(), epsilon=query.policy.epsilon)
+    return ReleasedResult(
+        metrics, noisy.positives(), epsilon=query.policy.epsilon, values=tuple(map(float, integers))
+    )
 
 
 def _shown(query: Query, output: Output, column: tuple[int, int], released: int, there: int) -> float | None:
@@ -137,4 +140,4 @@ def _in_metrics(query: Query, shown: list[float | None], *, suppressed: bool) ->
         metric.name: metric.read([next(values) for _ in metric.outputs(query)], query, counts)
         for metric in query.metrics
     }
-    return ReleasedResult(metrics, counts.positives, suppressed)
+    return ReleasedResult(metrics, counts.positives, suppressed, values=tuple(shown))

@@ -24,14 +24,11 @@ from ppaurora.metrics.base import (
 )
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import (
-    TYPICAL_POSITIVES,
     Figure,
     GlobalSensitivity,
     PublicCounts,
-    Recovery,
     SampleClass,
 )
-from ppaurora.metrics.names import MetricName
 from ppaurora.metrics.outputs import Form, Output, Ratio, standard_error
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.private.table import Cut, CutKind, TableMechanism
@@ -47,15 +44,6 @@ from ppaurora.statistics.noisy_numbers import noisy_count, noisy_mean, noisy_pro
 
 _MOST_THRESHOLDS = 100
 _HIGHEST_RISK = 0.99  # at which a net benefit can be asked for: harm then weighs 99 times as much
-
-_RATES: tuple[MetricName, ...] = ("sensitivity", "specificity")
-_TYPICAL = Confusion(
-    tp=0.7 * TYPICAL_POSITIVES,
-    fp=0.1 * (1 - TYPICAL_POSITIVES),
-    positives=TYPICAL_POSITIVES,
-    negatives=1 - TYPICAL_POSITIVES,
-)
-_TYPICAL_RISK, _TYPICAL_ODDS = 0.2, 0.25
 
 
 class Thresholds(StrictModel):
@@ -221,9 +209,6 @@ class AtThresholds(Metric):
         moved = [self.moved_by_one(public, threshold) for threshold in self.parameters.thresholds]
         return GlobalSensitivity(max(moved), sum(moved))
 
-    def typical(self) -> float | None:
-        return self._value(_TYPICAL, _TYPICAL_RISK)
-
     def _value(self, at: Confusion, threshold: float) -> float | None:
         numerator, denominator = self.fraction(at, threshold)
         return float(numerator / denominator) if denominator else None
@@ -275,10 +260,6 @@ class PositivePredictiveValue(AtThresholds):
     name = "ppv"
     title = "positive predictive value"
     unit = "fraction of those called positive"
-    recoveries = (
-        Recovery(_RATES, lambda ppv, se, sp: _prevalence_from_ppv(ppv, se, sp)),
-        Recovery(("npv", "accuracy"), lambda ppv, npv, a: _prevalence_from_calls(ppv, npv, a)),
-    )
     description = "positives among those called positive, at thresholds"
     definition = "`precision_score(y_true, y_score >= threshold)`"
     trials_name = "called_positive"
@@ -295,7 +276,6 @@ class NegativePredictiveValue(AtThresholds):
     name = "npv"
     title = "negative predictive value"
     unit = "fraction of those called negative"
-    recoveries = (Recovery(_RATES, lambda npv, se, sp: _prevalence_from_npv(npv, se, sp)),)
     description = "negatives among those called negative, at thresholds"
     definition = "`precision_score(y_true, y_score >= threshold, pos_label=0)`"
     trials_name = "called_negative"
@@ -312,7 +292,6 @@ class F1(AtThresholds):
     name = "f1"
     title = "F1 score"
     unit = "harmonic mean of two fractions"
-    recoveries = (Recovery(_RATES, lambda f1, se, sp: _prevalence_from_ppv(f1 * se / (2 * se - f1), se, sp)),)
     description = "harmonic mean of sensitivity and positive predictive value, at thresholds"
     definition = "`f1_score(y_true, y_score >= threshold)`"
     is_proportion = False
@@ -333,7 +312,6 @@ class Accuracy(AtThresholds):
     name = "accuracy"
     title = "accuracy"
     unit = "fraction of samples"
-    recoveries = (Recovery(_RATES, lambda a, se, sp: float((a - sp) / (se - sp))),)
     description = "correctly classified samples, at thresholds"
     definition = "`accuracy_score(y_true, y_score >= threshold)`"
     of_all_samples = True
@@ -367,9 +345,6 @@ class NetBenefit(AtThresholds):
     title = "net benefit"
     unit = "true positives per sample"
     figure = Figure.DECISION_CURVE
-    recoveries = (
-        Recovery(_RATES, lambda b, se, sp: (b + (1 - sp) * _TYPICAL_ODDS) / (se + (1 - sp) * _TYPICAL_ODDS)),
-    )
     description = "net benefit of treating those called positive, at risk thresholds"
     definition = "`tp / n - fp / n * t / (1 - t)` (Vickers and Elkin 2006)"
     Parameters = RiskThresholds
@@ -441,18 +416,3 @@ def _benefits(threshold: float) -> Interval:
 
 def _odds_in_steps(threshold: float) -> int:
     return round(threshold / (1 - threshold) * STEPS_PER_ONE)
-
-
-def _prevalence_from_ppv(ppv: float, sensitivity: float, specificity: float) -> float:
-    odds = ppv * (1 - specificity) / (sensitivity * (1 - ppv))
-    return odds / (1 + odds)
-
-
-def _prevalence_from_npv(npv: float, sensitivity: float, specificity: float) -> float:
-    odds = (1 - npv) * specificity / (npv * (1 - sensitivity))
-    return odds / (1 + odds)
-
-
-def _prevalence_from_calls(ppv: float, npv: float, accuracy: float) -> float:
-    called_positive = (accuracy - npv) / (ppv - npv)
-    return ppv * called_positive + (1 - npv) * (1 - called_positive)

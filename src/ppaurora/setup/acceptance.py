@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ppaurora.agreement.disclosure import Disclosure, disclosure, smallest_sizes
+from ppaurora.agreement.disclosure import Disclosure, disclosure, example_sizes
 from ppaurora.errors import InputError
 from ppaurora.node.store import STORAGE_ERRORS, Store, trouble_of
 from ppaurora.study.kit import NodeKit, OwnerKit
@@ -27,9 +27,9 @@ class Review:
 
 
 def review(manifest: Manifest, sizes: Sequence[int] | None = None) -> Review:
-    """Review a study; without numbers of samples, the smallest one that the policy lets out."""
-    sizes = sizes or smallest_sizes(manifest.terms, len(manifest.owners))
-    return Review(manifest, tuple(sizes), disclosure(manifest.terms, sizes))
+    """Review a study; without numbers of samples, as an example of it."""
+    sizes = tuple(sizes or example_sizes(manifest.terms, len(manifest.owners)))
+    return Review(manifest, sizes, disclosure(manifest.terms, sizes))
 
 
 def said_of_sizes(sizes: Sequence[int]) -> str:

@@ -436,7 +436,7 @@ DEFECTS = (
         "one-person-is-not-told-of",
         "nobody is told what one person can change in a release",
         file="src/ppaurora/agreement/disclosure.py",
-        old="    told.append(_one_person(query))\n",
+        old="        yield _one_person(query)\n",
         new="",
         tests=("tests/agreement/test_disclosure.py::test_what_one_person_changes_is_told",),
     ),

@@ -81,7 +81,7 @@ class OperatorPages:
             "operator/study.html",
             view=view,
             manifest=view.manifest,
-            told=Told.of(view.manifest),
+            told=await asyncio.to_thread(Told.of, view.manifest),
             done=_DONE.get(request.query.get("done", ""), ""),
             reload=True,
         )
@@ -125,7 +125,7 @@ class OperatorPages:
             request,
             "operator/review.html",
             manifest=manifest,
-            told=Told.of(manifest),
+            told=await asyncio.to_thread(Told.of, manifest),
             shared=shared_nodes(manifest),
             server=self._kit.server(manifest).title,
         )

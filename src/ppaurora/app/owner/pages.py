@@ -53,7 +53,7 @@ class OwnerPages:
             manifest=controller.manifest,
             owner=self._kit.name,
             live=LiveView.of(controller, seen),
-            told=Told.of(controller.manifest),
+            told=await asyncio.to_thread(Told.of, controller.manifest),
             reload=True,
         )
 
@@ -66,6 +66,9 @@ class OwnerPages:
         work = WorkView.of(controller.jobs.last)  # before the draft: work that is over has left it so
         draft = controller.draft
         check = None if draft is None else draft.looked.check
+        told = None
+        if check is not None and not check.refusal:
+            told = await asyncio.to_thread(Told.of, controller.manifest, check.samples)
         return page(
             request,
             "owner/data.html",
@@ -73,7 +76,7 @@ class OwnerPages:
             draft=draft,
             check=check,
             work=work,
-            told=None if check is None or check.refusal else Told.of(controller.manifest, check.samples),
+            told=told,
             before=_sent_before(controller),
             most_bytes=MOST_BYTES,
             too_large=too_large(self._kit.folder, controller.manifest.study),

@@ -90,13 +90,14 @@ class NoisyRelease:
 
     def positives(self) -> int | None:
         """Return how many positives there are, as well as the release tells."""
-        if "table" in self.mechanisms:
-            found = self.count(Cell(None, None), 1)
-        elif "sums" in self.mechanisms and self._sums.in_the_large:
-            found = self.sum_of_labels()
-        else:
-            return None
-        return round(min(max(found.value, 0.0), float(self.samples)))
+        told = self.counts_of_positives()
+        return round(min(max(told[0].value, 0.0), float(self.samples))) if told else None
+
+    def counts_of_positives(self) -> list[NoisyNumber]:
+        """Return the number of positives, as each mechanism tells it that does."""
+        of_table = [self.count(Cell(None, None), 1)] if "table" in self.mechanisms else []
+        of_sums = [self.sum_of_labels()] if "sums" in self.mechanisms and self._sums.in_the_large else []
+        return of_table + of_sums
 
     @property
     def _table(self) -> TableMechanism:
