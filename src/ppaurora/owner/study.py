@@ -147,7 +147,8 @@ class Study:
     ) -> DataCheck:
         """Check data before it is submitted: counts, scores by class, local AUROC, and anything unusual.
 
-        Data is given as to `submit`. Nothing leaves this machine, and nothing is kept.
+        Data is given as to `submit`. Nothing leaves this machine, and nothing is kept. `spending` says how
+        much epsilon the study and earlier ones on the same data spend, and what the kit's floor allows.
 
         Examples
         --------
