@@ -12,6 +12,7 @@ from benchmarks.app import app_command
 from benchmarks.attacks.command import attacks_command
 from benchmarks.audit import audit_command
 from benchmarks.correctness import correctness_command
+from benchmarks.coverage.command import coverage_command
 from benchmarks.documents import docs_command
 from benchmarks.paper.command import paper_command
 from benchmarks.peers.command import peers_command
@@ -39,6 +40,7 @@ for command in (
     attacks_command,
     audit_command,
     correctness_command,
+    coverage_command,
     paper_command,
     peers_command,
     policies_command,

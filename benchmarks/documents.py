@@ -32,6 +32,7 @@ from benchmarks import (
     workers,
 )
 from benchmarks.attacks import command as attacks
+from benchmarks.coverage import command as coverage
 from benchmarks.drawing import shows
 from benchmarks.paper import figures
 from benchmarks.paper.experiments import Measured
@@ -115,6 +116,7 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     **{f"paper-{metric}": partial(_paper_block, metric) for metric in PRINTED_METRICS},
     "paper-parties": lambda saved: party_table(saved.paper, Auroc.name).markdown(),
     "correctness": lambda saved: correctness.correctness_table(saved.rows("correctness")).markdown(),
+    "coverage": lambda saved: coverage.saved_table(saved.rows("coverage")).markdown(),
     "exponents": lambda saved: growth.exponents_table(saved.rows("paper"), saved.rows("scale")).markdown(),
     "memory": lambda saved: growth.memory_sentence(saved.rows("scale")),
     "projection": lambda saved: growth.projection_table(saved.rows("scale")).markdown(),

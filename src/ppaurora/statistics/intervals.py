@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from numbers import Real
 from statistics import NormalDist
 from typing import Any
@@ -112,6 +113,7 @@ def proportion_interval(value: float, trials: float, level: float, *, slack: flo
     return None if low is None or high is None else (low[0], high[1])
 
 
+@lru_cache
 def quantile(level: float) -> float:
     """Return z: how many standard errors an interval of that level reaches to either side."""
     return -NormalDist().inv_cdf((1 - checked_level(level)) / 2)

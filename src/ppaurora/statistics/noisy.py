@@ -21,8 +21,8 @@ from ppaurora.statistics.intervals import Interval, quantile
 Numbers = NDArray[np.float64]
 NoiseAt = Callable[[Numbers], "Noise"]  # the noise in (1 - p)·s - p·f of two released numbers, at every p
 
-_POINTS = 256  # at which a bound is looked for at once
-_ROUNDS = 5  # each is so many times finer than the one before: a bound is found to 2^-40 of its distance
+_POINTS = 32  # at which a bound is looked for at once
+_ROUNDS = 7  # each is so many times finer than the one before: a bound is found to 2^-35 of its distance
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ class Sources:
 
     def mixed(self, weights: Numbers) -> Noise:
         """Return the noise of a weighted sum; of several, row by row."""
-        return Noise(weights**2 @ self.variances, weights**4 @ self.fourths)
+        squares = weights * weights
+        return Noise(squares @ self.variances, (squares * squares) @ self.fourths)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""How often intervals cover what they say, by simulated studies of which the truth is known."""

@@ -1,0 +1,191 @@
+"""What an owner reads of a study under each kind of policy: the package's own reading, of exact numbers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ppaurora.data.samples import Samples
+from ppaurora.metrics import METRICS, Metric, Query
+from ppaurora.metrics.base import Counts
+from ppaurora.metrics.names import MetricName
+from ppaurora.metrics.outputs import Form, Output
+from ppaurora.metrics.private.budget import rates
+from ppaurora.metrics.private.mechanism import Ingredients
+from ppaurora.metrics.private.noisy import NoisyRelease
+from ppaurora.metrics.sums import sums_of
+from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Policy
+from ppaurora.sharing.shares import RingShare
+from ppaurora.statistics.estimates import Estimate, Row, Table
+from ppaurora.statistics.intervals import Interval
+from ppaurora.suites.cleartext import CleartextSuite
+
+At = tuple[tuple[str, float], ...]
+Intervals = dict[str, Interval | None]  # by metric; None: there is none
+
+_ANY_LEVEL = 0.95
+
+
+_PLAIN: tuple[MetricName, ...] = ("auroc", "ap", "brier", "observed_expected", "calibration_in_the_large")
+_AT_THRESHOLDS: tuple[MetricName, ...] = (
+    *("sensitivity", "specificity", "ppv", "npv"),
+    *("accuracy", "net_benefit"),
+)
+
+
+def metrics_at(threshold: float) -> tuple[Metric, ...]:
+    """Return every metric that has an interval, at one threshold and in three bins."""
+    return (
+        *(METRICS[name]() for name in _PLAIN),
+        *(METRICS[name](thresholds=(threshold,)) for name in _AT_THRESHOLDS),
+        METRICS["reliability"](bins=(0.0, threshold / 2, threshold, 1.0)),
+    )
+
+
+@dataclass(frozen=True)
+class Study:
+    """Exact numbers of one study, by metric, place and name."""
+
+    samples: Samples
+    sizes: tuple[int, ...]
+    metrics: tuple[Metric, ...]
+    numbers: Mapping[tuple[str, At, str], float | None]
+
+    @classmethod
+    def of(cls, samples: Samples, owners: int, metrics: tuple[Metric, ...]) -> Study:
+        """Return a study whose samples are spread evenly over its owners."""
+        numbers: dict[tuple[str, At, str], float | None] = {}
+        for metric in metrics:
+            found = metric.on_own_data(samples, _ANY_LEVEL)
+            rows = (Row({}, {metric.name: found}),) if isinstance(found, Estimate) else found.rows
+            for row in rows:
+                at = tuple(row.at.items())
+                for name, estimate in row.values.items():
+                    numbers[metric.name, at, name] = estimate.value
+                    numbers[metric.name, at, "standard_error"] = estimate.standard_error
+                for name, count in _counts(samples, row.at).items():
+                    numbers[metric.name, at, name] = count
+        return cls(samples, (len(samples) // owners,) * owners, metrics, numbers)
+
+    @property
+    def positives(self) -> int:
+        return int(self.samples.labels.sum())
+
+
+def _counts(samples: Samples, place: Mapping[str, float]) -> dict[str, int]:
+    """Return the numbers of samples that are released with those at a place."""
+    if "threshold" in place:
+        called = int(np.count_nonzero(samples.scores >= place["threshold"]))
+        return {"called_positive": called, "called_negative": len(samples) - called}
+    if "low" in place:
+        inside = (samples.scores > place["low"]) & (samples.scores <= place["high"])
+        return {"samples": int(np.count_nonzero(inside))}
+    return {}
+
+
+class Kind(ABC):
+    """One kind of policy, and how results are read under it."""
+
+    title: str
+
+    @abstractmethod
+    def intervals(self, study: Study, level: float, random: np.random.Generator) -> Intervals:
+        """Return the intervals that an owner makes of what is released."""
+
+
+@dataclass(frozen=True)
+class Rounding(Kind):
+    """Numbers are rounded as the policy says, and counts to fives."""
+
+    title: str
+    policy: Policy
+
+    def intervals(self, study: Study, level: float, random: np.random.Generator) -> Intervals:
+        query = Query(study.metrics, study.sizes, self.policy, level)
+        counts = Counts(query.samples, round(rounded_count(query, study.positives)))
+        return {
+            metric.name: _interval(
+                metric.name,
+                metric.read(
+                    [
+                        self.released(query, output, study.numbers.get((metric.name, output.at, output.name)))
+                        for output in metric.outputs(query)
+                    ],
+                    query,
+                    counts,
+                ),
+            )
+            for metric in study.metrics
+        }
+
+    def released(self, query: Query, output: Output, number: float | None) -> float | None:
+        """Return a number as the policy lets it out."""
+        if number is None:
+            return None
+        if output.form is Form.COUNT:
+            return rounded_count(query, number)
+        digits = query.digits_of(output)
+        if digits is None:
+            return number
+        return math.copysign(math.floor(abs(number) * 10**digits + 0.5) / 10**digits, number)
+
+
+def rounded_count(query: Query, count: float) -> float:
+    step = COUNT_STEP if query.policy.counts == ROUNDED else 1
+    return step * math.floor(count / step + 0.5)
+
+
+@dataclass(frozen=True)
+class WithNoise(Kind):
+    """One plan with all metrics that have a mechanism: epsilon is divided between three of them."""
+
+    title: str
+    policy: Policy
+
+    def intervals(self, study: Study, level: float, random: np.random.Generator) -> Intervals:
+        metrics = tuple(metric for metric in study.metrics if metric.mechanism() is not None)
+        query = Query(metrics, study.sizes, self.policy, level)
+        mechanisms, every_rate = query.mechanisms, rates(self.policy, query.mechanisms)
+        exact = exact_integers(study, query)
+        scales = [float(rate) for own in every_rate for rate in own]
+        chances = -np.expm1(-np.array(scales))
+        noise = random.geometric(chances) - random.geometric(chances)
+        noisy = NoisyRelease.of(
+            query.samples, mechanisms, every_rate, (exact + noise).tolist(), negated=False
+        )
+        return {metric.name: _interval(metric.name, metric.read_noisy(noisy, level)) for metric in metrics}
+
+
+def exact_integers(study: Study, query: Query) -> np.ndarray:
+    """Return the mechanisms' integers, computed in the clear by their own code."""
+    suite = CleartextSuite()
+
+    def shared(number: int) -> RingShare:
+        return RingShare(suite.holder, np.array([number % 2**64], dtype=np.uint64))
+
+    summed = zip(query.sums, sums_of(study.samples, query.sums), strict=True)
+    totals = {total: shared(int(number)) for total, number in summed}
+    positives = study.positives
+    area = round((study.numbers["auroc", (), "auroc"] or 0.0) * 2 * positives * (query.samples - positives))
+    given = Ingredients(query.samples, shared(positives), totals, shared(area))
+    parts = [mechanism.integers(suite, given).values.astype(np.int64) for mechanism in query.mechanisms]
+    return np.concatenate(parts)
+
+
+def _interval(name: str, found: Estimate | Table) -> Interval | None:
+    """Return the interval of a number; of reliability, that of what was observed in the middle bin."""
+    if isinstance(found, Estimate):
+        return found.interval
+    return found[1]["observed"].interval if name == "reliability" else found[0][name].interval
+
+
+EXACT = Rounding("exact", Policy.exact())
+PUBLICATION = Rounding("publication", Policy())
+KINDS: tuple[Kind, ...] = (
+    PUBLICATION,
+    *(WithNoise(f"private, epsilon {epsilon:g}", Policy.private(epsilon)) for epsilon in (1.0, 2.0, 4.0)),
+)

@@ -1,0 +1,86 @@
+"""Patients without number, of whom all true values are known: probabilities that are slightly off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppaurora.data.samples import Samples
+
+Numbers = NDArray[np.float64]
+
+_SPREAD = 1.4  # of the logits of predicted probabilities
+_SLOPE = 0.9  # true logits are less extreme than predicted ones
+_QUANTILES = 200_000  # of the population, for its true values
+
+
+def expit(x: Numbers) -> Numbers:
+    expected: Numbers = 1 / (1 + np.exp(-x))
+    return expected
+
+
+@dataclass(frozen=True)
+class Population:
+    """Logits of predictions are normal; events have the probability expit(slope·logit)."""
+
+    prevalence: float
+
+    @cached_property
+    def centre(self) -> float:
+        """The mean logit that gives this prevalence, found by halving."""
+        low, high = -20.0, 20.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            too_many = float(expit(_SLOPE * self._logits(middle)).mean()) > self.prevalence
+            low, high = (low, middle) if too_many else (middle, high)
+        return low
+
+    def draw(self, random: np.random.Generator, size: int) -> Samples:
+        """Return samples of so many patients; there is one of either class at least."""
+        while True:
+            logits = random.normal(self.centre, _SPREAD, size)
+            labels = (random.random(size) < expit(_SLOPE * logits)).astype(np.uint8)
+            if 0 < labels.sum() < size:
+                return Samples("study", expit(logits), labels)
+
+    def truths(self, threshold: float, low: float, high: float) -> dict[str, float]:
+        """Return the true value of everything: at a threshold, and between two probabilities."""
+        logits = self._logits(self.centre)[::-1]
+        p, q = expit(logits), expit(_SLOPE * logits)
+        tp, fp = np.cumsum(q), np.cumsum(1 - q)
+        recall, precision = tp / tp[-1], tp / (tp + fp)
+        called, inside = p >= threshold, (p > low) & (p <= high)
+        odds = threshold / (1 - threshold)
+        won = 1 - (fp - (1 - q) / 2) / fp[-1]  # of negatives, those below
+        mean_tp, mean_fp = float(np.mean(q * called)), float(np.mean((1 - q) * called))
+        return {
+            "auroc": float(np.sum(won * q) / tp[-1]),
+            "ap": float(np.sum(precision * np.diff(recall, prepend=0.0))),
+            "sensitivity": mean_tp / float(q.mean()),
+            "specificity": 1 - mean_fp / float((1 - q).mean()),
+            "ppv": float(q[called].mean()),
+            "npv": float((1 - q[~called]).mean()),
+            "accuracy": mean_tp + float(np.mean((1 - q) * ~called)),
+            "net_benefit": mean_tp - odds * mean_fp,
+            "brier": float(np.mean(q * (1 - p) ** 2 + (1 - q) * p**2)),
+            "observed_expected": float(q.mean() / p.mean()),
+            "calibration_in_the_large": float(q.mean() - p.mean()),
+            "reliability": float(q[inside].mean()),
+        }
+
+    def _logits(self, centre: float) -> Numbers:
+        """Return quantiles of the population, from the lowest on."""
+        return centre + _SPREAD * _standard_quantiles()
+
+
+@lru_cache
+def _standard_quantiles() -> Numbers:
+    """Return the middles of equally likely stretches of a standard normal variable."""
+    edges = np.linspace(-9.0, 9.0, 20_001)
+    below = np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in edges.tolist()])
+    middles: Numbers = np.interp((np.arange(_QUANTILES) + 0.5) / _QUANTILES, below, edges)
+    return middles

@@ -1,0 +1,160 @@
+"""The simulation of coverage: its truths, its studies against real ones, and a control that it must catch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import ppaurora
+from benchmarks.coverage.command import SCENES, Coverage, Scene, measured, problems, saved_table, simulate
+from benchmarks.coverage.kinds import (
+    EXACT,
+    KINDS,
+    PUBLICATION,
+    Intervals,
+    Rounding,
+    Study,
+    WithNoise,
+    exact_integers,
+    metrics_at,
+)
+from benchmarks.coverage.population import Population
+from ppaurora.metrics import Query
+from ppaurora.metrics.outputs import Form, Output
+from ppaurora.policy.rules import Policy
+from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.intervals import Interval
+from tests.support import private
+
+LEVEL = 0.9
+
+
+def drawn(size: int, owners: int = 4, prevalence: float = 0.2) -> Study:
+    samples = Population(prevalence).draw(np.random.default_rng(5), size)
+    return Study.of(samples, owners, metrics_at(0.3))
+
+
+def test_true_values_are_those_of_very_many_samples() -> None:
+    population = Population(0.2)
+    truths = population.truths(0.3, 0.15, 0.3)
+    samples = population.draw(np.random.default_rng(1), 200_000)
+    study = Study.of(samples, 4, metrics_at(0.3))
+    found = EXACT.intervals(study, 0.9999, np.random.default_rng(1))
+    assert set(truths) == set(found)
+    for metric, interval in found.items():
+        assert interval is not None
+        assert interval[0] < truths[metric] < interval[1], metric
+
+
+@pytest.mark.parametrize("kind", [EXACT, PUBLICATION], ids=lambda kind: kind.title)
+def test_intervals_are_those_of_a_real_study(kind: Rounding) -> None:
+    study = drawn(240)
+    labels, scores = (np.split(values, 4) for values in (study.samples.labels, study.samples.scores))
+    report = ppaurora.evaluate(
+        list(zip(labels, scores, strict=True)),
+        metrics=list(study.metrics),
+        policy=kind.policy,
+        confidence_level=LEVEL,
+    )
+    simulated = kind.intervals(study, LEVEL, np.random.default_rng(1))
+    for metric in study.metrics:
+        found = report.metrics[metric.name]
+        real: Interval | None
+        if isinstance(found, Estimate):
+            real = found.interval
+        else:
+            row, name = (found[1], "observed") if metric.name == "reliability" else (found[0], metric.name)
+            real = row[name].interval
+        assert real is not None, metric.name
+        assert simulated[metric.name] == pytest.approx(real, abs=1e-9), metric.name
+
+
+def test_integers_with_noise_are_those_of_the_mechanisms() -> None:
+    study = drawn(60)
+    metrics = tuple(metric for metric in study.metrics if metric.mechanism() is not None)
+    query = Query(metrics, study.sizes, Policy.private(), LEVEL)
+    naive = [number for one in query.mechanisms for number in private.exact_integers(one, study.samples)]
+    assert exact_integers(study, query).tolist() == naive
+
+
+SMALL = Scene(4, 250, 0.2)
+
+
+@dataclass(frozen=True)
+class TakenAsExact(Rounding):
+    """The control: numbers have one decimal, and intervals are made as if they were exact."""
+
+    def released(self, query: Query, output: Output, number: float | None) -> float | None:
+        if number is None or output.form is Form.COUNT:
+            return number
+        return round(number, 1)
+
+
+def test_intervals_of_rounded_numbers_pass_and_those_that_ignore_rounding_do_not() -> None:
+    control = TakenAsExact("taken as exact", Policy.exact())
+    rows = list(measured(SMALL, simulate(SMALL, (PUBLICATION, control), 120, (7,))))
+    assert {row.metric for row in rows if row.kind == PUBLICATION.title} == {
+        metric.name for metric in metrics_at(0.3)
+    }
+    found = problems(rows)
+    assert found
+    assert all(control.title in problem for problem in found)
+    for metric in ("auroc", "brier", "specificity"):
+        assert any(problem.startswith(f"{metric}, ") for problem in found)
+
+
+@dataclass(frozen=True)
+class NoiseIgnored(WithNoise):
+    """The control: noise is there, and intervals are as wide as without it."""
+
+    def intervals(self, study: Study, level: float, random: np.random.Generator) -> Intervals:
+        noisy = super().intervals(study, level, random)
+        plain = EXACT.intervals(study, level, random)
+        shifted: Intervals = {}
+        for metric, interval in noisy.items():
+            exact = plain[metric]
+            if interval is not None and exact is not None:
+                shift = (sum(interval) - sum(exact)) / 2
+                shifted[metric] = exact[0] + shift, exact[1] + shift
+        return shifted
+
+
+def test_intervals_that_include_noise_pass_and_those_that_ignore_it_do_not() -> None:
+    honest = KINDS[1]
+    control = NoiseIgnored("noise ignored", Policy.private(1.0))
+    found = problems(measured(SMALL, simulate(SMALL, (honest, control), 60, (3,))))
+    assert found
+    assert all(control.title in problem for problem in found)
+
+
+ROW = Coverage("auroc", "publication", 4, 250, 0.05, 0.95, 2000, 0.945, 0.95, 0.01, 1.02)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ""),
+        ({"released": 0.94}, ""),
+        ({"released": 0.9, "differing": 0.045}, "covers 90.0%, the exact interval 94.5%"),
+        ({"exact": 0.99, "released": 0.95, "differing": 0.04}, ""),  # it covers what it says
+        ({"released": 0.999}, "covers 99.9%, and says 95%"),
+        ({"released": 0.999, "wider": 1.3}, ""),  # rounding is coarser than chance
+        ({"released": 0.999, "wider": 1.3, "kind": "private, epsilon 1"}, "covers 99.9%, and says 95%"),
+    ],
+)
+def test_what_is_a_problem(changed: dict[str, float], said: str) -> None:
+    assert replace(ROW, **changed).problem() == said  # type: ignore[arg-type]
+
+
+def test_a_table_has_a_line_for_every_metric_and_kind() -> None:
+    rows = [vars(replace(ROW, level=level, released=level)) for level in (0.9, 0.95, 0.95)]
+    (line,) = saved_table(rows).rows
+    spans = ["94.5 to 94.5", "90.0 to 90.0", "94.5 to 94.5", "95.0 to 95.0", "1.02 to 1.02"]
+    assert list(line) == ["`auroc`", "publication", *spans]
+
+
+def test_settings_are_those_that_were_asked_for() -> None:
+    assert [(scene.owners, scene.size) for scene in SCENES[::2]] == [(4, 250), (4, 1000), (8, 5000)]
+    assert {scene.prevalence for scene in SCENES} == {0.05, 0.2}
