@@ -34,7 +34,7 @@ def test_commands_show_what_is_spent_and_stop_at_the_floor(
     assert "this study 2, so far 0, at most 3 by your floor" in said
     code, said = run("submit", kit, data, "--study", "spends-2", *YES)
     assert (code, "this study 2, so far 0, at most 3 by your floor" in said) == (0, True)
-    code, said = run("submit", kit, data, "--study", "spends-1", *YES)
+    code, said = run("submit", kit, data, "--study", "spends-1", "--yes")  # it is shown, not warned of
     assert (code, "this study 1, so far 2 on this data (spends-2), at most 3" in said) == (0, True)
     refused = "epsilon: this study 0.5, so far 3 on this data (spends-2, spends-1), at most 3 by your floor"
     for command in (

@@ -187,6 +187,18 @@ def test_it_is_said_in_a_line() -> None:
 # Which data
 
 
+def test_of_private_studies_on_the_same_data_nobody_is_warned(kit: Path, nodes: Nodes) -> None:
+    """What both tell adds up, and is shown; a result without noise could be subtracted from another."""
+    data = fresh()
+    submit(kit, "one", data)
+    said = {name: Study(kit, name).check(data) for name in ("two", "published")}
+    assert [said[name].warnings != () for name in said] == [False, True]
+    (note,) = [concern for concern in said["two"].concerns if concern.code == "overlap"]
+    assert note.text == (
+        "about 100 % of these samples were part of study one: what both tell of a person adds up"
+    )
+
+
 def test_studies_on_the_same_data_add_up(kit: Path, nodes: Nodes) -> None:
     data = fresh()
     assert str(spending(kit, "one", data)) == "this study 1, so far 0, without a floor of yours"

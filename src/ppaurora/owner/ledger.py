@@ -32,6 +32,7 @@ from ppaurora.data import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.policy.budget import Spending
+from ppaurora.policy.rules import Policy
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
@@ -210,9 +211,10 @@ class Ledger:
         """Compare samples with those of other studies."""
         entries = self._content().studies
         earlier = [entry for hash_, entry in entries.items() if hash_ != manifest.hash]
-        found = [(sketch.overlap(entry.sketch), entry.name, entry.samples) for entry in earlier]
-        alike = sorted((one for one in found if one[0] >= _WORTH_A_WARNING), reverse=True)
-        overlaps = [_concern(overlap, name, by_chance(sketch, before)) for overlap, name, before in alike]
+        found = [(sketch.overlap(entry.sketch), entry) for entry in earlier]
+        alike = [one for one in found if one[0] >= _WORTH_A_WARNING]
+        alike.sort(key=lambda one: (one[0], one[1].name), reverse=True)
+        overlaps = [_concern(overlap, entry, sketch, manifest.terms.policy) for overlap, entry in alike]
         spending = self._alone(manifest)
         if spending.matters:
             spent = [(entry.name, entry.spent) for entry in earlier if entry.shares_people_with(sketch)]
@@ -285,10 +287,14 @@ def by_chance(sketch: Sketch, samples: int) -> bool:
     return _PAIRS_PER_SAMPLE * samples > sketch.possible
 
 
-def _concern(overlap: float, study: str, unsure: bool) -> Concern:
+def _concern(overlap: float, earlier: LedgerEntry, sketch: Sketch, policy: Policy) -> Concern:
+    """Say what two results on nearly the same data tell: if both have noise, no more than they spend."""
+    said = f"about {100 * overlap:.0f} % of these samples were part of study {earlier.name}: "
+    if policy.is_private and earlier.epsilon is not None:
+        return Concern("overlap", f"{said}what both tell of a person adds up", is_warning=False)
+    unsure = by_chance(sketch, earlier.samples)
     why = ". Scores have so few decimals that other samples would look the same" if unsure else ""
-    said = (
-        f"about {100 * overlap:.0f} % of these samples were part of study {study}: two results on nearly "
-        f"the same data can be subtracted to learn about the samples that differ{why}"
+    said += (
+        f"two results on nearly the same data can be subtracted to learn about the samples that differ{why}"
     )
     return Concern("overlap", said, is_warning=not unsure)
