@@ -24,7 +24,7 @@ from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, KINDS, ROUNDED, Kin
 PREVALENCES = (0.02, 0.05, 0.1, 0.2, 0.4)
 USUAL = (0.05, 0.2)  # where there is room for two
 EXAMPLE_SIZE = 1000  # samples of an owner, where nobody said how many
-_STUDIES, _FEW_STUDIES = 5, 3  # at a prevalence
+_STUDIES = 3  # at a prevalence
 
 Found = Mapping[float, Figures]  # by prevalence
 Row = tuple[str, tuple[str, ...]]  # what it is, and a cell for every kind
@@ -55,7 +55,7 @@ class Comparison:
 def disclosure(terms: Terms, sizes: tuple[int, ...]) -> Disclosure:
     """Return what a release tells for these numbers of samples, of which some may be guesses."""
     query = terms.query(sizes)
-    found = {prevalence: figures_at(prevalence, query, _FEW_STUDIES) for prevalence in USUAL}
+    found = {prevalence: figures_at(prevalence, query, _STUDIES) for prevalence in USUAL}
     told = [_precision(query), *_withheld(query)]
     if any(figures.released for figures in found.values()):
         told += [*_widths(query, found), _left(query, found), _attacker(query, found)]
@@ -301,8 +301,12 @@ def _by_prevalence(
 
 
 def _intervals(query: Query, found: Iterable[Found]) -> list[str]:
-    """Return which intervals are spoken of: that of AUROC, if there is one, and the first other one."""
-    names = list(dict.fromkeys(name for own in found for figures in own.values() for name in figures.widths))
+    """Return which intervals are spoken of: that of AUROC, if there is one, and another that all have."""
+    by_kind = [dict.fromkeys(name for figures in own.values() for name in figures.widths) for own in found]
+    names = sorted(
+        dict.fromkeys(name for own in by_kind for name in own),
+        key=lambda name: -sum(name in own for own in by_kind),
+    )
     drawn = [metric.title for metric in query.metrics if metric.figure is Figure.ROC_CURVE]
     first = [name for name in names if name in drawn]
     return first + [name for name in names if name not in first][:1]
@@ -314,7 +318,7 @@ def _at_most(policy: Policy) -> str:
 
 
 def _width(name: str, figures: Figures) -> str:
-    return f"{figures.widths[name]:.3f}" if name in figures.widths else "withheld"
+    return f"{figures.widths[name]:.3f}" if name in figures.widths else "none"
 
 
 def _number_left(query: Query, figures: Figures) -> str:

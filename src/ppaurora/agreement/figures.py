@@ -93,8 +93,12 @@ def _successes(
     Two data sets are possible, and equally likely. If what is released differs, the attacker knows which it
     was, and guesses otherwise; with noise, it takes the likelier one.
     """
-    apart = _apart_by_noise if query.policy.is_private else _apart_by_rounding
-    exact = dataclasses.replace(query, policy=_unrounded(query.policy))
+    policy = query.policy
+    if policy.counts == EXACT and not policy.is_private:  # the number of positives tells it
+        told = fmean(0.5 if result.suppressed else 1.0 for result in results)
+        return told, told
+    apart = _apart_by_noise if policy.is_private else _apart_by_rounding
+    exact = dataclasses.replace(query, policy=_unrounded(policy))
     if exact != query:
         results = [released_in_the_clear(exact, study) for study in studies]
     middling, highest = (
