@@ -180,7 +180,7 @@ def extreme_settings(effort: Effort) -> Iterator[Setting]:
 
 
 def cell_settings(effort: Effort) -> Iterator[Setting]:
-    for size in (15, 200, 2_000, 20_000):
+    for size in (15, 2_000, 20_000):
         one = partial(play_cell, size=size)
         yield Setting(CELLS, "observed events in a bin of so many", size, one, effort.of(4000))
 

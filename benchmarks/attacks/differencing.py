@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.attacks.counts import fits_exactly
 from benchmarks.attacks.frame import Effort, Played, Setting, always
-from benchmarks.attacks.numbers import AUROC_ALONE, TOGETHER, WITH_AP, WITH_BRIER, numbers_of
+from benchmarks.attacks.numbers import AUROC_ALONE, IN_WORDS, WITH_BRIER, numbers_of
 from benchmarks.attacks.policy import (
     EXACT,
     POLICIES,
@@ -24,7 +24,6 @@ from benchmarks.attacks.policy import (
     Floats,
     Ints,
     Random,
-    offers,
     published,
     releases,
 )
@@ -86,12 +85,11 @@ def play_person(
     score = POPULATION.score_above(HIGH)
     for release in (PUBLICATION, PRIVATE):
         policy = POLICIES[release]
-        if offers(policy, names):
-            rehearsed = draw(random, rehearsals, samples, score)
-            reader = LabelReader(both(rehearsed, names, 1, policy, random)[0], rehearsed[1][:, -1])
-            studies = draw(random, trials, samples, score)
-            shown, released = both(studies, names, 1, policy, random)
-            found[release] = Played(reader.guesses(shown) == studies[1][:, -1], released)
+        rehearsed = draw(random, rehearsals, samples, score)
+        reader = LabelReader(both(rehearsed, names, 1, policy, random)[0], rehearsed[1][:, -1])
+        studies = draw(random, trials, samples, score)
+        shown, released = both(studies, names, 1, policy, random)
+        found[release] = Played(reader.guesses(shown) == studies[1][:, -1], released)
     return found
 
 
@@ -171,9 +169,8 @@ def _positives_of_the_last(studies: Studies, samples: int) -> Ints:
 def settings(effort: Effort) -> Iterator[Setting]:
     for samples in SIZES:
         trials, rehearsals = effort.of(1000, samples), effort.of(3000, samples)
-        for names in (AUROC_ALONE, WITH_BRIER, WITH_AP):
-            (what,) = (one for one, together in TOGETHER.items() if together == names)
+        for names in (AUROC_ALONE, WITH_BRIER):
             person = partial(play_person, samples=samples, names=names, rehearsals=rehearsals)
-            yield Setting(NAME, f"label of a person, high score; {what}", samples, person, trials)
+            yield Setting(NAME, f"label of a person, high score; {IN_WORDS[names]}", samples, person, trials)
         owner = partial(play_owner, samples=samples, names=WITH_BRIER, rehearsals=rehearsals)
         yield Setting(NAME, "positives of an owner; AUROC, SE, Brier", samples, owner, trials)

@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.attacks.counts import fits_exactly
 from benchmarks.attacks.frame import Effort, Played, Setting, always
-from benchmarks.attacks.numbers import AUROC_ALONE, TOGETHER, WITH_BRIER, numbers_of
+from benchmarks.attacks.numbers import AUROC_ALONE, IN_WORDS, WITH_BRIER, numbers_of
 from benchmarks.attacks.policy import (
     AUROC,
     EXACT,
@@ -37,7 +37,6 @@ from benchmarks.attacks.policy import (
     Random,
     auroc_integers,
     noise,
-    offers,
     published,
     rates,
     releases,
@@ -141,8 +140,7 @@ def published_with(
 def play(random: Random, trials: int, *, scene: Scene, rehearsals: int, lists: int) -> dict[str, Played]:
     found = {EXACT: play_exact(random, trials, scene=scene)}
     for release in (PUBLICATION, PRIVATE):
-        if offers(POLICIES[release], scene.numbers):
-            found[release] = _play(random, trials, scene, POLICIES[release], rehearsals, lists)
+        found[release] = _play(random, trials, scene, POLICIES[release], rehearsals, lists)
     return found
 
 
@@ -269,8 +267,7 @@ def settings(effort: Effort) -> Iterator[Setting]:
         trials, rehearsals = effort.of(1000, rest), effort.of(2000, rest)
         for place, names in ((MIDDLE, WITH_BRIER), (ABOVE_ALL, AUROC_ALONE), (ABOVE_ALL, WITH_BRIER)):
             scene = Scene(rest, share, place, names)
-            (what,) = (one for one, together in TOGETHER.items() if together == names)
-            label = f"knows a score {place}; {what}"
+            label = f"knows a score {place}; {IN_WORDS[names]}"
             one = partial(play, scene=scene, rehearsals=rehearsals, lists=effort.lists)
             yield Setting(NAME, label, rest, one, trials)
         knowing = partial(play_knowing_all, scene=Scene(rest, share, HIGHEST))

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from benchmarks.attacks.policy import ERRORS, NEGATIVES, POSITIVES, SPREAD, STANDARD_ERROR, Floats
 from ppaurora.metrics.calibration import Brier
-from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.roc import Auroc
 
 # What a study may publish together.
 AUROC_ALONE = (Auroc.name,)
 WITH_BRIER = (Auroc.name, STANDARD_ERROR, Brier.name)
-WITH_AP = (*WITH_BRIER, AveragePrecision.name)
-TOGETHER = {"AUROC": AUROC_ALONE, "AUROC, SE, Brier": WITH_BRIER, "AUROC, SE, Brier, AP": WITH_AP}
+IN_WORDS = {AUROC_ALONE: "AUROC", WITH_BRIER: "AUROC, SE, Brier"}
 
 
 def numbers_of(scores: Floats, positives: NDArray[Any], negatives: NDArray[Any]) -> dict[str, Floats]:
@@ -27,7 +25,6 @@ def numbers_of(scores: Floats, positives: NDArray[Any], negatives: NDArray[Any])
         A = sum dFP·b     Q = sum dFP·b²     C1 = sum dTP·c     C2 = sum dTP·c²
         AUROC = A / 2PN
         SE² = [(P·C2 - C1²)/(P-1) + (N·Q - A²)/(N-1)] / 4P²N²     (DeLong)
-        AP = sum dTP·TP/(TP + FP) / P
     """
     order = np.argsort(-scores, axis=1)
     d_tp, d_fp = (
@@ -43,11 +40,9 @@ def numbers_of(scores: Floats, positives: NDArray[Any], negatives: NDArray[Any])
     squares = (positives * of_positives**2 + negatives * of_negatives**2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = ((p * c2 - c1**2) / (p - 1) + (n * q - a**2) / (n - 1)) / (2 * p * n) ** 2
-        precision = tp / np.maximum(tp + fp, 1)
         return {
             Auroc.name: a / (2 * p * n),
             STANDARD_ERROR: np.sqrt(np.maximum(variance, 0)),
-            AveragePrecision.name: (d_tp * precision).sum(axis=1) / p,
             Brier.name: errors / (p + n),
             POSITIVES: p,
             NEGATIVES: n,

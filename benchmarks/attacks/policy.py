@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.metrics.calibration import Brier
-from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.private.auroc import AurocMechanism
 from ppaurora.metrics.private.mechanism import Mechanism
 from ppaurora.metrics.private.sums import SumsMechanism
@@ -35,11 +34,6 @@ _MORE_DIGITS = {STANDARD_ERROR: 1, Brier.name: 1}
 _SUPPRESSED = -1.0  # a value that no number has
 
 Numbers = Mapping[str, Floats]
-
-
-def offers(policy: Policy, names: Sequence[str]) -> bool:
-    """Return whether these numbers can be asked for: average precision has no noise of its own."""
-    return not policy.is_private or AveragePrecision.name not in names
 
 
 def releases(policy: Policy, positives: Ints, sizes: Sequence[int]) -> Bools:

@@ -19,7 +19,7 @@ from benchmarks import policies
 from benchmarks.__main__ import cli
 from benchmarks.attacks import cells, collusion, command, counts, made_up, order, tampering
 from benchmarks.attacks.frame import Rate, rates_table, wilson_interval
-from benchmarks.attacks.numbers import WITH_AP, WITH_BRIER, numbers_of
+from benchmarks.attacks.numbers import WITH_BRIER, numbers_of
 from benchmarks.attacks.policy import (
     EXACT,
     POLICIES,
@@ -27,7 +27,6 @@ from benchmarks.attacks.policy import (
     PUBLICATION,
     ROUNDED,
     noise,
-    offers,
     published,
     releases,
     rounded,
@@ -36,7 +35,7 @@ from benchmarks.attacks.policy import (
 from benchmarks.attacks.population import Population
 from ppaurora.errors import InputError
 from ppaurora.statistics.estimates import Estimate, Table
-from tests.support.oracles import Sample, defined, exact_auroc, exact_average_precision
+from tests.support.oracles import Sample, defined, exact_auroc
 
 RANDOM = np.random.default_rng(1)
 
@@ -102,12 +101,6 @@ def test_noise_has_the_distribution_of_the_mechanism() -> None:
     assert np.abs(found - expected).max() < 5 * np.sqrt(0.25 / len(drawn))
 
 
-def test_private_numbers_are_refused_for_what_has_no_mechanism() -> None:
-    assert offers(POLICIES[PRIVATE], WITH_BRIER)
-    assert not offers(POLICIES[PRIVATE], WITH_AP)
-    assert offers(POLICIES[PUBLICATION], WITH_AP)
-
-
 def test_numbers_are_those_of_the_definitions() -> None:
     random = np.random.default_rng(3)
     scores, labels = Population(prevalence=0.4).draw(random, 5, 30)
@@ -115,7 +108,6 @@ def test_numbers_are_those_of_the_definitions() -> None:
     for row in range(5):
         samples = [(float(s), int(y)) for s, y in zip(scores[row], labels[row], strict=True)]
         assert found["auroc"][row] == pytest.approx(float(defined(exact_auroc(samples))), abs=1e-12)
-        assert found["ap"][row] == pytest.approx(float(defined(exact_average_precision(samples))), abs=1e-12)
         assert found["se"][row] == pytest.approx(delong_error(samples), abs=1e-12)
         assert found["brier"][row] == pytest.approx(np.mean((scores[row] - labels[row]) ** 2), abs=1e-12)
 
