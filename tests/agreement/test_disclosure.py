@@ -73,6 +73,14 @@ def test_too_few_samples_are_said_to_be_too_few() -> None:
     assert told[-1] == "so few samples mostly give no result, if 5 or 20 % are positive"
 
 
+@pytest.mark.parametrize("counts", ["hidden", "rounded", "exact"])
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (2, 2), (3, 2)])
+def test_hardly_any_samples_are_no_problem(counts: str, sizes: tuple[int, ...]) -> None:
+    terms = terms_of((*metrics_named("auroc", "brier"), *at("ppv")), Policy.exact(counts=counts, digits=2))
+    assert disclosure(terms, sizes).told
+    assert compare(terms, sizes).rows
+
+
 def test_a_study_without_intervals_has_no_widths() -> None:
     told = disclosure(terms_of(metrics_named("auroc"), level=None), SIZES).told
     assert not any("so wide" in said or "standard error" in said for said in told)

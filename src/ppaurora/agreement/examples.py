@@ -11,7 +11,7 @@ from ppaurora.metrics import Query
 
 SEPARATION = 1.19  # of the classes, in standard deviations: an AUROC of 0.8
 _SEED = 2023
-_FEWEST = 2  # samples of a class
+FEWEST = 2  # samples of a class
 
 Study = list[Samples]
 
@@ -25,7 +25,7 @@ def example_studies(query: Query, prevalence: float, count: int) -> Iterator[Stu
     random = np.random.default_rng([_SEED, query.samples, round(prevalence * 1000)])
     n = query.samples
     for _ in range(count):
-        positives = int(np.clip(random.binomial(n, prevalence), _FEWEST, n - _FEWEST))
+        positives = int(np.clip(random.binomial(n, prevalence), FEWEST, n - FEWEST))
         labels = random.permutation(np.arange(n) < positives).astype(np.uint8)
         marker = random.normal(size=n) + SEPARATION * labels
         odds = np.log(prevalence / (1 - prevalence)) + SEPARATION * (marker - SEPARATION / 2)

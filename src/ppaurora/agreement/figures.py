@@ -15,7 +15,7 @@ from statistics import fmean, median
 
 import numpy as np
 
-from ppaurora.agreement.examples import Study, example_studies, with_other_label
+from ppaurora.agreement.examples import FEWEST, Study, example_studies, with_other_label
 from ppaurora.agreement.possible import possible_positives
 from ppaurora.metrics import Query
 from ppaurora.metrics.in_the_clear import released_in_the_clear
@@ -48,7 +48,12 @@ class Figures:
 
 
 def figures_at(prevalence: float, query: Query, studies: int) -> Figures:
-    """Return medians and means over so many studies, or fewer if they are large."""
+    """Return medians and means over so many studies, or fewer if they are large.
+
+    Where one label decides whether there are both classes, there is no result to speak of.
+    """
+    if query.samples < 2 * FEWEST:
+        return Figures(released=False, widths={}, left=query.samples - 1, middling=1.0, highest=1.0)
     if query.samples > LARGEST:
         sizes = tuple(max(size * LARGEST // query.samples, 1) for size in query.sizes)
         query = dataclasses.replace(query, sizes=sizes)
