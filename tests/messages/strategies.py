@@ -13,7 +13,7 @@ from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.agreement.terms import Job
 from ppaurora.io.models import StrictModel, from_builtins
 from ppaurora.io.times import Time, as_time
-from ppaurora.policy.rules import MOST_DEMANDED, MOST_DIGITS, Floors, Policy
+from ppaurora.policy.rules import MOST_DEMANDED, MOST_DIGITS, MOST_EPSILON, Floors, Policy
 from ppaurora.protocols import Protocol
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
@@ -45,9 +45,10 @@ OTHERS = st.lists(
     max_size=3,
     unique_by=lambda metric: metric if isinstance(metric, str) else metric["name"],
 )
-DIGITS = st.integers(1, MOST_DIGITS) | st.sampled_from(["auto", "exact"])
+DIGITS = st.integers(1, MOST_DIGITS) | st.just("exact")
 COUNTS = st.sampled_from(["hidden", "rounded", "exact"])
 LEAST = st.integers(0, MOST_DEMANDED)
+EPSILONS = st.floats(0, MOST_EPSILON, exclude_min=True)
 FLOORS = st.fixed_dictionaries(
     {},
     optional={
@@ -55,10 +56,11 @@ FLOORS = st.fixed_dictionaries(
         "largest_owner_fraction": FRACTIONS,
         "digits": DIGITS,
         "counts": COUNTS,
+        "epsilon": EPSILONS,
     },
 )
 POLICIES = st.fixed_dictionaries(
-    {},
+    {"kind": st.just("exact")},
     optional={
         **{
             name: st.integers(2, MOST_DEMANDED)
@@ -68,16 +70,18 @@ POLICIES = st.fixed_dictionaries(
         "largest_owner_fraction": FRACTIONS,
         "digits": DIGITS,
         "counts": COUNTS,
+        "whole_tables": st.booleans(),
     },
+) | st.fixed_dictionaries(
+    {"kind": st.just("private")},
+    optional={"epsilon": EPSILONS, "rows_per_person": st.integers(1, 1000)},
 )
-# What any sizes from 50 on may be evaluated under.
-_LENIENT = {"minimum_owners": 2, "largest_owner_fraction": 1.0}
 FAST_TERMS = st.fixed_dictionaries(
     {
         "metrics": st.tuples(AREAS, OTHERS).map(lambda both: [*both[0], *both[1]]),
         "protocol": PROTOCOLS["fast"],
         "policy": st.fixed_dictionaries(
-            {name: st.just(value) for name, value in _LENIENT.items()},
+            {"kind": st.just("exact")},
             optional={"digits": DIGITS, "counts": COUNTS, "minimum_positives": LEAST},
         ),
     },
@@ -90,7 +94,7 @@ PAPER_TERMS = st.fixed_dictionaries(
     {
         "metrics": AREAS,
         "protocol": PROTOCOLS["paper"],
-        "policy": st.just({**_LENIENT, "digits": "exact"}),
+        "policy": st.just({"kind": "exact"}),
     },
     optional={"limits": st.just({"attempts": 7, "retention_days": 1})},
 )

@@ -75,22 +75,11 @@ def strictest(rules: list[dict[str, Any]]) -> dict[str, Any]:
     found["counts"] = next(
         word for word in ("hidden", "rounded", "exact") if word in [one["counts"] for one in rules]
     )
-    query = {one["digits"] for one in rules} - {"exact"}
-    numbers = [int(digits) for digits in query if digits != "auto"]
-    found["most_digits"] = rules[0]["most_digits"]
-    if "auto" in query:
-        found["digits"] = "auto"
-        found["most_digits"] = min([found["most_digits"], *numbers])
-    else:
-        found["digits"] = min(numbers) if numbers else "exact"
-    return found
-
-
-def decimals(digits: int | str, sizes: list[int]) -> int:
-    """Of what is released; `auto` is as many as the samples of all but the largest owner allow."""
-    if digits != "auto":
-        return int(digits)
-    return max(d for d in range(5) if 4 * 10**d <= sum(sizes) - max(sizes))
+    numbers = [one["digits"] for one in rules if one["digits"] != "exact"]
+    found["digits"] = min(numbers) if numbers else "exact"
+    policy, *floors = rules
+    above = any(one["minimum_per_cell"] > policy["minimum_per_cell"] for one in floors)
+    return policy | found | {"whole_tables": policy["whole_tables"] or above}
 
 
 @vectors("study")
@@ -134,12 +123,12 @@ def test_frames(vector: dict[str, Any]) -> None:
     if "stream" in vector:
         rest = bytes.fromhex(vector["stream"])
         while rest:
-            assert rest[:4] == b"PPA6"
+            assert rest[:4] == b"PPA7"
             rest = rest[32 + int.from_bytes(rest[28:32], "big") :]
         return
     header = vector["header"]
     numbers = [header[name].to_bytes(4, "big") for name in ("depth", "sequence", "length")]
-    packed = b"PPA6" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
+    packed = b"PPA7" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
     assert packed.hex() == vector["packed"]
 
 
@@ -259,39 +248,45 @@ def released_numbers(job: dict[str, Any]) -> list[Row]:
     """All numbers that leave, in their order."""
     terms = job["terms"]
     told = terms["policy"]["counts"] != "hidden"
-    tables = [metric["thresholds"] for metric in terms["metrics"] if not isinstance(metric, str)]
-    first = min((threshold for thresholds in tables for threshold in thresholds), default=0.0)
+    withheld = terms["policy"]["minimum_per_cell"] > 1
     found: list[Row] = [("", "positives", False)] if told else []
     for metric in terms["metrics"]:
         name = metric if isinstance(metric, str) else metric["name"]
         numbers = [name]
-        if name == "auroc" and terms["confidence_level"] is not None:
+        if name in WITH_STANDARD_ERRORS and terms["confidence_level"] is not None:
             numbers.append("standard_error")
         if name == "ppv" and told:
             numbers.append("called_positive")
-        for threshold in [first] if isinstance(metric, str) else metric["thresholds"]:
-            close = terms["policy"]["minimum_per_cell"] > 1 and threshold > first
-            found += [(name, number, close or number in CONDITIONAL) for number in numbers]
+        rows = [()] if isinstance(metric, str) else metric["thresholds"]
+        by_itself = not isinstance(metric, str) and withheld
+        found += [
+            (name, number, by_itself or (name, number) in CONDITIONAL) for _ in rows for number in numbers
+        ]
     return found
 
 
-CONDITIONAL = ("standard_error", "observed_expected", "ppv", "called_positive")
+WITH_STANDARD_ERRORS = ("auroc", "brier", "observed_expected", "calibration_in_the_large", "net_benefit")
+CONDITIONAL = (
+    ("auroc", "standard_error"),
+    ("observed_expected", "observed_expected"),
+    ("observed_expected", "standard_error"),
+    ("ppv", "ppv"),
+    ("ppv", "called_positive"),
+)
 
 
-def read_number(job: dict[str, Any], number: str, mantissa: int, exponent: int) -> float:
+def read_number(job: dict[str, Any], metric: str, number: str, mantissa: int, exponent: int) -> float:
     policy = job["terms"]["policy"]
     if number in ("positives", "called_positive"):
         return mantissa * (5 if policy["counts"] == "rounded" else 1)
     signed = mantissa - WORD if mantissa >= WORD // 2 else mantissa
     if policy["digits"] != "exact":
-        digits = decimals(policy["digits"], job["sizes"]) + (number == "standard_error")
-        if policy["digits"] == "auto" and number in ("ap", "aupr"):
-            digits = max(digits - 1, 1)
-        of_few = number == "ppv" or (number == "sensitivity" and policy["digits"] != "auto")
-        if policy["counts"] == "hidden" and of_few:
+        small = metric in ("brier", "calibration_in_the_large", "net_benefit")
+        digits = policy["digits"] + small + (number == "standard_error")
+        if policy["counts"] == "hidden" and metric in ("ppv", "sensitivity"):
             digits = min(digits, 2)
         return float(Fraction(signed, 10**digits))
-    value = math.ldexp(signed, (7 if number == "observed_expected" else 0) - exponent)
+    value = math.ldexp(signed, (7 if metric == "observed_expected" else 0) - exponent)
     return math.sqrt(value) if number == "standard_error" else value
 
 
@@ -302,7 +297,7 @@ def learnt(job: dict[str, Any], columns: list[list[int]], checks_order: bool) ->
     values = []
     for (metric, number, conditional), (mantissa, exponent) in zip(numbers, columns[1:], strict=False):
         there = next(flags)[0] if conditional else released[0]
-        value = read_number(job, number, mantissa, exponent) if there == 1 else None
+        value = read_number(job, metric, number, mantissa, exponent) if there == 1 else None
         values.append((metric, number, value))
     of_owners = list(flags)
     assert len(of_owners) == (len(job["sizes"]) if checks_order else 0)
@@ -322,7 +317,7 @@ def in_words(values: list[tuple[str, str, float | None]]) -> dict[str, Any]:
             outcome["positives"] = value
         elif number == "standard_error":
             if value is not None:
-                outcome["standard_errors"] = {metric: value}
+                outcome.setdefault("standard_errors", {})[metric] = value
         elif metric in ("ppv", "sensitivity"):
             rows = outcome["values"].setdefault(metric, [])
             if number == metric:

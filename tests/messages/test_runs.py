@@ -29,15 +29,19 @@ def test_a_policy_lets_out_rounded_numbers_or_nothing() -> None:
     assert releases.passes_floors(policy, owners)
     assert not releases.passes_floors(Policy(**json.loads(suppressed["job"])["terms"]["policy"]), owners)
     outcome = released["outcome"]
-    for metric in terms["metrics"]:
-        name, thresholds = (metric, ()) if isinstance(metric, str) else (metric["name"], metric["thresholds"])
-        found = outcome["values"][name]
-        values = [found] if isinstance(metric, str) else [row[name] for row in found]
-        plain = releases.plain_values(name, owners, policy, thresholds)
-        assert values == [None if one is None else float(releases.half_away(one, 2)) for one in plain]
+    asked = {
+        **{name: () for name in terms["metrics"] if isinstance(name, str)},
+        **{metric["name"]: metric["thresholds"] for metric in terms["metrics"] if isinstance(metric, dict)},
+    }
+    for name, plain in releases.released(owners, policy, asked).items():
+        found, digits = outcome["values"][name], releases.decimals_of(policy, name)
+        assert digits is not None
+        values = [row[name] for row in found] if asked[name] else [found]
+        assert values == [None if one is None else float(releases.half_away(one, digits)) for one in plain]
     assert outcome["positives"] == releases.to_multiple_of_five(sum(y for owner in owners for _, y in owner))
     standard_error = releases.delong_root(owners, 3)
-    assert outcome["standard_errors"] == {"auroc": float(defined(standard_error))}
-    # Two samples are called positive at 0.75, of two owners: without one of them there are too few.
-    assert [row["called_positive"] for row in outcome["values"]["ppv"]] == [10, 5, None]
-    assert [row["ppv"] is None for row in outcome["values"]["ppv"]] == [False, False, True]
+    assert outcome["standard_errors"]["auroc"] == float(defined(standard_error))
+    # At 0.25 one sample is called negative, and two are called positive at 0.75, of two owners: without one
+    # of them there are too few.
+    assert [row["called_positive"] for row in outcome["values"]["ppv"]] == [None, 5, None]
+    assert [row["ppv"] is None for row in outcome["values"]["ppv"]] == [True, False, True]

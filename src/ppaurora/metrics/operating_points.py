@@ -140,15 +140,16 @@ class OperatingPoint(Metric):
         return (Output(self.name, conditional=query.withholds_cells, most_digits=query.most_rate_digits),)
 
     @abstractmethod
-    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
-        """Return parts of the curve that it is about: fractions of classes, which are known by owner."""
+    def divided(self, counts: ListCounts) -> tuple[RingShare, Fraction]:
+        """Return the class that its rate divides, by owner, and the rate."""
 
     def enough(self, evidence: Evidence) -> RingShare | None:
-        """Return numbers that are positive if there are enough samples in all its tails."""
+        """Return numbers that are positive if there are enough samples in both tails: of the class that the
+        rate divides, on either side."""
         if not evidence.query.withholds_cells:
             return None
-        tails = self.tails(evidence.inputs.list_counts)
-        return concat([evidence.enough_of(by_owner, rate) for by_owner, rate in tails])
+        by_owner, rate = self.divided(evidence.inputs.list_counts)
+        return concat([evidence.enough_of(by_owner, part) for part in (rate, 1 - rate)])
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
         return (FP,)
@@ -193,9 +194,9 @@ class PartialAuroc(OperatingPoint):
             ),
         )
 
-    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
-        """Also the part beyond the rate, which is AUROC less this."""
-        return (counts.negatives, self.rate), (counts.negatives, 1 - self.rate)
+    def divided(self, counts: ListCounts) -> tuple[RingShare, Fraction]:
+        """AUROC less this is about the negatives beyond the rate."""
+        return counts.negatives, self.rate
 
     def limit(self, curve: Curve) -> Limit:
         return up_to_fpr(curve, self.rate)
@@ -253,9 +254,8 @@ class SensitivityAtSpecificity(OperatingPoint):
     def limit(self, curve: Curve) -> Limit:
         return up_to_fpr(curve, 1 - as_rate("specificity", self.parameters.specificity))
 
-    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
-        rate = as_rate("specificity", self.parameters.specificity)
-        return (counts.negatives, rate), (counts.negatives, 1 - rate)
+    def divided(self, counts: ListCounts) -> tuple[RingShare, Fraction]:
+        return counts.negatives, as_rate("specificity", self.parameters.specificity)
 
     def secrets(self, limit: Limit, crossing: Crossing, area: RingShare | None) -> list[RingShare]:
         return [crossing.within.tp]
@@ -300,9 +300,8 @@ class SpecificityAtSensitivity(OperatingPoint):
     def limit(self, curve: Curve) -> Limit:
         return below_tpr(curve, as_rate("sensitivity", self.parameters.sensitivity))
 
-    def tails(self, counts: ListCounts) -> tuple[tuple[RingShare, Fraction], ...]:
-        rate = as_rate("sensitivity", self.parameters.sensitivity)
-        return (counts.positives, rate), (counts.positives, 1 - rate)
+    def divided(self, counts: ListCounts) -> tuple[RingShare, Fraction]:
+        return counts.positives, as_rate("sensitivity", self.parameters.sensitivity)
 
     def secrets(self, limit: Limit, crossing: Crossing, area: RingShare | None) -> list[RingShare]:
         return [crossing.beyond.fp]

@@ -45,6 +45,8 @@ from ppaurora.statistics.noisy_numbers import noisy_count, noisy_mean, noisy_pro
 _MOST_THRESHOLDS = 100
 _HIGHEST_RISK = 0.99  # at which a net benefit can be asked for: harm then weighs 99 times as much
 
+_CALLED_NEGATIVE = "called_negative"
+
 
 class Thresholds(StrictModel):
     thresholds: Annotated[
@@ -134,12 +136,17 @@ class AtThresholds(Metric):
         return ratios
 
     def _behind(self, threshold: float, evidence: Evidence) -> tuple[RingShare, ...]:
-        """Both sides of the threshold, the one that the number is a fraction of first."""
+        """Return both sides of the threshold, the one that the number is a fraction of first.
+
+        Where no cell is withheld, that one only, which must not be empty.
+        """
         called = evidence.called[threshold]
-        sides = {"called_positive": called.positive, "called_negative": called.negative}
-        if not evidence.query.withholds_cells:
-            return (sides[self.trials_name],) if self.trials_name else ()
-        return tuple(sorted(sides.values(), key=lambda side: side is not sides.get(self.trials_name)))
+        sides = (called.positive, called.negative)
+        if self.trials_name == _CALLED_NEGATIVE:
+            sides = sides[::-1]
+        if evidence.query.withholds_cells:
+            return sides
+        return sides[:1] if self.trials_name else ()
 
     def fewest_trials(self, query: Query, counts: Counts) -> int | None:
         """Return the fewest samples that may be behind a proportion, if the class counts tell them."""
@@ -278,7 +285,7 @@ class NegativePredictiveValue(AtThresholds):
     unit = "fraction of those called negative"
     description = "negatives among those called negative, at thresholds"
     definition = "`precision_score(y_true, y_score >= threshold, pos_label=0)`"
-    trials_name = "called_negative"
+    trials_name = _CALLED_NEGATIVE
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tn, at.tn + at.fn

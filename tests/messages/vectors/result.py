@@ -30,11 +30,11 @@ row; behind each of "ppv", where counts are told, is the number of samples that 
 every standard error of "auroc", "observed_expected" and its own, and number of "ppv" or behind it, and
 where the policy has a minimum per cell above 1 for every number at a threshold, 1 if it is there, else
 0{flags}. What is not there is 0. A number that the policy rounds is the mantissa in units of its last
-digit, of as many as it may have ("calibration_in_the_large" has one more than others, a standard error one
-more than its value; a fraction of a class or of few samples has at most two where counts are hidden), and
-the exponent is 0; a count is the mantissa, in fives if it is rounded. Else it is mantissa / 2^exponent, of
-"observed_expected" 128 times that; of a standard error the square root of it, or of 128 times that where
-it is of "observed_expected". A part is all mantissas, then all exponents,
+digit, of as many as it may have ("brier", "calibration_in_the_large" and "net_benefit" have one more than
+others, a standard error one more than its value; a fraction of a class or of few samples has at most two
+where counts are hidden), and the exponent is 0; a count is the mantissa, in fives if it is rounded. Else
+it is mantissa / 2^exponent, of "observed_expected" 128 times that; of a standard error the square root of
+it, or of 128 times that where it is of "observed_expected". A part is all mantissas, then all exponents,
 64-bit words in little endian; `parts` has the parts' bytes in hexadecimal, `json` the same as they are in
 JSON, in base64. The parts' sum modulo 2^64 is `columns`. The first part is drawn from the AES-256
 counter-mode stream under `stream_key`. An owner learns `values`, with `standard_errors` and `positives`
