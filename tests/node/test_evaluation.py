@@ -15,6 +15,7 @@ from ppaurora.data import check_samples
 from ppaurora.errors import DataError
 from ppaurora.node.store import SubmissionRecord
 from ppaurora.owner.study import Study
+from ppaurora.statistics.estimates import Table
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import NODES, samples, write_csv
 from tests.support.oracles import defined, exact_auroc
@@ -38,6 +39,24 @@ def test_lower_scores_are_evaluated_as_the_study_says(nodes: Trials) -> None:
     assert report.auroc == pytest.approx(float(defined(exact_auroc(pooled))), abs=1e-12)
     assert report.evaluation == report.receipt.evaluation == studies["north"].manifest.evaluation
     assert report.to_dict()["receipt"]["manifest"]["evaluation"]["model"] == "alert"
+
+
+def test_a_private_study_of_lower_scores_calls_those_below_a_threshold_positive(nodes: Trials) -> None:
+    """With so much epsilon that noise is next to nothing; read from the other side, it would be far off."""
+    head = 'metrics = [{name = "sensitivity", thresholds = [0.5]}]\n'
+    policy = '[policy]\nkind = "private"\nepsilon = 16.0\n'
+    nodes.study("lower-private", head=head, policy=policy, more='[evaluation]\nscore_direction = "lower"')
+    data = {owner: samples(40, 30 + place) for place, owner in enumerate(PAIR)}
+    studies = {owner: Study(nodes.kit(owner), "lower-private") for owner in PAIR}
+    for owner, (labels, scores) in data.items():
+        studies[owner].submit(check_samples(owner, labels, -scores))
+    below = np.concatenate([-scores[labels] <= 0.5 for labels, scores in data.values()])
+    report = studies["north"].wait(timeout=300)
+    found = report.metrics["sensitivity"]
+    assert isinstance(found, Table)
+    assert found[0]["sensitivity"].value == pytest.approx(below.mean(), abs=0.1)
+    assert abs((1 - below).mean() - below.mean()) > 0.3
+    assert not report.suppressed
 
 
 def test_what_is_no_probability_is_not_sent(nodes: Trials, tmp_path: Path, run: RunCommand) -> None:
