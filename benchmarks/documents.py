@@ -116,7 +116,9 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     **{f"paper-{metric}": partial(_paper_block, metric) for metric in PRINTED_METRICS},
     "paper-parties": lambda saved: party_table(saved.paper, Auroc.name).markdown(),
     "correctness": lambda saved: correctness.correctness_table(saved.rows("correctness")).markdown(),
-    "coverage": lambda saved: coverage.saved_table(saved.rows("coverage")).markdown(),
+    "coverage": lambda saved: "\n\n".join(
+        table.markdown() for table in coverage.saved_tables(saved.rows("coverage"))
+    ),
     "exponents": lambda saved: growth.exponents_table(saved.rows("paper"), saved.rows("scale")).markdown(),
     "memory": lambda saved: growth.memory_sentence(saved.rows("scale")),
     "projection": lambda saved: growth.projection_table(saved.rows("scale")).markdown(),

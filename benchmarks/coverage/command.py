@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from benchmarks.coverage.kinds import EXACT, KINDS, Kind, Study, metrics_at
+from benchmarks.coverage.kinds import EXACT, KINDS, PUBLICATION, Kind, Study, metrics_at
 from benchmarks.coverage.population import Population
 from benchmarks.options import out_option
 from benchmarks.plain import WrongResultError
@@ -180,30 +180,28 @@ def problems(rows: Iterable[Coverage]) -> list[str]:
     ]
 
 
-def saved_table(rows: Sequence[Row]) -> Table:
-    """Return for every metric and kind the lowest and the highest coverage in all settings."""
-    found: dict[tuple[str, str], list[Coverage]] = defaultdict(list)
-    for row in rows:
-        one = Coverage(**row)
-        found[one.metric, one.kind].append(one)
-    headings = (
-        "metric",
-        "kind",
-        *(f"{what}, {level:.0%}" for level in LEVELS for what in ("exact", "released")),
-    )
-    shown = []
-    for (metric, kind), own in found.items():
-        cells = []
+def saved_tables(rows: Sequence[Row]) -> tuple[Table, Table]:
+    """Return the lowest and highest coverage in all settings, and how much wider released intervals are."""
+    found = [Coverage(**row) for row in rows]
+    metrics, kinds = dict.fromkeys(one.metric for one in found), dict.fromkeys(one.kind for one in found)
+    covered, widths = [], []
+    for metric in metrics:
+        own = [one for one in found if one.metric == metric]
         for level in LEVELS:
             at_level = [one for one in own if one.level == level]
-            cells += [_span([one.exact for one in at_level]), _span([one.released for one in at_level])]
-        widths = [one.wider for one in own]
-        shown.append((f"`{metric}`", kind, *cells, f"{min(widths):.2f} to {max(widths):.2f}"))
-    return Table((*headings, "width"), shown, words=headings[:2])
+            by_kind = [[100 * one.released for one in at_level if one.kind == kind] for kind in kinds]
+            exact = [100 * one.exact for one in at_level if one.kind == PUBLICATION.title]
+            covered.append((f"`{metric}`", f"{level:.0%}", *(_span(some, 1) for some in (exact, *by_kind))))
+        wider = [[one.wider for one in own if one.kind == kind] for kind in kinds]
+        widths.append((f"`{metric}`", *(_span(some, 2) for some in wider)))
+    return (
+        Table(("metric", "nominal", EXACT.title, *kinds), covered, words=("metric",)),
+        Table(("metric", *kinds), widths, words=("metric",)),
+    )
 
 
-def _span(coverages: Sequence[float]) -> str:
-    return f"{min(coverages) * 100:.1f} to {max(coverages) * 100:.1f}"
+def _span(numbers: Sequence[float], digits: int) -> str:
+    return f"{min(numbers):.{digits}f} to {max(numbers):.{digits}f}" if numbers else "refused"
 
 
 @click.command("coverage")
@@ -215,9 +213,10 @@ def _span(coverages: Sequence[float]) -> str:
 def coverage_command(quick: bool, studies: int, out: Path) -> None:
     """How often intervals cover the true value: of exact numbers, rounded ones, and with noise.
 
-    Every row is of the same simulated studies: "exact" is the coverage of the interval that exact numbers
-    give, "released" of the one that an owner makes of what is released, in per cent; "width" is how much
-    wider that is. Fails if an interval covers less than the exact one, or far more than it says.
+    All kinds have the same simulated studies, of 4 x 250, 4 x 1,000 and 8 x 5,000 samples with 5 and 20 %
+    positives. The first table has the lowest and the highest coverage in per cent, the second one by what
+    intervals are wider than those of exact numbers. Fails if an interval covers less than that of exact
+    numbers by more than half a point, or more than it says by over four, beyond chance.
     """
     scenes, studies = (SCENES[:1], 100) if quick else (SCENES, studies)
     results = Results(out / "coverage.json", SEED, keep_earlier=False)
@@ -236,7 +235,7 @@ def coverage_command(quick: bool, studies: int, out: Path) -> None:
             for row in measured(scene, tallies):
                 rows.append(row)
                 results.add(asdict(row))
-    show(saved_table(results.rows()))
+    show(*saved_tables(results.rows()))
     found = problems(rows)
     if found:
         raise WrongResultError("; ".join(found))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ppaurora
-from benchmarks.coverage.command import SCENES, Coverage, Scene, measured, problems, saved_table, simulate
+from benchmarks.coverage.command import SCENES, Coverage, Scene, measured, problems, saved_tables, simulate
 from benchmarks.coverage.kinds import (
     EXACT,
     KINDS,
@@ -148,11 +148,15 @@ def test_what_is_a_problem(changed: dict[str, float], said: str) -> None:
     assert replace(ROW, **changed).problem() == said  # type: ignore[arg-type]
 
 
-def test_a_table_has_a_line_for_every_metric_and_kind() -> None:
-    rows = [vars(replace(ROW, level=level, released=level)) for level in (0.9, 0.95, 0.95)]
-    (line,) = saved_table(rows).rows
-    spans = ["94.5 to 94.5", "90.0 to 90.0", "94.5 to 94.5", "95.0 to 95.0", "1.02 to 1.02"]
-    assert list(line) == ["`auroc`", "publication", *spans]
+def test_tables_have_a_column_for_every_kind() -> None:
+    noisy = replace(ROW, metric="brier", kind="private, epsilon 1", released=0.96, wider=2.0)
+    published = replace(ROW, metric="brier", released=0.97)
+    rows = [vars(replace(one, level=level)) for one in (ROW, published, noisy) for level in (0.9, 0.95)]
+    covered, widths = saved_tables(rows)
+    assert list(covered.headings) == ["metric", "nominal", "exact", "publication", "private, epsilon 1"]
+    assert list(covered.rows[1]) == ["`auroc`", "95%", "94.5 to 94.5", "95.0 to 95.0", "refused"]
+    assert list(covered.rows[3]) == ["`brier`", "95%", "94.5 to 94.5", "97.0 to 97.0", "96.0 to 96.0"]
+    assert list(widths.rows[1]) == ["`brier`", "1.02 to 1.02", "2.00 to 2.00"]
 
 
 def test_settings_are_those_that_were_asked_for() -> None:
