@@ -77,7 +77,7 @@ def main() -> int:
 
     print("\nWhat leaves is agreed on. Policy 'private' adds noise that protects every person (epsilon 2):")
     show(evaluate(hospitals, NOISY, ppaurora.Policy.private(epsilon=2.0)))
-    print("\nPolicy 'publication', the default, rounds, and withholds what few samples are behind:")
+    print("\nPolicy 'publication', the default, rounds, and withholds what too few samples are behind:")
     published = evaluate(hospitals, METRICS, ppaurora.Policy())
     show(published)
     print("\nFor the paper:")
@@ -87,7 +87,7 @@ def main() -> int:
 
     right = max(abs(exact[name].value - expected) for name, expected in pooled.items()) <= TOLERANCE
     rounded = all(published[name].shown() == f"{pooled[name]:.{published[name].digits}f}" for name in METRICS)
-    low, high = map(float, published["auroc"].shown_bounds())
+    low, high = published["auroc"].interval
     _, plain_low, plain_high = delong_interval(labels, scores)
     if not (right and rounded and low <= plain_low < plain_high <= high):
         print("FAILED: the results differ from those of the pooled samples", file=sys.stderr)
