@@ -145,14 +145,16 @@ def play_close(random: Random, trials: int, *, samples: int, studies: int) -> di
 
 def play_bins(random: Random, trials: int, *, samples: int) -> dict[str, Played]:
     """The edge of a bin is just below a person, and a threshold just above: observed events in the bin from
-    there on are (TP + y) / (called + 1), the PPV is TP / called. No rule compares the two tables."""
+    there on are (TP + y) / (called + 1), the PPV is TP / called. A plan with such cuts is refused."""
     y, tp, fp, _, _ = _sides(random, trials, samples)
     pairs = (((tp + y) / (tp + fp + 1), tp / (tp + fp)),)
     found = {}
-    for release, digits in ((EXACT, None), (ROUNDED, DIGITS), (PUBLICATION, DIGITS)):
+    for release, digits in ((EXACT, None), (ROUNDED, DIGITS)):
         ((observed, ppv),) = _as_shown(pairs, digits)
         undecided = (observed == ppv) & (random.random(trials) < 0.5)
         found[release] = always(((observed > ppv) | undecided) == y)
+    nothing = np.zeros(trials, dtype=bool)
+    found[PUBLICATION] = coin_where_unknown(random, nothing, nothing)
     return {**found, PRIVATE: read_cell(random, y, POLICIES[PRIVATE].spent)}
 
 

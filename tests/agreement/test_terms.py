@@ -58,6 +58,24 @@ def test_a_metric_that_tells_counts_needs_counts_that_are_not_hidden() -> None:
             assert Terms(metrics=(metric(),), policy=policy)
 
 
+def test_a_cut_inside_of_a_bin_is_refused() -> None:
+    """Its numbers less those at an edge are about the samples between, whom no floor counts."""
+    sensitivity, bins = METRICS["sensitivity"], (0.0, 0.05, 0.5, 1.0)
+    inside = (sensitivity(thresholds=(0.05, 0.1)), METRICS["reliability"](bins=bins))
+    says = (
+        r"'reliability' has 0\.1 inside of a bin, .* give 'reliability' the bins \[0, 0\.05, 0\.1, 0\.5, 1\]"
+    )
+    with pytest.raises(InputError, match=says):
+        Terms(metrics=inside)
+    with pytest.raises(InputError, match=r"'histogram' has 0\.05 inside of a bin"):
+        Terms(metrics=(METRICS["histogram"](), METRICS["reliability"](bins=bins)))
+    assert Terms(metrics=(sensitivity(thresholds=(-1.0, 0.05, 0.5)), METRICS["reliability"](bins=bins)))
+    for policy in (Policy.exact(), Policy.private()):
+        assert Terms(metrics=inside, policy=policy)
+    floors = [Floors(minimum_per_cell=2)]
+    assert "inside of a bin" in Terms(metrics=inside, policy=Policy.exact()).problem_with([50] * 3, floors)
+
+
 @pytest.mark.parametrize("digits", [1, 3, 6])
 def test_paper_cannot_round(digits: Any) -> None:
     says = "'paper' cannot round or draw noise inside the computation; its studies must say kind = 'exact'"

@@ -36,7 +36,7 @@ def evaluated(policy: Policy, **options: Any) -> Facts:
     metrics = [
         METRICS["auroc"](),
         METRICS["brier"](),
-        METRICS["net_benefit"](thresholds=[0.2, 0.3]),
+        METRICS["net_benefit"](thresholds=[0.25, 0.5]),
         METRICS["reliability"](bins=EDGES),
         METRICS["histogram"](bins=EDGES),
     ]

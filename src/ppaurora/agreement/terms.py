@@ -70,9 +70,25 @@ class Terms(StrictModel):
             )
         if self.policy.is_private:
             self._check_mechanisms()
+        if self.policy.minimum_per_cell > 1:
+            self._check_cuts()
         problem = self.protocol.problem_with(self.metrics, self.policy, self.confidence_level)
         if problem:
             raise InputError(problem)
+
+    def _check_cuts(self) -> None:
+        """Refuse a cut inside of a bin: numbers there and at the bin's edges are about the few between."""
+        cuts = {cut for metric in self.metrics for cut in (*metric.thresholds(), *metric.edges())}
+        for metric in self.metrics:
+            edges = metric.edges()
+            inside = {cut for cut in cuts if edges and edges[0] < cut < edges[-1]} - {*edges}
+            if inside:
+                bins = ", ".join(f"{edge:g}" for edge in sorted({*edges, *inside}))
+                raise InputError(
+                    f"the metric '{metric.name}' has {min(inside):g} inside of a bin, where another metric "
+                    "has numbers: together they would tell about the few samples between; give "
+                    f"'{metric.name}' the bins [{bins}]"
+                )
 
     def _check_mechanisms(self) -> None:
         """Refuse what no noise is known for that protects every person and leaves something of the number."""

@@ -138,6 +138,10 @@ class Metric(ABC):
         """Public ones at which it has numbers, in increasing order."""
         return ()
 
+    def edges(self) -> tuple[float, ...]:
+        """Public ones of bins in which it has numbers, in increasing order."""
+        return ()
+
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
         """Rows of the curve, besides TP."""
         return ()

@@ -313,6 +313,9 @@ class Reliability(Metric):
     parameters: ProbabilityBins
     of_probabilities = True
 
+    def edges(self) -> tuple[float, ...]:
+        return self.parameters.bins
+
     def _bins(self) -> list[Bin]:
         edges = self.parameters.bins
         return [Bin(low, high, low == edges[0], with_high=True) for low, high in pairwise(edges)]
@@ -436,6 +439,9 @@ class Histogram(Metric):
     Parameters = Bins
     parameters: Bins
     discloses_counts = True
+
+    def edges(self) -> tuple[float, ...]:
+        return self.parameters.bins
 
     def _bins(self) -> list[Bin]:
         edges = self.parameters.bins

@@ -84,7 +84,7 @@ def _full() -> Entry:
             "metrics": [
                 "auroc",
                 {"name": "sensitivity", "thresholds": [0.2, 0.5]},
-                {"name": "histogram", "bins": [0.0, 0.5, 1.0]},
+                {"name": "histogram", "bins": [0.0, 0.2, 0.5, 1.0]},
                 "brier",
             ],
             "confidence_level": 0.9,
