@@ -76,24 +76,40 @@ def independent(values: Sequence[float], noises: Sequence[Noise]) -> list[NoisyN
     return [NoisyNumber(value, row, sources) for value, row in zip(values, weights, strict=True)]
 
 
+def added_up(numbers: Sequence[NoisyNumber]) -> NoisyNumber:
+    """Return the sum of numbers with the same sources, of which there is one at least."""
+    weights: Numbers = np.sum([one.weights for one in numbers], axis=0)
+    return NoisyNumber(math.fsum(one.value for one in numbers), weights, numbers[0].sources)
+
+
 def given_total(numbers: Sequence[NoisyNumber], total: float) -> list[NoisyNumber]:
     """Return numbers of equal noise, moved alike so that they add up to a total that is known.
 
     That is the least change, and takes away the noise that all have in common: of the sum of half of them,
     half of its variance.
     """
-    surplus = (sum(numbers[1:], numbers[0]) - total) * (1 / len(numbers))
+    surplus = (added_up(numbers) - total) * (1 / len(numbers))
     return [one - surplus for one in numbers]
 
 
 def between(successes: NoisyNumber, failures: NoisyNumber) -> NoiseAt:
-    """Return the noise of two numbers that may have some in common, as score intervals take it."""
+    """Return the noise of two numbers that may have some in common, as score intervals take it.
 
-    def noise(p: Numbers) -> Noise:
-        rows = np.asarray(p)[..., np.newaxis]
-        return successes.sources.mixed((1 - rows) * successes.weights - rows * failures.weights)
+    In (1 - p)·s - p·f a noise counts (1 - p)·v - p·w, so that cumulants of all noises together are
+    polynomials in p, of which the binomial theorem gives the coefficients.
+    """
+    sources, v, w = successes.sources, successes.weights, -failures.weights
+    variance, fourth = (
+        [math.comb(order, k) * float((v ** (order - k) * w**k) @ cumulants) for k in range(order + 1)]
+        for order, cumulants in ((2, sources.variances), (4, sources.fourths))
+    )
 
-    return noise
+    def at(p: Numbers, coefficients: Sequence[float]) -> Numbers:
+        order = len(coefficients) - 1
+        terms = (one * (1 - p) ** (order - k) * p**k for k, one in enumerate(coefficients))
+        return np.maximum(sum(terms, np.zeros_like(p)), 0.0)
+
+    return lambda p: Noise(at(p, variance), at(p, fourth))
 
 
 def digits_beside(deviation: float) -> int:

@@ -14,7 +14,7 @@ from ppaurora.metrics.private.sums import Moment, SumsMechanism
 from ppaurora.metrics.private.table import Cell, Cut, CutKind, OffsetsIn, TableMechanism
 from ppaurora.statistics.confusion import Confusion
 from ppaurora.statistics.noisy import Noise
-from ppaurora.statistics.noisy_numbers import NoisyNumber, given_total, independent
+from ppaurora.statistics.noisy_numbers import NoisyNumber, added_up, given_total, independent
 
 M = TypeVar("M", bound=Mechanism)
 
@@ -60,10 +60,9 @@ class NoisyRelease:
 
     def count(self, span: Cell, label: int) -> NoisyNumber:
         """Return how many samples of a class have scores in a span between two cuts."""
-        cells = len(self._table.cells)
+        cells = len(self._table.cuts) + 1
         of_class = self.numbers["table"][:cells] if label else self.numbers["table"][cells : 2 * cells]
-        own = of_class[self._table.within(span)]
-        return sum(own[1:], own[0])
+        return added_up(of_class[self._table.within(span)])
 
     def confusion(self, threshold: float) -> Confusion:
         """Return the counts at a threshold."""
