@@ -169,3 +169,11 @@ def test_a_bin_that_is_withheld_is_listed(exact: Facts) -> None:
     assert drawn.rows[0][1] == "withheld"
     assert "withheld" in drawn.caption
     assert "withheld" not in chart(exact, SCORES).caption
+
+
+def test_ratios_and_differences_are_not_drawn_among_fractions() -> None:
+    """Observed over expected has an interval that reaches above 1, a difference of means one below 0."""
+    names = ("auroc", "observed_expected", "calibration_in_the_large")
+    facts = evaluated(Policy(), metrics=[METRICS[name]() for name in names])  # type: ignore[index]
+    assert all(number.interval for number in facts.single)
+    assert [row[0] for row in chart(facts, INTERVALS).rows] == ["AUROC, pooled"]

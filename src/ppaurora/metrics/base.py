@@ -45,6 +45,7 @@ class Metric(ABC):
     Parameters: ClassVar[type[StrictModel]] = NoParameters
     sample_parameters: ClassVar[Mapping[str, Any]] = {}  # of one that has no default ones, for examples
     of_probabilities: ClassVar[bool] = False  # whether it makes sense for probabilities only
+    is_fraction: ClassVar[bool] = True  # from 0 to 1, as most are, which a chart can show side by side
     figure: ClassVar[Figure | None] = None  # the chart of a report that shows it
     line_title: ClassVar[str] = ""  # by which pROC prints it in a line of its own, with its interval
     # What it discloses.

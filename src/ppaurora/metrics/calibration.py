@@ -153,6 +153,7 @@ class ObservedToExpected(Metric):
     unit = "ratio of events"
     description = "observed events over expected events"
     definition = "`y_true.sum() / y_score.sum()`"
+    is_fraction = False
     of_probabilities = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
@@ -229,6 +230,7 @@ class CalibrationInTheLarge(Metric):
     unit = "probability"
     description = "mean observed minus mean predicted probability; not a logistic intercept"
     definition = "`y_true.mean() - y_score.mean()`"
+    is_fraction = False
     of_probabilities = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:

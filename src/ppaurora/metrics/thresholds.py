@@ -359,6 +359,7 @@ class NetBenefit(AtThresholds):
     of_all_samples = True
     more_digits = 1  # its scale is that of the prevalence
     is_proportion = False
+    is_fraction = False
     signed = True
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:

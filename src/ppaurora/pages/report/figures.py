@@ -90,7 +90,7 @@ def _intervals(facts: Facts) -> Chart | None:
 
 def _row(number: Number | None, *, own: bool) -> IntervalRow | None:
     """Return the row as it is shown, so that nobody reads more digits from the chart than there are."""
-    if number is None or number.value is None or not 0 <= number.value <= 1:
+    if number is None or number.value is None or not find_metric(number.metric).is_fraction:
         return None
     label = f"{capitalised(number.title)}, {'own data' if own else 'pooled'}"
     if number.bounds is None:
