@@ -11,13 +11,12 @@ import pytest
 
 from ppaurora.agreement.terms import Terms
 from ppaurora.errors import UnsortedListError
-from ppaurora.io.models import checked, to_builtins
 from ppaurora.metrics import METRICS, Metric, release
 from ppaurora.metrics.withholding import withhold
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Prepared
 from ppaurora.sharing.stages import OwnerShare
-from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.testing.world import WorldRun
 from tests.support.cases import Owner, transcript
 from tests.support.runs import Submission, combined, samples_of, watched_run, whole_result
@@ -34,16 +33,18 @@ TABLES: tuple[Metric, ...] = (
 
 
 def terms_for(metrics: Sequence[Metric], level: float | None = None, **rules: Any) -> Terms:
-    """The policy of a study, changed."""
-    policy = checked(Policy, {**to_builtins(Policy()), "digits": 2, **rules})
+    """Under the rules on secrets that a publication has, or those given."""
+    floors = {"minimum_positives": 10, "minimum_negatives": 10, "minimum_per_cell": 10}
+    policy = Policy.exact(**{**floors, "digits": 2, "counts": "hidden", **rules})
     return Terms(metrics=tuple(metrics), confidence_level=level, policy=policy)
 
 
 TERMS = {
     "areas": terms_for(CURVES),
     "areas, exact": terms_for(CURVES, digits="exact"),
-    "areas and intervals, as the sizes allow": terms_for(CURVES, 0.95, digits="auto"),
+    "for publication": Terms(metrics=CURVES, confidence_level=0.95),
     "tables": terms_for(TABLES),
+    "whole tables": terms_for(TABLES, whole_tables=True),
     "tables with counts": terms_for((*TABLES, METRICS["histogram"]()), 0.95, counts="rounded"),
     "everything": terms_for(
         (*CURVES, *TABLES, METRICS["youden_j"](), METRICS["partial_auroc"](max_fpr=0.2)), 0.9, digits=3
@@ -107,20 +108,62 @@ def test_the_conversation_does_not_tell_whether_there_is_a_result(name: str) -> 
     assert all(shape == shapes[0] for shape in shapes)
 
 
-def test_nor_does_it_tell_with_how_many_decimals() -> None:
-    """By `auto`, two with 400 of each class without any one owner, and one with a positive less."""
-    terms, sizes = terms_for(CURVES[:1], 0.95, digits="auto"), (420, 400, 400)
-    shapes, decimals = [], []
-    for positives in ((200, 200, 200), (200, 200, 199), (5, 5, 4)):
-        run = run_of(terms, study(*positives, sizes=sizes))
+# Numbers that are withheld by themselves, each by a condition of its own.
+
+SINGLE: tuple[Metric, ...] = (
+    METRICS["auroc"](),
+    METRICS["observed_expected"](),
+    METRICS["partial_auroc"](max_fpr=0.25),
+    METRICS["sensitivity_at_specificity"](specificity=0.75),
+    METRICS["specificity_at_sensitivity"](sensitivity=0.75),
+    METRICS["net_benefit"](thresholds=[0.25, 0.5]),
+    METRICS["accuracy"](thresholds=[0.25, 0.5]),
+    METRICS["npv"](thresholds=[0.5]),
+)
+WITHHELD: dict[str, tuple[list[Owner], set[str]]] = {
+    "nothing": (study(40, 30, 60, sizes=(80, 80, 120)), set()),
+    "both sides of thresholds": (
+        study(40, 30, 60, sizes=(80, 80, 120), scores=(0.75,)),
+        {"net_benefit", "accuracy", "npv"},
+    ),
+    "the second threshold": (
+        study(40, 30, 60, sizes=(80, 80, 120), scores=(0.125, 0.75)),
+        {"net_benefit", "accuracy", "npv"},
+    ),
+    "tails of positives": (study(12, 12, 12, sizes=(80, 80, 120)), {"specificity_at_sensitivity"}),
+    "tails of negatives": (
+        study(68, 68, 108, sizes=(80, 80, 120)),
+        {"partial_auroc", "sensitivity_at_specificity"},
+    ),
+    "expected events": (
+        study(40, 30, 60, sizes=(80, 80, 120), scores=(1 / 64, 1 / 32)),
+        {"observed_expected", "net_benefit", "accuracy", "npv"},
+    ),
+}
+
+
+@pytest.mark.parametrize("whole_tables", [False, True])
+def test_a_number_that_is_withheld_looks_like_one_that_is_there(whole_tables: bool) -> None:
+    """At thresholds, in tails, and of expected events; the oracle says that each condition is met once."""
+    terms = Terms(metrics=SINGLE, confidence_level=0.95, policy=Policy(whole_tables=whole_tables))
+    shapes = []
+    for what, (owners, withheld) in WITHHELD.items():
+        sizes = [len(owner) for owner in owners]
+        run = run_of(terms, owners)
         shapes.append(transcript(run))
         assert not run.openings
         released = combined(terms, run, sizes)
-        auroc = released.metrics["auroc"]
-        assert isinstance(auroc, Estimate)
-        decimals.append(None if released.suppressed else auroc.digits)
-    assert decimals == [2, 1, None]
-    assert shapes[0] == shapes[1] == shapes[2]
+        assert not released.suppressed
+        missing = {name for name, found in released.metrics.items() if None in values_in(found)}
+        tables = {"net_benefit", "accuracy", "npv"}
+        assert missing == (withheld | tables if whole_tables and withheld & tables else withheld), what
+    assert all(shape == shapes[0] for shape in shapes)
+
+
+def values_in(found: Estimate | Table) -> list[float | None]:
+    if isinstance(found, Estimate):
+        return [found.value]
+    return [estimate.value for row in found for estimate in row.values.values()]
 
 
 def test_the_shape_is_that_of_the_question() -> None:

@@ -159,7 +159,7 @@ DEFECTS = (
         file=f"{_METRICS}/thresholds.py",
         old="            return sides\n",
         new="            return sides[:1]\n",
-        tests=("tests/benchmarks/test_attacks.py::test_a_study_withholds_what_the_tables_say",),
+        tests=("tests/metrics/test_withholding.py::test_both_sides_of_a_threshold",),
     ),
     Defect(
         "floor-answers-cell-by-cell",
