@@ -30,7 +30,7 @@ from ppaurora.suites.cleartext import CLEARTEXT
 
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
 RELIABILITY, HISTOGRAM = (METRICS[name](bins=BINS) for name in ("reliability", "histogram"))
-POLICY = Policy(minimum_positives=1, minimum_negatives=1, digits=1, counts="rounded")
+POLICY = Policy.exact(minimum_positives=1, minimum_negatives=1, digits=1, counts="rounded")
 SCORES = st.one_of(st.sampled_from(BINS), st.floats(0, 1))
 
 

@@ -100,8 +100,8 @@ NUMBERS = {
     ),
     "a signed rounded number": OneNumber(
         asked_for(GAP, digits=1),
-        {(-10, 0): -1.0, (-3, 0): -0.3, (10, 0): 1.0},
-        [(11, 0), (-11, 0), (-3, 1), *TOO_LARGE],
+        {(-100, 0): -1.0, (-3, 0): -0.03, (100, 0): 1.0},  # one decimal more, as its scale is small
+        [(101, 0), (-101, 0), (-3, 1), *TOO_LARGE],
     ),
 }
 GOOD = [(name, column) for name, one in NUMBERS.items() for column in one.good]

@@ -190,6 +190,6 @@ def test_where_no_bound_is_stated_there_is_none() -> None:
 
 def test_public_counts_are_those_that_the_policy_demands() -> None:
     metrics = (made("auroc"),)
-    policy = Policy(minimum_positives=20, minimum_negatives=30, minimum_per_cell=7)
-    assert PublicCounts.of(Query(metrics, (400, 500), policy)) == PublicCounts(900, 20, 30, 7)
+    policy = Policy(minimum_positives=20, minimum_negatives=30, minimum_per_cell=17)
+    assert PublicCounts.of(Query(metrics, (400, 500), policy)) == PublicCounts(900, 20, 30, 17)
     assert PublicCounts.of(Query(metrics, (400, 500), Policy.exact())) == PublicCounts(900, 1, 1, 1)
