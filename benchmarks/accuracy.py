@@ -10,10 +10,13 @@ import numpy as np
 
 from benchmarks.tables import Table
 from ppaurora.data import Samples
-from ppaurora.metrics import METRICS, Metric, Query
+from ppaurora.metrics import Metric, Query
+from ppaurora.metrics.calibration import Brier
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.private.sums import Moment
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.thresholds import Sensitivity
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.noisy import Noise, fraction, noisy_auroc_interval
 from ppaurora.statistics.noisy_numbers import NoisyNumber, between
@@ -31,12 +34,12 @@ HEADINGS = (
     "AUROC",
     "wider",
     "AUROC ",
-    "sensitivity",
+    Sensitivity.name,
     "Brier",
 )
 
-_AUROC = METRICS["auroc"]()
-_MORE = (_AUROC, METRICS["sensitivity"](thresholds=(THRESHOLD,)), METRICS["brier"]())
+_AUROC = Auroc()
+_MORE = (_AUROC, Sensitivity(thresholds=(THRESHOLD,)), Brier())
 _APART = 1.2  # how far scores of positives are from those of negatives, in standard deviations
 
 

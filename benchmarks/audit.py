@@ -28,8 +28,11 @@ from benchmarks.tables import Table, show
 from ppaurora.algorithms.noise import two_sided_geometric
 from ppaurora.cli.progress import progress_bar
 from ppaurora.data import Samples
-from ppaurora.metrics import METRICS, Metric, Query
+from ppaurora.metrics import Metric, Query
+from ppaurora.metrics.calibration import Brier, ObservedToExpected, Reliability
 from ppaurora.metrics.private.budget import rates
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.thresholds import Sensitivity
 from ppaurora.policy.rules import Policy
 from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.testing.private import exact_integers
@@ -48,17 +51,17 @@ _BATCH = 2_000
 _MANY = 1e3
 
 STUDIES: Mapping[str, tuple[Metric, ...]] = {
-    "AUROC": (METRICS["auroc"](),),
-    "thresholds": (METRICS["sensitivity"](thresholds=THRESHOLDS),),
-    "reliability": (METRICS["reliability"](bins=BINS),),
-    "Brier score": (METRICS["brier"](),),
-    "in the large": (METRICS["observed_expected"](),),
+    "AUROC": (Auroc(),),
+    "thresholds": (Sensitivity(thresholds=THRESHOLDS),),
+    Reliability.name: (Reliability(bins=BINS),),
+    "Brier score": (Brier(),),
+    "in the large": (ObservedToExpected(),),
     "all of these": (
-        METRICS["auroc"](),
-        METRICS["sensitivity"](thresholds=THRESHOLDS),
-        METRICS["reliability"](bins=BINS),
-        METRICS["brier"](),
-        METRICS["observed_expected"](),
+        Auroc(),
+        Sensitivity(thresholds=THRESHOLDS),
+        Reliability(bins=BINS),
+        Brier(),
+        ObservedToExpected(),
     ),
 }
 REPLACED = (

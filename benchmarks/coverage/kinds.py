@@ -10,14 +10,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from ppaurora.data.samples import Samples
-from ppaurora.metrics import METRICS, Metric, Query
+from ppaurora.metrics import Metric, Query
 from ppaurora.metrics.base import Counts
-from ppaurora.metrics.names import MetricName
+from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected, Reliability
 from ppaurora.metrics.outputs import Form, Output
+from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.mechanism import Ingredients
 from ppaurora.metrics.private.noisy import NoisyRelease
+from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.sums import sums_of
+from ppaurora.metrics.thresholds import (
+    Accuracy,
+    NegativePredictiveValue,
+    NetBenefit,
+    PositivePredictiveValue,
+    Sensitivity,
+    Specificity,
+)
 from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Policy
 from ppaurora.sharing.shares import RingShare
 from ppaurora.statistics.estimates import Estimate, Row, Table
@@ -30,19 +40,19 @@ Intervals = dict[str, Interval | None]  # by metric; None: there is none
 _ANY_LEVEL = 0.95
 
 
-_PLAIN: tuple[MetricName, ...] = ("auroc", "ap", "brier", "observed_expected", "calibration_in_the_large")
-_AT_THRESHOLDS: tuple[MetricName, ...] = (
-    *("sensitivity", "specificity", "ppv", "npv"),
-    *("accuracy", "net_benefit"),
+_PLAIN = (Auroc, AveragePrecision, Brier, ObservedToExpected, CalibrationInTheLarge)
+_AT_THRESHOLDS = (
+    *(Sensitivity, Specificity, PositivePredictiveValue, NegativePredictiveValue),
+    *(Accuracy, NetBenefit),
 )
 
 
 def metrics_at(threshold: float) -> tuple[Metric, ...]:
     """Return every metric that has an interval, at one threshold and in three bins."""
     return (
-        *(METRICS[name]() for name in _PLAIN),
-        *(METRICS[name](thresholds=(threshold,)) for name in _AT_THRESHOLDS),
-        METRICS["reliability"](bins=(0.0, threshold / 2, threshold, 1.0)),
+        *(metric() for metric in _PLAIN),
+        *(metric(thresholds=(threshold,)) for metric in _AT_THRESHOLDS),
+        Reliability(bins=(0.0, threshold / 2, threshold, 1.0)),
     )
 
 
@@ -170,7 +180,9 @@ def exact_integers(study: Study, query: Query) -> np.ndarray:
     summed = zip(query.sums, sums_of(study.samples, query.sums), strict=True)
     totals = {total: shared(int(number)) for total, number in summed}
     positives = study.positives
-    area = round((study.numbers["auroc", (), "auroc"] or 0.0) * 2 * positives * (query.samples - positives))
+    area = round(
+        (study.numbers[Auroc.name, (), Auroc.name] or 0.0) * 2 * positives * (query.samples - positives)
+    )
     given = Ingredients(query.samples, shared(positives), totals, shared(area))
     parts = [mechanism.integers(suite, given).values.astype(np.int64) for mechanism in query.mechanisms]
     return np.concatenate(parts)
@@ -180,7 +192,7 @@ def _interval(name: str, found: Estimate | Table) -> Interval | None:
     """Return the interval of a number; of reliability, that of what was observed in the middle bin."""
     if isinstance(found, Estimate):
         return found.interval
-    return found[1]["observed"].interval if name == "reliability" else found[0][name].interval
+    return found[1]["observed"].interval if name == Reliability.name else found[0][name].interval
 
 
 EXACT = Rounding("exact", Policy.exact())

@@ -10,6 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.data.samples import Samples
+from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected, Reliability
+from ppaurora.metrics.precision_recall import AveragePrecision
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.thresholds import (
+    Accuracy,
+    NegativePredictiveValue,
+    NetBenefit,
+    PositivePredictiveValue,
+    Sensitivity,
+    Specificity,
+)
 
 Numbers = NDArray[np.float64]
 
@@ -58,18 +69,18 @@ class Population:
         won = 1 - (fp - (1 - q) / 2) / fp[-1]  # of negatives, those below
         mean_tp, mean_fp = float(np.mean(q * called)), float(np.mean((1 - q) * called))
         return {
-            "auroc": float(np.sum(won * q) / tp[-1]),
-            "ap": float(np.sum(precision * np.diff(recall, prepend=0.0))),
-            "sensitivity": mean_tp / float(q.mean()),
-            "specificity": 1 - mean_fp / float((1 - q).mean()),
-            "ppv": float(q[called].mean()),
-            "npv": float((1 - q[~called]).mean()),
-            "accuracy": mean_tp + float(np.mean((1 - q) * ~called)),
-            "net_benefit": mean_tp - odds * mean_fp,
-            "brier": float(np.mean(q * (1 - p) ** 2 + (1 - q) * p**2)),
-            "observed_expected": float(q.mean() / p.mean()),
-            "calibration_in_the_large": float(q.mean() - p.mean()),
-            "reliability": float(q[inside].mean()),
+            Auroc.name: float(np.sum(won * q) / tp[-1]),
+            AveragePrecision.name: float(np.sum(precision * np.diff(recall, prepend=0.0))),
+            Sensitivity.name: mean_tp / float(q.mean()),
+            Specificity.name: 1 - mean_fp / float((1 - q).mean()),
+            PositivePredictiveValue.name: float(q[called].mean()),
+            NegativePredictiveValue.name: float((1 - q[~called]).mean()),
+            Accuracy.name: mean_tp + float(np.mean((1 - q) * ~called)),
+            NetBenefit.name: mean_tp - odds * mean_fp,
+            Brier.name: float(np.mean(q * (1 - p) ** 2 + (1 - q) * p**2)),
+            ObservedToExpected.name: float(q.mean() / p.mean()),
+            CalibrationInTheLarge.name: float(q.mean() - p.mean()),
+            Reliability.name: float(q[inside].mean()),
         }
 
     def _logits(self, centre: float) -> Numbers:

@@ -62,7 +62,7 @@ def asked_for(
     lists=owners(min_owners=1, max_owners=6, min_size=0, max_size=90),
     workers=st.sampled_from(WORKERS[1:]),
     level=st.sampled_from([None, 0.95]),
-    policy=st.sampled_from([Policy.exact(), Policy(), Policy(digits=3, counts="exact", minimum_per_cell=1)]),
+    policy=st.sampled_from([Policy.exact(), Policy(), Policy.exact(digits=3)]),
 )
 @example(lists=[[(0.5, 1)], []], workers=8, level=None, policy=Policy.exact())
 @example(lists=[[(0.5, 0), (0.5, 1), (0.25, 1)]], workers=4, level=0.95, policy=Policy.exact())
@@ -191,7 +191,7 @@ def test_three_servers_of_several_workers(sizes: list[int], workers: int, differ
 def test_every_metric_by_three_servers_of_four_workers() -> None:
     terms, samples = terms_for(level=0.95), lists_of([300, 171], 40)
     assert run_of_workers(terms, samples, 4)[0].metrics == run_of_workers(terms, samples, 1)[0].metrics
-    under_policy, samples = terms_for(policy=Policy(counts="rounded")), lists_of([300, 171, 240], 40)
+    under_policy, samples = terms_for(policy=Policy()), lists_of([300, 171, 240], 40)
     found, by_one = (run_of_workers(under_policy, samples, workers)[0] for workers in (4, 1))
     assert found.metrics == by_one.metrics
     assert (found.suppressed, found.positives) == (by_one.suppressed, by_one.positives)

@@ -20,6 +20,7 @@ from ppaurora.agreement.possible import possible_positives
 from ppaurora.metrics import Query
 from ppaurora.metrics.in_the_clear import released_in_the_clear
 from ppaurora.metrics.outputs import Form, Output
+from ppaurora.metrics.private.auroc import AurocMechanism
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.reading import ReleasedResult
@@ -176,5 +177,5 @@ def _off_by(query: Query, values: Values) -> float:
     integers = [int(value or 0) for value in values]
     own, noise = query.mechanisms, rates(query.policy, query.mechanisms)
     noisy = NoisyRelease.of(query.samples, own, noise, integers, negated=False)
-    told = [*noisy.counts_of_positives(), *noisy.numbers.get("auroc", ())[1:]]
+    told = [*noisy.counts_of_positives(), *noisy.numbers.get(AurocMechanism.name, ())[1:]]
     return min((float(reach(0.0, one.noise, CERTAINTY)) for one in told), default=math.inf)
