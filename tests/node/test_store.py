@@ -107,6 +107,28 @@ def test_shares_are_told_once_to_be_deleted_though_two_find_them(
     assert told == [1, 0]
 
 
+@pytest.mark.parametrize(("state", "submitted"), [(StudyState.RUNNING, []), (StudyState.RELEASED, ["north"])])
+def test_of_a_released_study_no_share_is_missed_while_they_are_deleted(
+    state: StudyState, submitted: list[str], store: Store, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As whoever looks between two files sees it; while a study goes on, a share that is gone is missed."""
+    seen: list[list[str]] = []
+    unlink = Path.unlink
+
+    def unlink_while_watched(path: Path, *, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok=missing_ok)
+        (study,) = store.studies()
+        seen.append([one.owner for one in store.submissions(study)])
+
+    monkeypatch.setattr(Path, "unlink", unlink_while_watched)
+    kept_share(store, manifest)
+    store.set_state(manifest.hash, StudyState.RUNNING)
+    if state is not StudyState.RUNNING:
+        store.set_state(manifest.hash, state)
+    store.forget_shares(manifest.hash)
+    assert seen == [submitted]
+
+
 def test_a_share_that_does_not_fit_its_commitment_is_lost(store: Store, manifest: Manifest) -> None:
     """By the commitment that is this node's, whoever else's it fits."""
     (study,) = store.studies()

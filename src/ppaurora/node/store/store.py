@@ -370,8 +370,12 @@ class Store(AuditedDatabase):
         return [one for one in self.latest_revisions(study) if not one.withdrawn]
 
     def submissions(self, study: StudyRecord) -> list[SubmissionRecord]:
-        """Return submissions in the order of the manifest; one whose share was lost is missing again."""
-        return [one for one in self.acknowledged(study) if not self._is_lost(one)]
+        """Return submissions in the order of the manifest; one whose share was lost is missing again.
+
+        When a study is over, shares are deleted file by file, and none is missed.
+        """
+        found = self.acknowledged(study)
+        return found if study.state in _OVER else [one for one in found if not self._is_lost(one)]
 
     def lost_shares(self, study: StudyRecord) -> list[str]:
         """Return owners whose shares were stored and are not there any longer as they were."""
