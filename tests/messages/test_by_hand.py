@@ -13,7 +13,7 @@ import math
 import struct
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -154,6 +154,7 @@ def check_sums(vector: dict[str, Any]) -> int:
     """How many there are."""
     samples = list(zip(vector["scores"], vector["labels"], strict=True))
     sums = [total for metric in vector["metrics"] for total in owner_sums(metric, samples).items()]
+    sums += beside_thresholds(vector["metrics"], samples).items()
     assert list(dict(sums).values()) == vector["sums"]
     if sums:
         behind = [words(bytes.fromhex(share)[-8 * len(vector["sums"]) :]) for share in vector["shares"]]
@@ -183,6 +184,33 @@ def owner_sums(metric: Any, samples: list[tuple[float, int]]) -> dict[tuple[Any,
             inside = [one for one in samples if low <= one[0] < high or one[0] == high == edges[-1]]
             found[name, low, "positives"] = sum(label for _, label in inside)
             found[name, low, "negatives"] = sum(1 - label for _, label in inside)
+    return found
+
+
+def beside_thresholds(
+    metrics: list[Any], samples: list[tuple[float, int]]
+) -> dict[tuple[float, tuple[float, bool]], int]:
+    """Between every threshold and the edges of bins beside it; by both, an edge with whether its bin has it
+    as its upper end."""
+    tables = [metric for metric in metrics if isinstance(metric, dict)]
+    thresholds = sorted({one for table in tables for one in table.get("thresholds", ())})
+    found = {}
+    for threshold, table in product(thresholds, tables):
+        bins = table.get("bins", ())
+        if table["name"] == "reliability":
+            edges = [(edge, True) for edge in bins[1:-1]]
+        else:
+            edges = [(edge, edge == bins[-1]) for edge in bins]
+        same = [edge for edge in edges if edge[0] == threshold]
+        near = [edge for edge in edges if edge[0] < threshold][-1:]
+        near += [edge for edge in edges if edge[0] > threshold][:1]
+        for edge, is_upper_end in same or near:
+            between = [
+                score
+                for score, _ in samples
+                if (score >= threshold) != (score > edge if is_upper_end else score >= edge)
+            ]
+            found[threshold, (edge, is_upper_end)] = len(between)
     return found
 
 

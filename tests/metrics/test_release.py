@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import ppaurora
+from ppaurora.data import Samples
 from ppaurora.metrics import find_metric
 from ppaurora.metrics.facts import PublicCounts, moved_average_precision
+from ppaurora.metrics.private.table import beside_threshold
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.statistics.intervals import Interval, ap_logit_interval, proportion_interval
@@ -25,7 +27,7 @@ from tests.support.oracles import Sample, exact_delong_variance
 Owner = list[Sample]
 
 THRESHOLDS = (0.25, 0.5, 0.75)
-BINS = (0.0, 0.25, 0.5, 1.0)
+BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
 AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit")
 PLAIN = ("auroc", "aupr", "ap", "youden_j", "brier", "observed_expected", "calibration_in_the_large")
 
@@ -146,7 +148,9 @@ def check_suppressed(report: ppaurora.Report) -> None:
 @given(
     studies(),
     POLICIES,
-    st.sampled_from([PLAIN, ("auroc", *AT_THRESHOLDS), ("reliability", "auroc"), ("brier", "ppv")]),
+    st.sampled_from(
+        [PLAIN, ("auroc", *AT_THRESHOLDS), ("reliability", "auroc"), ("brier", "ppv"), ("ppv", "reliability")]
+    ),
 )
 def test_what_is_released_is_the_policy_applied_to_the_exact_values(
     owners: list[Owner], policy: Policy, names: Sequence[str]
@@ -174,6 +178,66 @@ def test_floors_hold_without_the_largest_owner_up_to_their_boundaries(
     )
     report = evaluate(of_classes((6, 8), (5, 7), (5, 7)), ("auroc",), policy)
     assert report.suppressed == (not (is_enough and are_enough))
+
+
+MANY = [0.2] * 20 + [0.8] * 20
+
+
+def with_people_at(score: float, *people: int) -> list[Owner]:
+    """Owners with many samples elsewhere, and so many of each at a score."""
+    return [
+        [(at, place % 2) for place, at in enumerate([*MANY, *[score] * count])] for count in (*people, 0, 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bins", "score"),
+    [((0.0, 0.3, 0.5), 0.52), ((0.6, 0.7, 1.0), 0.58)],  # the last edge is below 0.55, or the first above
+)
+@pytest.mark.parametrize(
+    ("people", "is_told"),
+    [((0,), True), ((1,), False), ((10,), True), ((9, 9), False), ((10, 10), True)],
+)
+def test_few_people_between_a_threshold_and_the_end_of_a_table_stay_hidden(
+    bins: tuple[float, ...], score: float, people: tuple[int, ...], is_told: bool
+) -> None:
+    """Inside of a bin no plan has a threshold. Of one owner's people alone, all others together have none."""
+    assert _tells_ppv("histogram", 0.55, with_people_at(score, *people), bins=bins) == is_told
+
+
+@pytest.mark.parametrize(("people", "is_told"), [(0, True), (1, False), (10, True)])
+def test_people_on_an_edge_are_in_one_table_and_not_in_the_other(people: int, is_told: bool) -> None:
+    """A threshold belongs to those above it, like the histogram's edges; those of `reliability` do not."""
+    owners = with_people_at(0.5, people)
+    assert _tells_ppv("reliability", 0.5, owners) == is_told
+    assert _tells_ppv("histogram", 0.5, owners)
+
+
+def _tells_ppv(table: str, threshold: float, owners: Sequence[Owner], **bins: Any) -> bool:
+    asked = [find_metric("ppv")(thresholds=(threshold,)), find_metric(table)(**bins)]
+    arrays = [([y for _, y in owner], [s for s, _ in owner]) for owner in owners]
+    report = ppaurora.evaluate(arrays, metrics=asked, policy=Policy.exact(minimum_per_cell=10))
+    (value,) = numbers(report.metrics["ppv"])
+    return value is not None
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_what_is_between_a_threshold_and_an_edge_follows_the_direction_of_scores(lower: bool) -> None:
+    """Whom the threshold calls is on its upper side, or on its lower one if lower scores are positive."""
+    scores = np.array([0.5, 0.5, 0.52, 0.55, 0.58, 0.6])
+    samples = Samples("people", scores, np.zeros(6, dtype=np.uint8))
+    samples = samples.negate() if lower else samples
+    found = {}
+    for table in ("reliability", "histogram"):
+        for threshold in (0.5, 0.55):
+            parts = beside_threshold(threshold, find_metric(table)().mechanism().cuts)
+            found[table, threshold] = [part.of(samples) for part in parts]
+    assert found == {
+        ("reliability", 0.5): [0 if lower else 2],
+        ("histogram", 0.5): [2 if lower else 0],
+        ("reliability", 0.55): [2, 2] if lower else [1, 3],
+        ("histogram", 0.55): [4, 1] if lower else [3, 2],
+    }
 
 
 @pytest.mark.parametrize(("least", "is_told"), [(10, True), (11, False)])

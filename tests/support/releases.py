@@ -3,7 +3,7 @@ package. Values are of the pooled samples; a metric has a list of its numbers, r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt
@@ -79,6 +79,26 @@ def _enough_where(policy: Policy, owners: Sequence[Owner], inside: Callable[[flo
     return remain([sum(1 for s, _ in owner if inside(s)) for owner in owners], policy.minimum_per_cell)
 
 
+def _enough_or_none_where(policy: Policy, owners: Sequence[Owner], inside: Callable[[float], bool]) -> bool:
+    counts = [sum(1 for s, _ in owner if inside(s)) for owner in owners]
+    least = policy.minimum_per_cell
+    return least == 1 or all(sum(counts) - own == 0 or sum(counts) - own >= least for own in counts)
+
+
+def may_be_told_beside(policy: Policy, owners: Sequence[Owner], t: float, edges: Sequence[float]) -> bool:
+    """Between a threshold and the edges of the bin that it is in there are enough, or none; on an edge, with
+    this very score. Bins are open below."""
+    if t in edges:
+        return _enough_or_none_where(policy, owners, lambda score: score == t)
+    below, above = (
+        max((e for e in edges if e < t), default=None),
+        min((e for e in edges if e > t), default=None),
+    )
+    return (below is None or _enough_or_none_where(policy, owners, lambda score: below < score < t)) and (
+        above is None or _enough_or_none_where(policy, owners, lambda score: t <= score <= above)
+    )
+
+
 def may_be_told_at(
     policy: Policy, owners: Sequence[Owner], threshold: float, thresholds: Sequence[float]
 ) -> bool:
@@ -112,7 +132,13 @@ def released(
 ) -> dict[str, list[Fraction | None]]:
     """All numbers of all metrics, each of which has its thresholds, edges of bins or rate."""
     thresholds = sorted({one for name, given in asked.items() if name in AT_THRESHOLDS for one in given})
-    found = {name: _numbers(name, owners, policy, given, thresholds) for name, given in asked.items()}
+    edges = asked.get("reliability", ())[1:-1]  # below the first bin and above the last there is nobody
+    told = {
+        one
+        for one in thresholds
+        if may_be_told_at(policy, owners, one, thresholds) and may_be_told_beside(policy, owners, one, edges)
+    }
+    found = {name: _numbers(name, owners, policy, given, told) for name, given in asked.items()}
     if policy.whole_tables:
         tables = [name for name in found if name in TABLES]
         if any(None in found[name] for name in tables):
@@ -132,19 +158,16 @@ def _numbers(
     owners: Sequence[Owner],
     policy: Policy,
     parameters: Sequence[float],
-    thresholds: Sequence[float],
+    told: Collection[float],
 ) -> list[Fraction | None]:
     if name in AT_THRESHOLDS:
-        return [
-            _at_threshold(name, owners, one) if may_be_told_at(policy, owners, one, thresholds) else None
-            for one in parameters
-        ]
+        return [_at_threshold(name, owners, one) if one in told else None for one in parameters]
     if name == "reliability":
         return _in_bins(owners, policy, parameters)
     if name in AT_RATES:
         (rate,) = parameters
-        told = may_be_told_of_tails(policy, owners, name, rate)
-        return [_at_rate(name, owners, Fraction(str(rate))) if told else None]
+        is_told = may_be_told_of_tails(policy, owners, name, rate)
+        return [_at_rate(name, owners, Fraction(str(rate))) if is_told else None]
     return [_of_all(name, owners, policy)]
 
 

@@ -69,7 +69,7 @@ class Evidence:
     by_owner: Mapping[OwnerSum, RingShare] = field(repr=False)
     # By threshold, how many samples are called positive and how many negative, by owner.
     called: Mapping[float, CalledByOwner] = field(default_factory=dict, repr=False)
-    # By threshold, above 0 if enough samples lie between it and the one before, without any one owner.
+    # By threshold, above 0 if enough samples lie between it and other cuts of tables, without any one owner.
     between: Mapping[float, RingShare] = field(default_factory=dict, repr=False)
 
     def multiply(self, pairs: Sequence[tuple[WideShare, WideShare]]) -> list[WideShare]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from ppaurora.algorithms.curve import Quantity
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
+from ppaurora.metrics.private.table import SamplesBetween, TableMechanism, beside_threshold
 from ppaurora.metrics.sums import Fit, OwnerSum
 from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, MOST_DIGITS, ROUNDED, Policy
 
@@ -61,6 +62,19 @@ class Query:
         return tuple(sorted({one for metric in self.metrics for one in metric.thresholds()}))
 
     @property
+    def beside_thresholds(self) -> dict[float, tuple[SamplesBetween, ...]]:
+        """By threshold, what separates it from the edges of bins, of every metric that has some.
+
+        Owners submit it whatever the policy: others' floors may make it stricter afterwards.
+        """
+        mechanisms = [metric.mechanism() for metric in self.metrics if metric.edges()]
+        tables = [one.cuts for one in mechanisms if isinstance(one, TableMechanism)]
+        return {
+            threshold: unique(part for edges in tables for part in beside_threshold(threshold, edges))
+            for threshold in (self.thresholds if tables else ())
+        }
+
+    @property
     def withholds_cells(self) -> bool:
         """Return whether single numbers are withheld that few samples are behind."""
         return self.policy.minimum_per_cell > 1
@@ -84,7 +98,8 @@ class Query:
         """Each once, whatever metrics share it."""
         if self.policy.is_private:
             return tuple(total for mechanism in self.mechanisms for total in mechanism.sums)
-        return unique(total for metric in self.metrics for total in metric.sums(self))
+        of_metrics = (total for metric in self.metrics for total in metric.sums(self))
+        return unique((*of_metrics, *(part for parts in self.beside_thresholds.values() for part in parts)))
 
     @property
     def fits(self) -> tuple[Fit, ...]:

@@ -129,7 +129,7 @@ def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ra
         {total: next(parts) for total in query.sums},
         by_owner,
         called,
-        _between_thresholds(suite, query, called),
+        _between_cuts(suite, query, called, by_owner),
     )
     ratios = [Ratio(evidence.positives)] if query.tells_counts else []
     for metric in query.metrics:
@@ -144,19 +144,33 @@ def _called(query: Query, by_owner: Mapping[OwnerSum, RingShare]) -> dict[float,
     return {one: CalledByOwner(positive, sizes - positive) for one, positive in called.items()}
 
 
-def _between_thresholds(
-    suite: Suite, query: Query, called: Mapping[float, CalledByOwner]
+def _between_cuts(
+    suite: Suite, query: Query, called: Mapping[float, CalledByOwner], by_owner: Mapping[OwnerSum, RingShare]
 ) -> dict[float, RingShare]:
-    """Return how many samples are called otherwise from a threshold to the next: d of them, without an owner.
+    """Return, by threshold, numbers that are above 0 if rows of tables may be subtracted from each other.
 
-    Whether scores call from below or from above, and so the sign of d, is not known here: d² is compared.
+    Let d be samples that lie between two cuts, without an owner, and m the fewest that a cell may have.
+
+    1. Between a threshold and the one before, |d| >= m: d² - m² + 1 > 0. Whether scores call from below or
+       from above, and so the sign of d, is not known here.
+    2. Between a threshold and the edge of a bin beside it, d >= m or d = 0: d·(d - m) + 1 > 0. An edge beyond
+       which the very same samples lie tells nothing new.
     """
-    if len(called) < 2 or not query.withholds_cells:
+    if not query.withholds_cells:
         return {}
+    m, thresholds = query.least_per_cell, list(called)
     gaps = [after.positive - before.positive for before, after in pairwise(called.values())]
-    others = stack([gap.sum() - gap for gap in gaps])
-    squares = suite.mul(others, others) - (query.least_per_cell**2 - 1)
-    return dict(zip(list(called)[1:], squares.rows(), strict=True))
+    gaps = [gap.sum() - gap for gap in gaps]
+    parts = [(one, by_owner[part]) for one, own in query.beside_thresholds.items() for part in own]
+    places = thresholds[1:] + [threshold for threshold, _ in parts]
+    if not places:
+        return {}
+    inside = [part.sum() - part for _, part in parts]
+    products = suite.mul(stack(gaps + inside), stack(gaps + [part - m for part in inside])).rows()
+    found: dict[float, list[RingShare]] = {}
+    for number, (threshold, product) in enumerate(zip(places, products, strict=True)):
+        found.setdefault(threshold, []).append(product - (m * m - 1 if number < len(gaps) else -1))
+    return {threshold: concat(numbers) for threshold, numbers in found.items()}
 
 
 def _at_crossings(curve: Curve, metrics: Sequence[OperatingPoint]) -> dict[Metric, list[RingShare]]:

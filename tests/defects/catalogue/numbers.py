@@ -149,9 +149,19 @@ DEFECTS = (
         "thresholds-may-be-close",
         "two thresholds may have one sample between them, whose label then follows",
         file=f"{_METRICS}/release.py",
-        old="if len(called) < 2 or not query.withholds_cells:",
-        new="if len(called) < 3 or not query.withholds_cells:",
+        old="product - (m * m - 1 if number < len(gaps) else -1)",
+        new="product - (0 if number < len(gaps) else -1)",
         tests=("tests/metrics/test_withholding.py::test_between_two_thresholds",),
+    ),
+    Defect(
+        "threshold-beside-an-edge",
+        "one person may be between a threshold and the edge of a bin, and its label then follows",
+        file=f"{_METRICS}/private/table.py",
+        old="    if same:\n        return tuple(",
+        new="    if same:\n        return ()\n    if same:\n        return tuple(",
+        tests=(
+            "tests/metrics/test_release.py::test_people_on_an_edge_are_in_one_table_and_not_in_the_other",
+        ),
     ),
     Defect(
         "one-side-of-a-threshold",

@@ -38,8 +38,11 @@ positives and the negatives whose score is at least the threshold; for "brier" t
 score and label; for "observed_expected" and "calibration_in_the_large" the scores; of every bin for
 "reliability" (a score is in the bin that it is the upper end of, or in the first) the samples, the positives
 and the scores, for "histogram" (a score is in the bin that it is the lower end of, or in the last) the
-positives and the negatives. A sum of scores or squared differences is in units of 2^-32, rounded once, half
-to even.
+positives and the negatives. Behind those of all metrics, of every threshold and every metric with bins the
+samples between the threshold and the edges beside it, that is, beyond one of the two and not beyond the
+other: the edge below and the one above, or the one that is the same number; those of "reliability" without
+its first and its last. A sum of scores or squared differences is in units of 2^-32, rounded once, half to
+even.
 """
 PAPER_WHAT = """
 Input shares of the protocol `paper`. A key is the float64 read as a whole number. A share is the keys,

@@ -74,6 +74,33 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class SamplesBetween(OwnerSum):
+    """Samples of either class whose score is in a cell."""
+
+    cell: Cell
+
+    def of(self, samples: Samples) -> int:
+        return int(np.count_nonzero(self.cell.holds(samples)))
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes
+
+
+def beside_threshold(threshold: float, edges: Sequence[Cut]) -> tuple[SamplesBetween, ...]:
+    """Return the samples between a threshold and the edge that is the same number, or the nearest ones.
+
+    By them a table of bins and one of thresholds differ. There may be some even if threshold and edge are the
+    same number: those whose score it is.
+    """
+    at = Cut(threshold, CutKind.THRESHOLD)
+    same = [edge for edge in edges if edge.value == threshold]
+    if same:
+        return tuple(SamplesBetween(Cell(*sorted((at, edge)))) for edge in same)
+    below, above = [edge for edge in edges if edge < at][-1:], [edge for edge in edges if edge > at][:1]
+    return tuple(SamplesBetween(Cell(*ends)) for ends in ((*below, at), (at, *above)) if len(ends) == 2)
+
+
+@dataclass(frozen=True)
 class CellCount(OwnerSum):
     """Samples of one class whose score is in a cell."""
 
