@@ -48,7 +48,7 @@ def test_words_of_an_exact_policy() -> None:
     found = disclosure(terms_of(metrics_named("auroc"), Policy.exact()), SIZES)
     assert found.told[0] == "auroc: full precision; numbers of positives and negatives: exact"
     assert "how many positives there are" in found.told
-    assert "100 at 5 % and 100 at 20 % positives if the score is middling" in found.told[-1]
+    assert "100 at 5 % and 100 at 20 % positives if the score is the median" in found.told[-1]
     (warning,) = found.warnings
     assert warning.startswith("numbers at full precision")
     hidden = disclosure(terms_of(metrics_named("auroc"), Policy.exact(counts="hidden")), SIZES)
@@ -61,7 +61,7 @@ def test_words_of_a_private_study() -> None:
         "auroc, brier: with noise that nobody knows; epsilon 1 in all, 0.5 for auroc, 0.5 for sums"
     )
     assert "none is excluded" in found.told[2]
-    assert "right at most 73 times in 100; in made-up studies: " in found.told[3]
+    assert "right at most 73 times in 100; in simulated studies: " in found.told[3]
     assert len(found.told) == 4
     assert found.warnings == ()
     brier = disclosure(terms_of(metrics_named("brier"), Policy.private()), SIZES)
@@ -206,11 +206,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "each has 500 samples" in out
     assert "publication (the plan)  private, epsilon 2" in out
     assert "--all says more" in out
-    assert "made-up studies of these sizes" not in out
+    assert "simulated studies of these sizes" not in out
     assert "warning: proxy 0 and proxy 1 are run by one organisation" in out
     code, more, _ = run(capsys, "disclosure", str(plan), "--samples", "500,500,500", "--all")
     assert code == 0
-    assert "made-up studies of these sizes" in more
+    assert "simulated studies of these sizes" in more
     code, out, _ = run(capsys, "disclosure", str(plan), "--samples", "5000,50,50")
     assert code == 0
     assert "publication: there will be no result: one owner has more than" in out

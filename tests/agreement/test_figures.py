@@ -1,4 +1,4 @@
-"""Figures of made-up studies: what an attacker tells apart, by trying, and by the noise's distribution."""
+"""Figures of simulated studies: what an attacker tells apart, by trying, and by the noise's distribution."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_rounding_is_told_apart_as_often_as_by_trying(names: tuple[str, ...]) ->
         changed.append(releases[0] != releases[1])
     expected = (1 + np.mean(changed)) / 2
     assert 0.55 < expected < 0.95  # else there would be nothing to find out
-    assert figures_at(0.4, query, 5).middling == pytest.approx(expected, abs=0.06)
+    assert figures_at(0.4, query, 5).at_median == pytest.approx(expected, abs=0.06)
 
 
 @pytest.mark.parametrize("moved", [1, 3])
@@ -121,14 +121,14 @@ def test_nobody_beats_the_bound(epsilon: float) -> None:
     query = Query(private, SIZES, Policy.private(epsilon), 0.95)
     figures = figures_at(0.2, query, 2)
     bound = 1 / (1 + math.exp(-epsilon))
-    for found in (figures.middling, figures.highest):
+    for found in (figures.at_median, figures.at_highest):
         assert 0.5 < found <= bound + 0.01
     assert figures.released
 
 
 def test_exact_numbers_tell_everything() -> None:
     figures = figures_at(0.2, Query(metrics("auroc"), SIZES, Policy.exact(), 0.95), 2)
-    assert (figures.middling, figures.highest, figures.left) == (1, 1, 1)
+    assert (figures.at_median, figures.at_highest, figures.left) == (1, 1, 1)
 
 
 def test_stricter_is_wider_and_tells_less() -> None:
@@ -136,7 +136,7 @@ def test_stricter_is_wider_and_tells_less() -> None:
         figures_at(0.2, Query(metrics("auroc", "brier"), SIZES, policy, 0.95), 3)
         for policy in (Policy.exact(), Policy(), Policy(digits=2), Policy(digits=1))
     ]
-    assert [one.middling for one in found] == sorted((one.middling for one in found), reverse=True)
+    assert [one.at_median for one in found] == sorted((one.at_median for one in found), reverse=True)
     assert [one.left for one in found] == sorted(one.left for one in found)
 
 

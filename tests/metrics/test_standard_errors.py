@@ -42,7 +42,6 @@ from tests.support.releases import in_steps, root_half_away
 Owner = list[Sample]
 
 RISKS = (0.25, 0.5, 0.99)
-MEANS = ("brier", "calibration_in_the_large")
 ALL: tuple[Metric, ...] = (
     METRICS["brier"](),
     METRICS["calibration_in_the_large"](),

@@ -34,7 +34,7 @@ Row = tuple[str, tuple[str, ...]]  # what it is, and a cell for every kind
 class Disclosure:
     """What a release tells, sentence by sentence, and what to consider before agreeing: eight lines at most.
 
-    `more` is what else there is to know, for who takes one more step.
+    `more` is what else there is to know, one step further.
     """
 
     told: tuple[str, ...]
@@ -165,13 +165,13 @@ def _widths(query: Query, found: Found) -> Iterator[str]:
 
 
 def _left(query: Query, found: Found) -> str:
-    """Return what whoever sees all numbers together knows of the number of positives."""
+    """Return what a reader of all numbers together knows of the number of positives."""
     left = _usually(found, partial(_number_left, query))
     if query.policy.is_private:
         if any(math.isinf(figures.left) for figures in found.values()):
             return "no number of positives; none is excluded"
         return (
-            f"the number of positives, or of the fewer class, to within {left} ({_percent(CERTAINTY)} "
+            f"the number of positives, or of the smaller class, to within {left} ({_percent(CERTAINTY)} "
             "certain); none is excluded"
         )
     if query.policy.counts == EXACT:
@@ -183,9 +183,9 @@ def _left(query: Query, found: Found) -> str:
 def _attacker(query: Query, found: Found) -> str:
     said = "whoever knows everything else guesses one person's outcome right so many times in 100"
     if query.policy.is_private:
-        said = f"{guesses(query.policy.spent)}; in made-up studies"
-    middling, highest = (_usually(found, partial(one, query)) for one in (_middling, _highest))
-    return f"{said}: {middling} if the score is middling, {highest} if it is the highest"
+        said = f"{guesses(query.policy.spent)}; in simulated studies"
+    at_median, at_highest = (_usually(found, partial(one, query)) for one in (_at_median, _at_highest))
+    return f"{said}: {at_median} if the score is the median, {at_highest} if it is the highest"
 
 
 def _usually(found: Found, cell: Callable[[Figures], str]) -> str:
@@ -219,17 +219,17 @@ def _warnings(query: Query) -> Iterator[str]:
 
 def _more(query: Query) -> Iterator[str]:
     yield (
-        "figures are of made-up studies of these sizes, in which scores are risks and AUROC is about 0.8; "
+        "figures are of simulated studies of these sizes, in which scores are risks and AUROC is about 0.8; "
         "real studies differ"
     )
     yield (
         "whoever knows everything else is the strongest attacker, such as all other owners together who also "
-        "know the person's score and have only the outcome to guess; who knows less finds out less"
+        "know the person's score and have only the outcome to guess; an attacker who knows less learns less"
     )
     if not query.policy.is_private:
         yield (
             "a number of positives is not possible if no whole numbers of samples give all numbers that are "
-            "released; who knows how scores are distributed finds more of them unlikely"
+            "released; someone who knows how scores are distributed finds more of them unlikely"
         )
         yield (
             "a reader who knows nothing but the result has to guess among the numbers of positives that are "
@@ -283,8 +283,8 @@ def _rows(queries: Mapping[Kind, Query], found: Mapping[Kind, Found]) -> Iterato
     guessed = "one outcome guessed right, times in 100"
     for title, cell in (
         (possible, _number_left),
-        (f"{guessed}, by someone who knows everything else; a middling score", _middling),
-        (f"{guessed}, likewise; the highest score", _highest),
+        (f"{guessed}, by someone who knows everything else; the median score", _at_median),
+        (f"{guessed}, likewise; the highest score", _at_highest),
     ):
         yield title, ()
         yield from _by_prevalence(found, {kind: partial(cell, own) for kind, own in queries.items()})
@@ -327,9 +327,9 @@ def _number_left(query: Query, figures: Figures) -> str:
     return "all" if math.isinf(figures.left) else f"±{figures.left:.1f}"
 
 
-def _middling(query: Query, figures: Figures) -> str:
-    return f"{100 * figures.middling:.0f}"
+def _at_median(query: Query, figures: Figures) -> str:
+    return f"{100 * figures.at_median:.0f}"
 
 
-def _highest(query: Query, figures: Figures) -> str:
-    return f"{100 * figures.highest:.0f}"
+def _at_highest(query: Query, figures: Figures) -> str:
+    return f"{100 * figures.at_highest:.0f}"

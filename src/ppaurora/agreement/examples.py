@@ -1,4 +1,4 @@
-"""Made-up studies, to show with what a plan would release. Nobody's data, and the same every time."""
+"""Simulated studies, to show what a plan would release. Nobody's data, and the same every time."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ def with_other_label(study: Study, rank: float) -> Study:
 
 def _cuts(query: Query) -> Sequence[float]:
     """Return all thresholds and edges of bins."""
-    edges = {edge for metric in query.metrics for edge in metric.settings().get("bins", ())}
-    return sorted({*query.thresholds, *edges})
+    return sorted({*query.thresholds, *(edge for metric in query.metrics for edge in metric.edges())})
 
 
 def _spread_over(cuts: Sequence[float], risks: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""What the numbers of a study tell at a prevalence, in figures, from made-up studies of its sizes.
+"""What the numbers of a study tell at a prevalence, in figures, from simulated studies of its sizes.
 
 They are released in the clear, by the computation that real ones go through. From all numbers that leave it
-is then computed which numbers of positives remain possible, and how well someone who knows all the rest tells
-one person's label.
+is then computed which numbers of positives remain possible, and how well someone who knows everything else
+tells one person's label.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED, Policy
 from ppaurora.statistics.estimates import Estimate, Row
 from ppaurora.statistics.noisy import reach
 
-_MIDDLING, _HIGHEST = 0.5, 1.0  # ranks of the person whose label is guessed
+_MEDIAN, _HIGHEST = 0.5, 1.0  # ranks of the person whose label is guessed
 _MOST_SAMPLES = 20_000  # of all studies together, unless one alone has more
 LARGEST = 40_000  # samples of a study; a larger one is made smaller
 _DRAWS = 4000  # of noise
@@ -44,8 +44,8 @@ class Figures:
     released: bool  # whether there mostly is a result
     widths: Mapping[str, float]  # of intervals, by what they are of
     left: float  # numbers of positives that remain possible; with noise, how far off a count may be
-    middling: float  # how often someone who knows all the rest tells a label right: of a middling score,
-    highest: float  # and of the highest one
+    at_median: float  # how often someone who knows everything else tells the label at the median score,
+    at_highest: float  # and at the highest one
 
 
 def figures_at(prevalence: float, query: Query, studies: int) -> Figures:
@@ -54,7 +54,7 @@ def figures_at(prevalence: float, query: Query, studies: int) -> Figures:
     Where one label decides whether there are both classes, there is no result to speak of.
     """
     if query.samples < 2 * FEWEST:
-        return Figures(released=False, widths={}, left=query.samples - 1, middling=1.0, highest=1.0)
+        return Figures(released=False, widths={}, left=query.samples - 1, at_median=1.0, at_highest=1.0)
     if query.samples > LARGEST:
         sizes = tuple(max(size * LARGEST // query.samples, 1) for size in query.sizes)
         query = dataclasses.replace(query, sizes=sizes)
@@ -67,7 +67,7 @@ def figures_at(prevalence: float, query: Query, studies: int) -> Figures:
     with_intervals = released if plain == query else [released_in_the_clear(query, made[0])]
     intervals = [dict(_intervals(query, result)) for result in with_intervals]
     left = _off_by if query.policy.is_private else possible_positives
-    middling, highest = _successes(plain, made, results)
+    at_median, at_highest = _successes(plain, made, results)
     return Figures(
         released=2 * len(released) > count,
         widths={
@@ -75,8 +75,8 @@ def figures_at(prevalence: float, query: Query, studies: int) -> Figures:
             for name in dict.fromkeys(name for own in intervals for name in own)
         },
         left=median(left(query, result.values) for result in released) if released else query.samples - 1,
-        middling=middling,
-        highest=highest,
+        at_median=at_median,
+        at_highest=at_highest,
     )
 
 
@@ -94,7 +94,7 @@ def _intervals(query: Query, result: ReleasedResult) -> Iterator[tuple[str, floa
 def _successes(
     query: Query, studies: Sequence[Study], results: Sequence[ReleasedResult]
 ) -> tuple[float, float]:
-    """Return how often someone who knows all the rest tells the labels of two people.
+    """Return how often someone who knows everything else tells the labels of two people.
 
     Two data sets are possible, and equally likely. If what is released differs, the attacker knows which it
     was, and guesses otherwise; with noise, it takes the likelier one.
@@ -107,14 +107,14 @@ def _successes(
     exact = dataclasses.replace(query, policy=_unrounded(policy))
     if exact != query:
         results = [released_in_the_clear(exact, study) for study in studies]
-    middling, highest = (
+    at_median, at_highest = (
         fmean(
             (1 + apart(query, result.values, released_in_the_clear(exact, other).values)) / 2
             for result, other in zip(results, (with_other_label(one, rank) for one in studies), strict=True)
         )
-        for rank in (_MIDDLING, _HIGHEST)
+        for rank in (_MEDIAN, _HIGHEST)
     )
-    return middling, highest
+    return at_median, at_highest
 
 
 def _unrounded(policy: Policy) -> Policy:
@@ -173,7 +173,7 @@ def _apart_by_noise(query: Query, before: Values, after: Values) -> float:
 
 
 def _off_by(query: Query, values: Values) -> float:
-    """Return how far the best noisy count of positives, or of the fewer class, is off at most, mostly."""
+    """Return how far off the best noisy count of positives, or of the smaller class, is with CERTAINTY."""
     integers = [int(value or 0) for value in values]
     own, noise = query.mechanisms, rates(query.policy, query.mechanisms)
     noisy = NoisyRelease.of(query.samples, own, noise, integers, negated=False)

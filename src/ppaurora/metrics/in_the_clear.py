@@ -1,6 +1,6 @@
 """What a study would release, of samples that one person holds: the same computation, on plain numbers.
 
-For examples and attacks on made-up samples: no rule of the policy is written a second time for them.
+For examples and attacks on simulated samples: no rule of the policy is written a second time for them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ppaurora.policy.rules import COUNT_STEP, PRIVATE, PUBLICATION, ROUNDED, Policy, guesses
+from ppaurora.policy.rules import COUNT_STEP, HIDDEN, PRIVATE, PUBLICATION, ROUNDED, Policy, guesses
 
 
 def privacy_of(policy: Policy) -> str:
@@ -11,13 +11,13 @@ def privacy_of(policy: Policy) -> str:
         rows = _rows(policy)
         return (
             f"Private, with epsilon {policy.epsilon:g} for every person{rows}: "
-            f"{guesses(policy.epsilon or 0.0)}. The noise that ensures this is inside the intervals."
+            f"{guesses(policy.spent)}. The noise that ensures this is inside the intervals."
         )
     held_back = "; ".join(_held_back(policy)) or "nothing was held back"
     if policy.kind == PUBLICATION:
         return (
             f"For publication: {held_back}. Rounding is inside the intervals. This does not bound what "
-            "somebody learns who knows much else."
+            "someone who knows much else can learn."
         )
     return f"Exact: {held_back}. Nothing is promised about what the numbers disclose."
 
@@ -40,7 +40,7 @@ def _held_back(policy: Policy) -> list[str]:
         said.append(f"rounded to {policy.decimals} {unit}, one more of small numbers")
     if policy.counts == ROUNDED:
         said.append(f"counts to the nearest {COUNT_STEP}")
-    elif policy.counts != "exact":
+    elif policy.counts == HIDDEN:
         said.append("counts hidden")
     if policy.has_floors:
         said.append(

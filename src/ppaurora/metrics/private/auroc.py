@@ -1,4 +1,4 @@
-"""The mechanism of AUROC: how many of the fewer class's placements are won and lost, with noise."""
+"""The mechanism of AUROC: how many of the smaller class's placements are won and lost, with noise."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from ppaurora.metrics.private.mechanism import Coordinate, Ingredients, Mechanis
 from ppaurora.sharing.shares import RingShare, concat
 from ppaurora.suites.base import Suite
 
-STEPS = 64  # of one sample of the fewer class
+STEPS = 64  # of one sample of the smaller class
 
 
 @dataclass(frozen=True)
 class AurocMechanism(Mechanism):
     """T - D and T + D, where T = AUROC·M, D = (1 - AUROC)·M and M = T + D = min(P, N).
 
-    With U pairs in order, ties counting half, and L = max(P, N), T = U/L is what the M samples of the fewer
-    class win, each its placement V, the fraction of the L others that it is in order with. L is at least 1,
-    so nothing is undefined: if one class is missing, T = D = 0.
+    With U pairs in order, ties counting half, and L = max(P, N), T = U/L is what the M samples of the
+    smaller class win, each its placement V, the fraction of the L others that it is in order with. L is at
+    least 1, so nothing is undefined: if one class is missing, T = D = 0.
 
     **Sensitivity 4.** |a - b| + |a + b| = 2·max(|a|, |b|), so it is twice the most by which T or D moves, and
     that is 2. Let one person be replaced.
 
-    1. It stays in its class, so that M and L stay, and D moves against T. One of the fewer: its own placement
-       moves, by at most 1. One of the others: every placement moves by at most 1/L, together by M/L <= 1.
-    2. One x of the fewer joins the L others. Its placement is lost, and that of each of the M - 1 that remain
+    1. It stays in its class, so that M and L stay, and D moves against T. One of the smaller: its own
+       placement moves, by at most 1. One of the larger: every placement moves by at most 1/L, together by
+       M/L <= 1.
+    2. One x of the smaller joins the larger. Its placement is lost, and that of each of the M - 1 that remain
        becomes (L·V + b)/(L + 1), where b is 0, 1/2 or 1: it moves by (b - V)/(L + 1). So T moves by -V_x + e
        with |e| <= (M - 1)/(L + 1) < 1, that is from -2 to 1. M falls by 1, so D moves by -1 + V_x - e, from
-       -2 to 1 as well. One of the others that joins the fewer is the same, read backwards.
+       -2 to 1 as well. One of the larger that joins the smaller is the same, read backwards.
     3. One x leaves the larger class, and makes it the smaller: L = M + 1, and both stay. U loses the pairs of
        x, at most M, and gains at most M pairs: T moves by at most M/L < 1, and D against it.
 
@@ -53,7 +54,7 @@ class AurocMechanism(Mechanism):
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        return Coordinate("won_minus_lost", STEPS), Coordinate("fewer", STEPS)
+        return Coordinate("won_minus_lost", STEPS), Coordinate("smaller_class", STEPS)
 
     def integers(self, suite: Suite, given: Ingredients) -> RingShare:
         """L = N + [P > N]·(P - N); t is the largest k with 2·k·L <= 64·A + L, where A = 2·U."""

@@ -110,7 +110,7 @@ def _noise(policy: Policy) -> str:
     return (
         "The values are those of the pooled samples with noise, drawn inside the computation and known to no "
         f"server, by which the release as a whole is differentially private with epsilon = {epsilon} for the "
-        f"data of every person{each}: {guesses(policy.epsilon or 0.0)}."
+        f"data of every person{each}: {guesses(policy.spent)}."
     )
 
 
