@@ -242,7 +242,7 @@ def _one_person(query: Query) -> str:
     """Return how far single people are visible in the numbers before these are rounded."""
     public = PublicCounts.of(query)
     bounds = {metric.title: metric.sensitivity_to_one_person(public) for metric in query.metrics}
-    bounded = [f"{title} by {bound.each:.2g}" for title, bound in bounds.items() if bound is not None]
+    bounded = [f"{title} by {bound:.2g}" for title, bound in bounds.items() if bound is not None]
     others = [title for title, bound in bounds.items() if bound is None]
     if not bounded:
         return f"there is no useful bound on how far replacing one person changes {', '.join(others)}"

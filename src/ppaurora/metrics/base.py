@@ -15,7 +15,7 @@ from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError, MisuseError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics.evidence import Evidence
-from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, SampleClass
+from ppaurora.metrics.facts import Figure, PublicCounts, SampleClass
 from ppaurora.metrics.outputs import Output, Ratio, standard_error
 from ppaurora.metrics.private.mechanism import Mechanism
 from ppaurora.metrics.private.noisy import NoisyRelease
@@ -113,8 +113,13 @@ class Metric(ABC):
         rows as `Table` has them."""
 
     @abstractmethod
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity | None:
-        """Return how far replacing one person may move it; None if there is no useful bound."""
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float | None:
+        """Return how far replacing one person by another, with any score and label, may move its numbers.
+
+        It bounds each value on pooled data before rounding, over all samples that meet the public floors
+        before and after; standard errors, and whether a number is withheld, are not covered. None if there is
+        no useful bound. A private study has its own bounds, those of its mechanisms.
+        """
 
     def on_own_data(self, samples: Samples, level: float) -> Estimate | Table:
         """Compute it on one owner's samples in the clear, with an interval where there is one.

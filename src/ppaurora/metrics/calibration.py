@@ -24,12 +24,7 @@ from ppaurora.metrics.base import (
     wilson_estimate,
 )
 from ppaurora.metrics.evidence import Evidence
-from ppaurora.metrics.facts import (
-    Figure,
-    GlobalSensitivity,
-    PublicCounts,
-    of_one_number,
-)
+from ppaurora.metrics.facts import Figure, PublicCounts
 from ppaurora.metrics.outputs import Form, Output, Ratio, standard_error
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.private.sums import Moment, SumsMechanism
@@ -133,9 +128,9 @@ class Brier(Metric):
         score = brier_score(samples.labels, samples.scores)
         return own_mean(score, squared_errors(samples.labels, samples.scores), level)
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
         """A squared error is from 0 to 1."""
-        return of_one_number(1 / public.samples)
+        return 1 / public.samples
 
 
 @register
@@ -266,9 +261,9 @@ class CalibrationInTheLarge(Metric):
         gap = calibration_in_the_large(samples.labels, samples.scores)
         return own_mean(gap, samples.labels - samples.scores, level, within=(-1.0, 1.0))
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
         """A label minus a probability is from -1 to 1."""
-        return of_one_number(2 / public.samples)
+        return 2 / public.samples
 
 
 def _errors_of_means(value: Output, query: Query) -> tuple[Output, ...]:
@@ -412,10 +407,9 @@ class Reliability(Metric):
             )
         )
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
-        """A person leaves one bin and joins another; in each, both means move by 1/samples of their range."""
-        widest = max(one.high - one.low for one in self._bins())
-        return GlobalSensitivity(1 / public.per_cell, 2 * (1 + widest) / public.per_cell)
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
+        """One sample that leaves a bin, joins it or changes in it moves its means by at most 1/samples."""
+        return 1 / public.per_cell
 
 
 def _own_row(row: tuple[float, float] | None, trials: int, level: float) -> dict[str, Estimate]:
@@ -512,9 +506,9 @@ class Histogram(Metric):
             )
         )
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
         """A person leaves one count and joins another."""
-        return GlobalSensitivity(1, 2)
+        return 1.0
 
 
 def read_rows(outputs: Sequence[Output], values: Sequence[float | None], query: Query) -> Table:

@@ -47,24 +47,6 @@ class PublicCounts:
         )
 
 
-@dataclass(frozen=True)
-class GlobalSensitivity:
-    """How far replacing one person by another one, with any score and label, may move a metric at most.
-
-    It bounds the value on pooled data before rounding, over all samples that meet the public floors before
-    and after. A standard error and whether a number is withheld are not covered, nor are numbers of samples,
-    each of which one person moves by one at most.
-    """
-
-    each: float  # any one of its numbers
-    total: float  # all of its numbers together: the sum of their absolute differences
-
-
-def of_one_number(bound: float) -> GlobalSensitivity:
-    """Return the sensitivity of a metric that is one number."""
-    return GlobalSensitivity(bound, bound)
-
-
 def moved_by_rates(public: PublicCounts, of_positives: float = 1.0, of_negatives: float = 1.0) -> float:
     """Bound what moves by at most `of_positives` / P with one positive, `of_negatives` / N with one negative.
 

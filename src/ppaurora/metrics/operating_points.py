@@ -20,13 +20,7 @@ from ppaurora.errors import MisuseError
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics.base import Metric, scikit_learn
 from ppaurora.metrics.evidence import Evidence
-from ppaurora.metrics.facts import (
-    GlobalSensitivity,
-    PublicCounts,
-    SampleClass,
-    moved_by_rates,
-    of_one_number,
-)
+from ppaurora.metrics.facts import PublicCounts, SampleClass, moved_by_rates
 from ppaurora.metrics.outputs import Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
@@ -220,14 +214,14 @@ class PartialAuroc(OperatingPoint):
     def on_own_data(self, samples: Samples, level: float) -> Estimate:
         return Estimate(partial_auroc(samples.labels, samples.scores, self.parameters.max_fpr))
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
         """The curve moves up or down by 1/P with a positive, sideways by 1/N with a negative.
 
         So the area up to the rate r moves by at most r/P and 1/N. Standardised, it is divided by r·(2 - r).
         """
         r = self.parameters.max_fpr
         moved = moved_by_rates(public, of_positives=1 / (2 - r), of_negatives=1 / (r * (2 - r)))
-        return of_one_number(min(moved, 1.0))
+        return min(moved, 1.0)
 
 
 class GivenSpecificity(StrictModel):

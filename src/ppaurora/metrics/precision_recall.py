@@ -9,13 +9,7 @@ from ppaurora.algorithms.curve import PRECISION, TP, Curve, Finish, precision_bi
 from ppaurora.data.samples import Samples
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
-from ppaurora.metrics.facts import (
-    Figure,
-    GlobalSensitivity,
-    PublicCounts,
-    moved_average_precision,
-    of_one_number,
-)
+from ppaurora.metrics.facts import Figure, PublicCounts, moved_average_precision
 from ppaurora.metrics.outputs import Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
@@ -90,8 +84,8 @@ class AveragePrecision(UnderPrecision):
         value = average_precision(samples.labels, samples.scores)
         return _with_logit_interval(value, int(samples.labels.sum()), level, digits=None)
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
-        return of_one_number(moved_average_precision(public))
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
+        return moved_average_precision(public)
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
         """With the logit interval of Boyd, Eng and Page (2013), which takes the number of positives."""

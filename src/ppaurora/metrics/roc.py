@@ -15,7 +15,7 @@ from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
-from ppaurora.metrics.facts import Figure, GlobalSensitivity, PublicCounts, moved_by_rates, of_one_number
+from ppaurora.metrics.facts import Figure, PublicCounts, moved_by_rates
 from ppaurora.metrics.outputs import Output, Ratio, standard_error
 from ppaurora.metrics.private.auroc import AurocMechanism
 from ppaurora.metrics.private.noisy import NoisyRelease
@@ -111,9 +111,9 @@ class Auroc(Area):
     def on_own_data(self, samples: Samples, level: float) -> Estimate:
         return auroc_estimate(samples.labels, samples.scores, level)
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
         """A positive's placement is one of P that are averaged, a negative's one of N."""
-        return of_one_number(moved_by_rates(public))
+        return moved_by_rates(public)
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
         area, output = values[0], self.outputs(query)[0]
@@ -190,6 +190,6 @@ class YoudenJ(Area):
     def on_own_data(self, samples: Samples, level: float) -> Estimate:
         return Estimate(youden_j(samples.labels, samples.scores))
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
         """At every threshold, sensitivity moves with positives and specificity with negatives."""
-        return of_one_number(moved_by_rates(public))
+        return moved_by_rates(public)

@@ -23,12 +23,7 @@ from ppaurora.metrics.base import (
     wilson_estimate,
 )
 from ppaurora.metrics.evidence import Evidence
-from ppaurora.metrics.facts import (
-    Figure,
-    GlobalSensitivity,
-    PublicCounts,
-    SampleClass,
-)
+from ppaurora.metrics.facts import Figure, PublicCounts, SampleClass
 from ppaurora.metrics.outputs import Form, Output, Ratio, standard_error
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.private.table import Cut, CutKind, TableMechanism
@@ -212,9 +207,8 @@ class AtThresholds(Metric):
     def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
         """Bound how far replacing one person moves the number at a threshold."""
 
-    def sensitivity_to_one_person(self, public: PublicCounts) -> GlobalSensitivity:
-        moved = [self.moved_by_one(public, threshold) for threshold in self.parameters.thresholds]
-        return GlobalSensitivity(max(moved), sum(moved))
+    def sensitivity_to_one_person(self, public: PublicCounts) -> float:
+        return max(self.moved_by_one(public, threshold) for threshold in self.parameters.thresholds)
 
     def _value(self, at: Confusion, threshold: float) -> float | None:
         numerator, denominator = self.fraction(at, threshold)

@@ -420,8 +420,8 @@ DEFECTS = (
         "person-moves-half-as-much",
         "a bound on what one person can change in a metric is half of what it is",
         file=f"{_METRICS}/facts.py",
-        old="return GlobalSensitivity(bound, bound)",
-        new="return GlobalSensitivity(bound / 2, bound / 2)",
+        old="stays = max(of_positives / p, of_negatives / q)",
+        new="stays = max(of_positives / p, of_negatives / q) / 2",
         tests=("tests/metrics/test_sensitivity.py::test_no_person_moves_a_metric_by_more_than_it_says",),
     ),
     Defect(
