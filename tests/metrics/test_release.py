@@ -17,7 +17,7 @@ import ppaurora
 from ppaurora.data import Samples
 from ppaurora.metrics import find_metric
 from ppaurora.metrics.facts import PublicCounts, moved_average_precision
-from ppaurora.metrics.private.table import beside_threshold
+from ppaurora.metrics.private.table import TableMechanism, beside_threshold
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.statistics.intervals import Interval, ap_logit_interval, proportion_interval
@@ -229,8 +229,10 @@ def test_what_is_between_a_threshold_and_an_edge_follows_the_direction_of_scores
     samples = samples.negate() if lower else samples
     found = {}
     for table in ("reliability", "histogram"):
+        mechanism = find_metric(table)().mechanism()
+        assert isinstance(mechanism, TableMechanism)
         for threshold in (0.5, 0.55):
-            parts = beside_threshold(threshold, find_metric(table)().mechanism().cuts)
+            parts = beside_threshold(threshold, mechanism.cuts)
             found[table, threshold] = [part.of(samples) for part in parts]
     assert found == {
         ("reliability", 0.5): [0 if lower else 2],
