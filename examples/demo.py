@@ -47,7 +47,7 @@ def evaluate(hospitals, metrics, policy) -> ppaurora.Report:
 
 def show(report) -> None:
     for name, found in report.metrics.items():
-        interval = f" ({found.shown_level()} {'-'.join(found.shown_bounds())})" if found.interval else ""
+        interval = f" ({found.shown_level()} {found.shown_span()})" if found.interval else ""
         note = f"; {found.note}" if found.note else ""
         print(f"  {METRICS[name]} {found.shown()}{interval}{note}")
 

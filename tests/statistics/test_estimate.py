@@ -19,6 +19,7 @@ from ppaurora.errors import MisuseError
 from ppaurora.io.models import from_builtins, from_json, to_json
 from ppaurora.statistics import estimates
 from ppaurora.statistics.estimates import Estimate, Row, Table
+from ppaurora.statistics.intervals import Interval
 
 SUPPRESSED = Estimate(None, suppressed=True, note="a rule on secret counts failed")
 EXACT = Estimate(0.6119579945799458, 0.0564872600627, (0.50124, 0.72267), None, "DeLong", 0.95)
@@ -88,6 +89,20 @@ def test_a_confidence_level_in_percent(level: float, shown: str) -> None:
 def test_an_interval_without_a_method_or_a_level() -> None:
     assert Estimate(0.5, interval=(0.25, 0.75)).shown_interval() == "CI: 0.25-0.75"
     assert Estimate(0.5).shown_interval() == ""
+
+
+@pytest.mark.parametrize(
+    ("interval", "shown"),
+    [
+        ((-0.1037, -0.0575), "-0.1037 to -0.0575"),
+        ((-0.012, 0.0575), "-0.0120 to 0.0575"),
+        ((-0.0, 0.0575), "0.0000-0.0575"),
+    ],
+)
+def test_no_bound_of_an_interval_loses_its_sign_to_a_hyphen(interval: Interval, shown: str) -> None:
+    estimate = Estimate(0.0, interval=interval, digits=4)
+    assert estimate.shown_span() == shown
+    assert estimate.line("Net benefit") == f"Net benefit: 0.0000, CI: {shown}"
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(0, 9))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from ppaurora.statistics.estimates import Estimate
 from ppaurora.statistics.noisy import Noise
 from ppaurora.statistics.noisy_numbers import (
     NoisyNumber,
@@ -13,13 +16,16 @@ from ppaurora.statistics.noisy_numbers import (
     digits_beside,
     given_total,
     independent,
+    noisy_auroc,
     noisy_mean,
     noisy_position,
+    noisy_proportion,
     noisy_ratio,
 )
 
 DRAWS = 200_000
 SCALES = (1.0, 2.0, 0.5)
+LEVEL = 0.95
 
 
 def laplace(scale: float) -> Noise:
@@ -101,3 +107,40 @@ def test_what_noise_drowns_is_not_there() -> None:
     assert noisy_ratio(few, none, 1.0, 0.9, 100).value is None
     assert noisy_position(few, none, (0.0, 0.1)).value is None
     assert noisy_position(few, few, (0.0, 0.1)).value == 0.1  # cut off
+
+
+def below(beyond: float) -> dict[str, Estimate]:
+    """Numbers that are 0 at least, made of a released sum that is below 0 by so much."""
+    few, many = independent([-beyond, 200.0], [laplace(4.0), laplace(4.0)])
+    return {
+        "proportion": noisy_proportion(few, many, LEVEL),
+        "auroc": noisy_auroc(few, many, 1000, LEVEL),
+        "mean": noisy_mean(few, 200, 1.0, LEVEL, within=(0.0, 1.0)),
+        "ratio": noisy_ratio(few, many, 1.0, LEVEL, highest=64.0),
+    }
+
+
+@pytest.mark.parametrize("beyond", [0.5, 12.0, 60.0])
+@pytest.mark.parametrize("name", ["proportion", "auroc", "mean", "ratio"])
+def test_an_interval_at_an_end_is_no_narrower_than_its_noise(name: str, beyond: float) -> None:
+    """Whatever noise did: a true value of two standard deviations of the noise, here 11 of 200, is inside."""
+    found, at_zero = below(beyond)[name], below(0.0)[name]
+    assert found.value == 0
+    assert found.interval == pytest.approx(at_zero.interval, abs=1e-9)
+    assert found.interval is not None
+    low, high = found.interval
+    assert low == 0
+    assert high > 2 * math.sqrt(laplace(4.0).variance) / 211
+
+
+def test_an_interval_at_the_upper_end_is_the_mirror_image() -> None:
+    many, few = independent([200.0, -60.0], [laplace(4.0), laplace(4.0)])
+    for name, found in {
+        "proportion": noisy_proportion(many, few, LEVEL),
+        "auroc": noisy_auroc(many, few, 1000, LEVEL),
+        "mean": noisy_mean(many + 60, 200, 1.0, LEVEL, within=(0.0, 1.0)),
+    }.items():
+        mirrored = below(60.0)[name].interval
+        assert found.interval is not None
+        assert mirrored is not None
+        assert found.interval == pytest.approx((1 - mirrored[1], 1 - mirrored[0]), abs=1e-9)

@@ -108,16 +108,19 @@ class Estimate:
             return None
         return self._bound(self.interval[0], math.floor), self._bound(self.interval[1], math.ceil)
 
+    def shown_span(self) -> str:
+        """Return both bounds as "0.5012-0.7227", or "-0.104 to 0.058" if one is negative; empty if none."""
+        bounds = self.shown_bounds() or ()
+        return (" to " if any(one.startswith("-") for one in bounds) else "-").join(bounds)
+
     def shown_level(self) -> str:
         """Return the level of the interval as text, such as "95% CI"."""
         return "CI" if self.confidence_level is None else f"{self.confidence_level * 100:.7g}% CI"
 
     def shown_interval(self) -> str:
         """Return the interval as pROC prints it: "95% CI: 0.5012-0.7227 (DeLong)"; empty if there is none."""
-        bounds = self.shown_bounds()
-        if bounds is None:
-            return ""
-        return f"{self.shown_level()}: {'-'.join(bounds)}" + (f" ({self.method})" if self.method else "")
+        span = self.shown_span()
+        return span and f"{self.shown_level()}: {span}" + (f" ({self.method})" if self.method else "")
 
     def line(self, title: str) -> str:
         """Return it as pROC prints it: "Area under the curve: 0.612, 95% CI: 0.5012-0.7227 (DeLong)"."""

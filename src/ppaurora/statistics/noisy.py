@@ -84,23 +84,24 @@ def score_interval(
 
     If p is the true fraction, (1 - p)·s - p·f has the mean 0; its variance is `sampling(p)` and that of the
     noise in it. Without noise, and with sampling(p) = n·p·(1 - p), it is Wilson's interval; with noise it is
-    of Fieller's type. Released counts may be negative: the estimate is then cut off at 0 or 1, and belongs to
-    the interval in any case.
+    of Fieller's type.
+
+    What noise made negative counts as 0, as in the estimate, or the interval would end at 0 (or 1) the sooner
+    the farther noise has gone. If s < 0, |p·f| <= |(1 - p)·s - p·f|: every p that s itself would allow stays.
     """
+    s, f = max(successes, 0.0), max(failures, 0.0)
 
     def within(p: Numbers) -> NDArray[np.bool_]:
-        inside: NDArray[np.bool_] = np.abs((1 - p) * successes - p * failures) <= reach(
-            sampling(p), noise(p), level
-        )
+        inside: NDArray[np.bool_] = np.abs((1 - p) * s - p * f) <= reach(sampling(p), noise(p), level)
         return inside
 
-    middle = fraction(successes, failures)
+    middle = fraction(s, f)
     return _bound(within, middle, 0.0), _bound(within, middle, 1.0)
 
 
 def noisy_proportion_interval(successes: float, failures: float, noise: NoiseAt, level: float) -> Interval:
     """Return Wilson's interval with noise, of a proportion of which successes and failures are released."""
-    trials = max(successes + failures, 0.0)
+    trials = max(successes, 0.0) + max(failures, 0.0)
     return score_interval(successes, failures, lambda p: trials * p * (1 - p), noise, level)
 
 
@@ -109,7 +110,7 @@ def noisy_auroc_interval(above: float, below: float, samples: int, noise: NoiseA
 
     M is the size of the smaller class, which the two tell about; at least one sample, at most half of all.
     """
-    m = min(max(above + below, 1.0), samples / 2)
+    m = min(max(max(above, 0.0) + max(below, 0.0), 1.0), samples / 2)
     return score_interval(above, below, lambda p: m * m * newcombe_variance(p, m, samples - m), noise, level)
 
 

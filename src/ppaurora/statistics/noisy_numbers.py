@@ -161,20 +161,19 @@ def _noisy_fraction(
 def noisy_mean(
     total: NoisyNumber, samples: int, sampling: float, level: float | None, within: Interval
 ) -> Estimate:
-    """Return a total over all samples, divided by their number.
+    """Return a total over all samples, divided by their number; what is beyond the bounds counts as at them.
 
     `sampling` is the variance of the total, about which the release tells.
     """
     low, high = within
-    mean = total.value / samples
-    value = min(max(mean, low), high)
+    value = min(max(total.value / samples, low), high)
     deviation = math.sqrt(total.noise.variance) / samples
     if level is None:
         return _estimate(value, deviation)
 
     def interval(noise: Noise, level: float) -> Interval:
         far = float(reach(max(sampling, 0.0), noise, level)) / samples
-        return min(max(mean - far, low), high), max(min(mean + far, high), low)
+        return max(value - far, low), min(value + far, high)
 
     return _with_interval(
         value, deviation, interval(total.noise, level), interval(Noise(), level), level, "normal"
@@ -194,7 +193,8 @@ def noisy_ratio(
     """
     if denominator.value <= 0 or numerator.value > highest * denominator.value:
         return Estimate(None, note=_DROWNED)
-    value = max(numerator.value, 0.0) / denominator.value
+    numerator += max(-numerator.value, 0.0)
+    value = numerator.value / denominator.value
     deviation = math.sqrt((numerator - denominator * value).noise.variance) / denominator.value
     if level is None or sampling is None:
         return _estimate(value, deviation)
