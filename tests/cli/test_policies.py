@@ -57,6 +57,14 @@ def test_what_a_study_lets_out(command: CommandLine, many: list[Path]) -> None:
     assert row[-1] == f"{float(exact):.3f}"
 
 
+def test_with_noise_the_default_is_what_noise_is_known_for(command: CommandLine, many: list[Path]) -> None:
+    finished = command("evaluate", *many, *FAST, "--policy", "private", "--format", "json")
+    assert (finished.code, finished.err) == (0, "")
+    assert list(json.loads(finished.out)["metrics"]) == ["auroc"]
+    asked = command("evaluate", *many, *FAST, "--policy", "private", "--metrics", "auroc,aupr")
+    check_refused(asked, "the metric 'aupr' cannot be released with noise")
+
+
 def test_a_suppressed_result_has_an_exit_code_of_its_own(command: CommandLine, rare: list[Path]) -> None:
     told = []
     for policy in (STUDY, (*STUDY, "--minimum-positives", "12"), FAST):

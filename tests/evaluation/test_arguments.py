@@ -121,7 +121,6 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"metrics": "auroc"}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
         ({"metrics": "auroc,aupr"}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
         ({"metrics": [["auroc"]]}, "metrics must be a list of names"),
-        ({"metrics": None}, "metrics must be a list of names, for instance ['auroc', 'aupr']"),
         ({"metrics": 1}, "metrics must be a list of names"),
         ({"metrics": [None]}, "metrics must be a list of names"),
         ({"protocol": "quick"}, "unknown protocol 'quick'; there are: fast, paper"),
@@ -166,3 +165,8 @@ def test_one_class_only_is_undefined_and_nobody_is_told_which(
         messages.append((str(caught.value), repr(caught.value), caught.value.args, vars(caught.value)))
     assert messages[0] == messages[1]
     assert messages[0][0] == "undefined: one class only"
+
+
+def test_metrics_are_those_that_the_policy_allows_unless_named() -> None:
+    assert list(ppaurora.evaluate([GOOD, GOOD]).metrics) == ["auroc", "aupr"]
+    assert list(ppaurora.evaluate([GOOD, GOOD], policy=Policy.private()).metrics) == ["auroc"]

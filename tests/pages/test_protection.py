@@ -6,6 +6,7 @@ import pytest
 
 from ppaurora.channel.servers import Server
 from ppaurora.pages.report.protection import Protection, protections
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper, Protocol
 from ppaurora.protocols.security import Adversary, Corruption, Knowledge, Learnt
 
@@ -13,7 +14,7 @@ DEVIATING = "a server that deviates from the protocol"
 
 
 def shown(protocol: Protocol) -> dict[str, Protection]:
-    return {one.whom: one for one in protections(protocol)}
+    return {one.whom: one for one in protections(protocol, Policy())}
 
 
 class Withstanding(Fast):

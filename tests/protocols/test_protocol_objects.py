@@ -14,7 +14,15 @@ from ppaurora.io.models import from_json, to_json
 from ppaurora.metrics import metrics_named
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, Fast, Paper, Protocol, find_protocol, protocols
-from ppaurora.protocols.security import NOTHING, ONE_DEVIATES, Adversary, Corruption
+from ppaurora.protocols.security import (
+    NOTHING,
+    ONE_CLASS,
+    ONE_DEVIATES,
+    RELEASED_METRICS,
+    SUPPRESSION,
+    Adversary,
+    Corruption,
+)
 from ppaurora.suites.role import Role
 from tests.support.evaluations import GOOD
 
@@ -159,7 +167,7 @@ def test_whole_numbers_of_any_type_are_taken_from_callers(value: Any) -> None:
 @each_one
 def test_a_protocol_says_for_every_kind_of_party_what_it_learns(protocol: Protocol) -> None:
     """The words are derived from values: nothing is learnt exactly where they say `nothing`."""
-    disclosed = protocol.discloses()
+    disclosed = protocol.discloses(Policy())
     assert set(disclosed) == {"each proxy", "the helper", "the owners"}
     assert all(disclosed.values())
     assert (disclosed["each proxy"] == "nothing") == (protocol.name == "fast" or protocol == Paper(delta=1))
@@ -167,6 +175,14 @@ def test_a_protocol_says_for_every_kind_of_party_what_it_learns(protocol: Protoc
     for server in Role:
         party = "the helper" if server.is_helper else "each proxy"
         assert (disclosed[party] == "nothing") == (protocol.learns(server) == NOTHING)
+
+
+def test_owners_of_a_private_study_learn_nothing_from_what_is_withheld() -> None:
+    """Nothing is: noise is there whatever the counts are, and one class is nothing special."""
+    learnt = Fast().owners_learn(Policy.private())
+    assert set(Fast().owners_learn(Policy())) - set(learnt) == {SUPPRESSION, ONE_CLASS}
+    assert RELEASED_METRICS in learnt
+    assert "suppressed" not in Fast().discloses(Policy.private())["the owners"]
 
 
 @each_one

@@ -89,7 +89,7 @@ def test_what_every_party_learns_is_shown(protocol: str, plan: Path, tmp_path: P
     manifest = provision(plan, tmp_path / "kits")
     shown = dict(manifest.describe())
     learnt = {name.removeprefix("learnt by "): said for name, said in shown.items() if "learnt by" in name}
-    assert learnt == manifest.protocol.discloses()
+    assert learnt == manifest.protocol.discloses(manifest.terms.policy)
     for party, said in LEARNT[protocol].items():
         assert re.search(said, learnt[party]), party
     assert "the metrics" in learnt["the owners"]

@@ -133,7 +133,10 @@ class Terms(StrictModel):
             "confidence_level": [("intervals", f"at confidence level {level}")] if level else [],
             "protocol": [
                 ("protocol", str(self.protocol)),
-                *((f"learnt by {party}", what) for party, what in self.protocol.discloses().items()),
+                *(
+                    (f"learnt by {party}", what)
+                    for party, what in self.protocol.discloses(self.policy).items()
+                ),
                 ("servers", f"learn no more, {self.protocol.privacy.condition}"),
             ],
             "limits": self.limits.describe(),

@@ -25,7 +25,7 @@ from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
 from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.evaluation.report import Report
-from ppaurora.metrics import DEFAULT_METRICS, described_metrics
+from ppaurora.metrics import DEFAULT_METRICS, default_metrics, described_metrics
 from ppaurora.party.starting import WarmPool
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import find_protocol
@@ -46,8 +46,7 @@ WORKERS = (*(str(1 << power) for power in range(MOST_WORKERS.bit_length())), AUT
 @column_options
 @click.option(
     "--metrics",
-    default=",".join(DEFAULT_METRICS),
-    show_default=True,
+    show_default=f"{','.join(DEFAULT_METRICS)}, or those of them that --policy allows",
     help=f"Any of {described_metrics()}.",
 )
 @metric_options
@@ -81,7 +80,7 @@ def evaluate_command(
     /,
     files: tuple[Path, ...],
     columns: Columns,
-    metrics: str,
+    metrics: str | None,
     confidence_level: float | None,
     protocol: str,
     transport: str,
@@ -96,6 +95,7 @@ def evaluate_command(
     """
     of_metrics = {name: parameters.pop(name) for name in metric_parameters()}
     of_policy = {name: parameters.pop(name, None) for name in Policy.__struct_fields__}
+    policy = chosen_policy(of_policy)
     warm_pool = context.with_resource(closing(WarmPool()))
     if transport == "tls":
         chosen = find_protocol(protocol)
@@ -105,9 +105,9 @@ def evaluate_command(
     with progress_bar() as progress:
         report = evaluate_samples(
             owners,
-            metrics=chosen_metrics(metrics, of_metrics),
+            metrics=chosen_metrics(metrics or ",".join(default_metrics(policy)), of_metrics),
             confidence_level=confidence_level,
-            policy=chosen_policy(of_policy),
+            policy=policy,
             protocol=protocol,
             parameters={name: value for name, value in parameters.items() if value is not None},
             transport=transport,

@@ -23,7 +23,7 @@ from ppaurora.data import Columns
 from ppaurora.errors import InputError, PartyFailedError
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState
-from ppaurora.metrics import DEFAULT_METRICS
+from ppaurora.metrics import DEFAULT_METRICS, default_metrics
 from ppaurora.poc.background import interruptions
 from ppaurora.poc.consortium import ProofOfConcept, find_poc, make_poc, owners_of
 from ppaurora.poc.machine import program, web_proxy_in_between
@@ -76,7 +76,11 @@ def poc_command() -> None:
 @click.argument("files", nargs=-1, type=FILE)
 @folder_option
 @column_options
-@click.option("--metrics", help=f"Names separated by commas; by default {','.join(DEFAULT_METRICS)}.")
+@click.option(
+    "--metrics",
+    help=f"Names separated by commas; by default {','.join(DEFAULT_METRICS)}, or those of them that "
+    "--policy allows.",
+)
 @click.option(
     "--policy",
     type=click.Choice(KINDS),
@@ -108,8 +112,9 @@ def start_command(
     owners = owners_of(files, columns, chosen) if files and is_new else ()
     with interruptions() as interrupted:
         if is_new:
-            names = tuple((metrics or ",".join(DEFAULT_METRICS)).replace(" ", "").split(","))
-            poc = make_poc(folder, owners, columns, names, Policy(kind=policy or EXACT), chosen)
+            allowed = Policy(kind=policy or EXACT)
+            names = tuple((metrics or ",".join(default_metrics(allowed))).replace(" ", "").split(","))
+            poc = make_poc(folder, owners, columns, names, allowed, chosen)
         else:
             poc = find_poc(folder)
             _check_the_same(poc, files, columns, metrics or policy or protocol)

@@ -16,7 +16,7 @@ from ppaurora.io.models import checked, to_builtins
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.messages.workers import Crew, RayPlace
-from ppaurora.metrics import DEFAULT_METRICS, Metric, find_metric
+from ppaurora.metrics import DEFAULT_METRICS, Metric, default_metrics, find_metric
 from ppaurora.metrics.names import MetricName
 from ppaurora.party.starting import WarmPool
 from ppaurora.policy.rules import Policy
@@ -38,7 +38,7 @@ def evaluate(
     *others: Never,
     score: str = "score",
     label: str = "label",
-    metrics: Sequence[MetricName | Metric] = DEFAULT_METRICS,
+    metrics: Sequence[MetricName | Metric] | None = None,
     confidence_level: float | None = None,
     policy: Policy | None = None,
     protocol: ProtocolName = DEFAULT_PROTOCOL,
@@ -64,7 +64,8 @@ def evaluate(
         The names of the columns in tables.
     metrics
         Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
-        `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`.
+        `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`. By default AUROC and AUPR; with a private
+        policy AUROC alone.
     confidence_level
         The level of intervals, for instance 0.95; none are computed by default.
     policy
@@ -135,7 +136,7 @@ def evaluate(
 def evaluate_samples(
     owners: Sequence[Samples],
     *,
-    metrics: Sequence[str | Metric],
+    metrics: Sequence[str | Metric] | None,
     policy: Policy | None = None,
     protocol: str,
     parameters: Mapping[str, Any],
@@ -155,14 +156,15 @@ def evaluate_samples(
     """
     if transport not in TRANSPORTS:
         raise InputError(f"unknown transport '{transport}'; there are: {', '.join(TRANSPORTS)}")
-    chosen_metrics = _chosen(metrics)
+    allowed = Policy.exact() if policy is None else _checked_policy(policy)
+    chosen_metrics = _chosen(default_metrics(allowed) if metrics is None else metrics)
     _check_timeout(timeout)
     chosen: Protocol = find_protocol(protocol).fitting(owners, **parameters)
     agreed = Terms(
         metrics=chosen_metrics,
         protocol=chosen,
         limits=_LIMITS,
-        policy=Policy.exact() if policy is None else _checked_policy(policy),
+        policy=allowed,
         **terms,
     )
     job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners))

@@ -11,8 +11,17 @@ from ppaurora.metrics.base import Metric
 from ppaurora.metrics.names import MetricName
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import METRICS, check_metrics, described_metrics, find_metric, metrics_named
+from ppaurora.policy.rules import Policy
 
 DEFAULT_METRICS: tuple[MetricName, ...] = ("auroc", "aupr")
+
+
+def default_metrics(policy: Policy) -> tuple[MetricName, ...]:
+    """Return what is computed unless metrics are named: with noise, those of them that have a mechanism."""
+    if not policy.is_private:
+        return DEFAULT_METRICS
+    return tuple(name for name in DEFAULT_METRICS if METRICS[name].sample().mechanism() is not None)
+
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -21,6 +30,7 @@ __all__ = [
     "Query",
     "calibration",
     "check_metrics",
+    "default_metrics",
     "described_metrics",
     "find_metric",
     "metrics_named",

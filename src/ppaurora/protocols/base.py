@@ -253,19 +253,20 @@ class Protocol(ABC):
     def learns(self, server: Server) -> Knowledge:
         """Return what a server learns beyond what is public anyway, up to the corruption in `privacy`."""
 
-    def owners_learn(self) -> Knowledge:
-        """Return what an owner learns beyond what is public anyway."""
-        released = (RELEASED_METRICS, SUPPRESSION, ONE_CLASS)
+    def owners_learn(self, policy: Policy) -> Knowledge:
+        """Return what an owner learns beyond what is public anyway; with noise, nothing is withheld."""
+        withheld = () if policy.is_private else (SUPPRESSION, ONE_CLASS)
+        released = (RELEASED_METRICS, *withheld)
         return (*released, UNFIT_LIST) if self.checks_order else released
 
     def servers_learn(self) -> dict[str, Knowledge]:
         """Return what servers learn by kind of server, as people call it."""
         return by_kind({server: self.learns(server) for server in self.servers})
 
-    def discloses(self) -> dict[str, str]:
+    def discloses(self, policy: Policy) -> dict[str, str]:
         """Return what each kind of party learns beyond what is public anyway, in words."""
         of_servers = {party: told(learnt) for party, learnt in self.servers_learn().items()}
-        return {**of_servers, "the owners": told(self.owners_learn(), "; or ")}
+        return {**of_servers, "the owners": told(self.owners_learn(policy), "; or ")}
 
     def described(self) -> str:
         """Return the parameters as people see them."""

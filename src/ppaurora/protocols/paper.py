@@ -20,6 +20,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics import Query
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols.base import Prepared, Protocol
 from ppaurora.protocols.registry import register
 from ppaurora.protocols.security import (
@@ -139,5 +140,5 @@ class Paper(Protocol):
             return (GAPS,) if self.delta == 1 else (GAPS, MOVES)
         return NOTHING if self.delta == 1 else (COMPARISONS,)
 
-    def owners_learn(self) -> Knowledge:
+    def owners_learn(self, policy: Policy) -> Knowledge:
         return (FIXED_POINT_METRICS, ONE_CLASS)

@@ -153,7 +153,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         reporting=tripod_items(
             manifest, samples, numbers, positives, receipt.policy, suppressed=suppressed, ppaurora=versions
         ),
-        protection=protections(manifest.protocol),
+        protection=protections(manifest.protocol, receipt.policy),
         receipt=_receipt(found),
         own=own,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Protocol
 from ppaurora.protocols.security import ONE_DEVIATES, Knowledge, in_words, told
 
@@ -18,7 +19,7 @@ class Protection:
     words: str
 
 
-def protections(protocol: Protocol) -> tuple[Protection, ...]:
+def protections(protocol: Protocol, policy: Policy) -> tuple[Protection, ...]:
     """Return what a protocol promises of its studies, and what nothing protects from."""
     return (
         *(_server(party, learnt) for party, learnt in protocol.servers_learn().items()),
@@ -26,7 +27,7 @@ def protections(protocol: Protocol) -> tuple[Protection, ...]:
             "every other institution",
             True,
             "Scores, labels and ranking, except for what follows from the released values. "
-            f"An institution learns {protocol.discloses()['the owners']}.",
+            f"An institution learns {protocol.discloses(policy)['the owners']}.",
         ),
         Protection(
             "anyone listening on the network",
