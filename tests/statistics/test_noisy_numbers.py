@@ -133,6 +133,16 @@ def test_an_interval_at_an_end_is_no_narrower_than_its_noise(name: str, beyond: 
     assert high > 2 * math.sqrt(laplace(4.0).variance) / 211
 
 
+def test_how_much_wider_an_interval_is_compares_it_with_one_that_has_a_width() -> None:
+    (total,) = independent([50.0], [laplace(1.0)])
+    notes = [noisy_mean(total, 100, sampling, LEVEL, within=(0.0, 1.0)).note for sampling in (2.0, 1e-9, 0.0)]
+    assert notes == [
+        "noise makes the interval 45 % wider",
+        "noise has a standard deviation of 0.014",
+        "noise has a standard deviation of 0.014",
+    ]
+
+
 def test_an_interval_at_the_upper_end_is_the_mirror_image() -> None:
     many, few = independent([200.0, -60.0], [laplace(4.0), laplace(4.0)])
     for name, found in {

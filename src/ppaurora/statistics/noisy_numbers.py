@@ -22,6 +22,7 @@ from ppaurora.statistics.noisy import (
 )
 
 _MOST_DIGITS = 6
+_MOST_TIMES = 10  # as wide as without noise: up to here it is told how much wider
 _DROWNED = "noise drowns this number: there are too few samples for this epsilon"
 
 
@@ -243,7 +244,7 @@ def _with_interval(
     digits = digits_beside(deviation)
     value, (low, high), plain = round(value, digits), interval, without[1] - without[0]
     wider = ""
-    if plain > 0:
+    if high - low < _MOST_TIMES * plain:  # beside hardly any sampling error, it says nothing
         wider = f"noise makes the interval {max((high - low) / plain - 1, 0) * 100:.0f} % wider"
     return Estimate(
         value,

@@ -388,9 +388,20 @@ DEFECTS = (
         "policy-is-not-heard",
         "`evaluate` lets everything out, whatever policy it is given",
         file="src/ppaurora/evaluation/evaluate.py",
-        old="policy=Policy.exact() if policy is None else _checked_policy(policy),",
-        new="policy=Policy.exact() if policy is None or _checked_policy(policy) else policy,",
+        old="allowed = Policy.exact() if policy is None else _checked_policy(policy)",
+        new="allowed = Policy.exact() if policy is None or _checked_policy(policy) else policy",
         tests=("tests/cli/test_policies.py::test_what_a_study_lets_out",),
+    ),
+    Defect(
+        "negative-counts-in-intervals",
+        "a count that noise made negative ends its interval at 0, however wide the noise is",
+        file="src/ppaurora/statistics/noisy.py",
+        old="np.abs((1 - p) * s - p * f)",
+        new="np.abs((1 - p) * successes - p * failures)",
+        tests=(
+            "tests/statistics/test_noisy.py::test_what_noise_made_negative_counts_as_0",
+            "tests/statistics/test_noisy_numbers.py::test_an_interval_at_an_end_is_no_narrower_than_its_noise",
+        ),
     ),
     Defect(
         "policy-is-not-checked",
