@@ -136,7 +136,7 @@ def saved_table(rows: Sequence[Row]) -> Table:
         cells += [
             [study, "error added to AUROC (rms)", *(f"{one.error:.4f}" for one in found)],
             ["", "width of its 95 % interval", *(f"{one.width:.3f}" for one in found)],
-            ["", "labels read by who knows all the rest", *(percent(one.read) for one in found)],
+            ["", "labels read by an owner who knows the rest", *(percent(one.read) for one in found)],
         ]
     bounds = [f"{1 / (1 + math.exp(-epsilon)):.1%}" for epsilon in EPSILONS]
     cells.append(["any", "bound for any attacker", "none", "none", *bounds])

@@ -146,7 +146,7 @@ _RULES = {
     "minimum_positives": "Minimum number of positives, in total and without any one owner.",
     "minimum_negatives": "Minimum number of negatives, likewise.",
     "minimum_per_cell": "Minimum number of samples behind each number of a table, likewise.",
-    "rows_per_person": "Of a private evaluation, most rows of one person.",
+    "rows_per_person": "Most rows that one person has, in a private evaluation.",
 }
 
 
@@ -175,7 +175,7 @@ def policy_options(command: F) -> F:
         click.option(
             "--epsilon",
             type=float,
-            help=f"Of a private evaluation; by default {EPSILON:g}, smaller is safer.",
+            help=f"Privacy budget of a private evaluation; {EPSILON:g} by default, smaller protects more.",
         ),
         click.option(
             "--policy",
@@ -183,8 +183,8 @@ def policy_options(command: F) -> F:
             type=click.Choice(KINDS),
             default=EXACT,
             show_default=True,
-            help="What may be released: as studies by default, with noise that protects every person, or "
-            "everything. The following options make individual rules stricter.",
+            help="What may be released: what studies release by default, numbers with noise that protects "
+            "every person, or everything. The following options make individual rules stricter.",
         ),
     ):
         command = option(command)

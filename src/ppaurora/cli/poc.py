@@ -84,8 +84,8 @@ def poc_command() -> None:
 @click.option(
     "--policy",
     type=click.Choice(KINDS),
-    help=f"What may be released: as studies by default ({PUBLICATION}), with noise that protects every "
-    f"person ({PRIVATE}), or everything ({EXACT}, the default here).",
+    help=f"What may be released: what studies release by default ({PUBLICATION}), numbers with noise that "
+    f"protects every person ({PRIVATE}), or everything ({EXACT}, the default here).",
 )
 @click.option(
     "--protocol",
