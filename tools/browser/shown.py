@@ -21,7 +21,7 @@ _ORGANISATIONS = {"proxy-0": "First University", "proxy-1": "Second University",
 _HEAD = f"""\
 metrics = [
     "{Auroc.name}", "{AveragePrecision.name}", "{Brier.name}",
-    {{ name = "{Reliability.name}", bins = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] }},
+    {{ name = "{Reliability.name}", bins = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0] }},
     {{ name = "{NetBenefit.name}", thresholds = [0.1, 0.2, 0.3, 0.4, 0.5] }},
 ]
 confidence_level = 0.95
