@@ -146,13 +146,6 @@ def released(
     return found
 
 
-def plain_values(
-    name: str, owners: Sequence[Owner], policy: Policy, parameters: Sequence[float] = ()
-) -> list[Fraction | None]:
-    """Those of a metric, where no other has thresholds between."""
-    return released(owners, policy, {name: parameters})[name]
-
-
 def _numbers(
     name: str,
     owners: Sequence[Owner],
