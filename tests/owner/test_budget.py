@@ -178,7 +178,7 @@ def test_it_is_said_in_a_line() -> None:
     second = Spending(Policy.private(0.5), (("one", 1.0), ("two", 2.0)), 4)
     assert str(second) == "this study 0.5, so far 3 on this data (one, two), at most 4 by your floor"
     free = Spending(Policy.private(1), (("open", math.inf),))
-    assert str(free) == "this study 1, so far no bound on this data (open), without a floor of yours"
+    assert str(free) == "this study 1, so far no bound on this data (open), without a floor of yours on it"
     assert [Spending(Policy(), (), floor).matters for floor in (None, 4)] == [False, True]
     json.dumps(free.to_dict(), allow_nan=False)
     assert free.to_dict()["studies"] == [{"study": "open", "epsilon": None}]
@@ -201,7 +201,7 @@ def test_of_private_studies_on_the_same_data_nobody_is_warned(kit: Path, nodes: 
 
 def test_studies_on_the_same_data_add_up(kit: Path, nodes: Nodes) -> None:
     data = fresh()
-    assert str(spending(kit, "one", data)) == "this study 1, so far 0, without a floor of yours"
+    assert str(spending(kit, "one", data)) == "this study 1, so far 0, without a floor of yours on it"
     submit(kit, "one", data)
     assert spending(kit, "one", data).before == 0  # it is the same study
     assert spending(kit, "two", data).earlier == (("one", 1.0),)
