@@ -60,7 +60,9 @@ class Spending:
         before = _shown(self.before)
         if self.earlier:
             before += f" on this data ({', '.join(name for name, _ in self.earlier)})"
-        floor = "without a floor of yours on it" if self.most is None else f"at most {self.most:g} by your floor"
+        floor = (
+            "without a floor of yours on it" if self.most is None else f"at most {self.most:g} by your floor"
+        )
         return f"this study {_shown(self.policy.spent)}, so far {before}, {floor}"
 
     def check(self) -> None:

@@ -92,6 +92,15 @@ def test_without_noise_it_is_the_metric(names: Sequence[str]) -> None:
     assert told is None if names in (("auroc",), ("brier",)) else told == int(samples.labels.sum())
 
 
+def test_the_number_of_positives_is_what_has_the_least_noise() -> None:
+    """A known total takes noise away that all cells have in common, so it is seen which of both it was."""
+    samples = drawn(4000)
+    true, of_sums = int(samples.labels.sum()), "observed_expected"
+    assert read(samples, ("histogram",), noise=3).positives == true
+    assert read(samples, (of_sums,), noise=3).positives == true + 3
+    assert read(samples, (of_sums, "histogram"), noise=3).positives == true + 3  # of many cells
+
+
 def test_thresholds_of_scores_of_which_the_lower_are_positive() -> None:
     """A sample is called positive if its score is at most the threshold; bins are those of the source."""
     samples = drawn(3000).negate()

@@ -88,8 +88,8 @@ class NoisyRelease:
         return self.numbers["sums"][0]
 
     def positives(self) -> int | None:
-        """Return how many positives there are, as well as the release tells."""
-        told = self.counts_of_positives()
+        """Return how many positives there are, by what tells it with the least noise, if anything does."""
+        told = sorted(self.counts_of_positives(), key=lambda count: float(count.noise.variance))
         return round(min(max(told[0].value, 0.0), float(self.samples))) if told else None
 
     def counts_of_positives(self) -> list[NoisyNumber]:
