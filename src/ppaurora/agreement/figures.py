@@ -24,7 +24,7 @@ from ppaurora.metrics.private.auroc import AurocMechanism
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.reading import ReleasedResult
-from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, ROUNDED, Policy
+from ppaurora.policy.rules import EXACT, HIDDEN, Policy
 from ppaurora.statistics.estimates import Estimate, Row
 from ppaurora.statistics.noisy import reach
 
@@ -149,7 +149,7 @@ def _apart_by_rounding(query: Query, before: Values, after: Values) -> float:
 def _step(query: Query, output: Output) -> float:
     """Return what a released number is a multiple of; 0 if it is not rounded."""
     if output.form is Form.COUNT:
-        return COUNT_STEP if query.policy.counts == ROUNDED else 0
+        return query.policy.count_step
     digits = query.digits_of(output)
     return 0 if digits is None else 10.0**-digits
 

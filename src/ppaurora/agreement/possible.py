@@ -27,7 +27,7 @@ from ppaurora.metrics.calibration import CalibrationInTheLarge, ObservedToExpect
 from ppaurora.metrics.facts import SampleClass
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.thresholds import AtThresholds
-from ppaurora.policy.rules import COUNT_STEP, HIDDEN, ROUNDED
+from ppaurora.policy.rules import HIDDEN
 from ppaurora.statistics.confusion import Confusion
 
 Numbers = NDArray[np.int64]
@@ -101,7 +101,7 @@ def _counted(query: Query, values: Sequence[float | None]) -> Numbers:
 
 def _counts_behind(query: Query, released: float) -> range:
     """Return all counts that are released as this one."""
-    slack = COUNT_STEP // 2 if query.policy.counts == ROUNDED else 0
+    slack = query.policy.count_step // 2
     return range(max(int(released) - slack, 0), int(released) + slack + 1)
 
 

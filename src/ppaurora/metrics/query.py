@@ -11,7 +11,7 @@ from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
 from ppaurora.metrics.private.table import SamplesBetween, TableMechanism, beside_threshold
 from ppaurora.metrics.sums import Fit, OwnerSum
-from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, MOST_DIGITS, ROUNDED, Policy
+from ppaurora.policy.rules import EXACT, HIDDEN, MOST_DIGITS, Policy
 
 if TYPE_CHECKING:
     from ppaurora.metrics.base import Area, Metric
@@ -157,8 +157,7 @@ class Query:
 
         There is at least one, else there would be no number of which it is the count.
         """
-        slack = COUNT_STEP // 2 if self.policy.counts == ROUNDED else 0
-        return max(int(released) - slack, floor, 1)
+        return max(int(released) - self.policy.count_step // 2, floor, 1)
 
 
 def unique(items: Iterable[T]) -> tuple[T, ...]:

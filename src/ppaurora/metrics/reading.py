@@ -15,7 +15,6 @@ from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.query import Query
-from ppaurora.policy.rules import COUNT_STEP
 from ppaurora.sharing.shares import Words
 from ppaurora.statistics.estimates import Estimate, Table
 
@@ -113,7 +112,7 @@ def _shown(query: Query, output: Output, column: tuple[int, int], released: int,
 
 def _value(query: Query, output: Output, way: Way, mantissa: int, exponent: int) -> float:
     if output.form is Form.COUNT:
-        return mantissa * (COUNT_STEP if way is Way.GRID else 1)
+        return mantissa * query.policy.count_step
     if way is Way.GRID:
         return mantissa / float(10 ** (query.digits_of(output) or 0))
     value = math.ldexp(mantissa, (scale_bits(output) if way is Way.FLOAT else 0) - exponent)
@@ -123,7 +122,7 @@ def _value(query: Query, output: Output, way: Way, mantissa: int, exponent: int)
 def _is_possible(query: Query, output: Output, way: Way, magnitude: int, exponent: int) -> bool:
     """Return whether it is at most the highest there is; in whole numbers, so that rounding hides nothing."""
     if output.form is Form.COUNT:
-        step = COUNT_STEP if way is Way.GRID else 1
+        step = query.policy.count_step
         return magnitude * step <= query.samples + step // 2
     if way is Way.GRID:
         steps: int = 10 ** (query.digits_of(output) or 0)

@@ -393,19 +393,19 @@ class NetBenefit(AtThresholds):
         return Table(tuple(rows))
 
     def own_estimate(self, value: float, at: Confusion, threshold: float, level: float) -> Estimate:
-        weights = np.repeat([1.0, _benefits(threshold)[0], 0.0], [at.tp, at.fp, at.tn + at.fn])
+        weights = np.repeat([1.0, -_odds(threshold), 0.0], [at.tp, at.fp, at.tn + at.fn])
         return own_mean(value, weights, level, within=_benefits(threshold))
 
     def noisy_estimate(self, at: Confusion, threshold: float, samples: int, level: float | None) -> Estimate:
         """The variance is that of a number that is 1 for TP of n samples, -odds for FP, and else 0."""
-        odds = _odds_in_steps(threshold) / STEPS_PER_ONE
+        odds = _odds(threshold)
         benefit = at.tp - at.fp * odds
         sampling = at.tp.value + odds**2 * at.fp.value - benefit.value**2 / samples
-        return noisy_mean(benefit, samples, sampling, level, within=(-odds, 1.0))
+        return noisy_mean(benefit, samples, sampling, level, within=_benefits(threshold))
 
     def moved_by_one(self, public: PublicCounts, threshold: float) -> float:
         """A person adds 1, or nothing, or takes the odds away."""
-        return (1 + _odds_in_steps(threshold) / STEPS_PER_ONE) / public.samples
+        return (1 + _odds(threshold)) / public.samples
 
     def highest(self, threshold: float) -> int:
         return int(threshold / (1 - threshold)) + 1
@@ -413,7 +413,12 @@ class NetBenefit(AtThresholds):
 
 def _benefits(threshold: float) -> Interval:
     """Return the least and the largest net benefit: only false positives, or only true ones."""
-    return -_odds_in_steps(threshold) / STEPS_PER_ONE, 1.0
+    return -_odds(threshold), 1.0
+
+
+def _odds(threshold: float) -> float:
+    """Return the odds of a threshold, as near to it as whole steps are."""
+    return _odds_in_steps(threshold) / STEPS_PER_ONE
 
 
 def _odds_in_steps(threshold: float) -> int:

@@ -233,6 +233,11 @@ class Policy(StrictModel):
         return None if self.digits == EXACT else int(self.digits)
 
     @property
+    def count_step(self) -> int:
+        """Return what released numbers of samples are multiples of."""
+        return COUNT_STEP if self.counts == ROUNDED else 1
+
+    @property
     def spent(self) -> float:
         """Return how much of a budget a study spends: epsilon; without noise there is no bound."""
         return math.inf if self.epsilon is None else self.epsilon

@@ -22,11 +22,12 @@ def privacy_of(policy: Policy) -> str:
     return f"Exact: {held_back}. Nothing is promised about what the numbers disclose."
 
 
-def shown_count(count: int, policy: Policy) -> str:
-    """Return a released number of positives, and how near it is to the true one."""
+def shown_count(count: int, policy: Policy, what: str = "") -> str:
+    """Return a released number of samples, what they are, and how near it is to the true one."""
+    shown = f"{count:,} {what}".rstrip()
     if policy.kind == PRIVATE:
-        return f"about {count:,}, with noise"
-    return f"about {count:,}, to the nearest {COUNT_STEP}" if policy.counts == ROUNDED else f"{count:,}"
+        return f"about {shown}, with noise"
+    return f"about {shown}, to the nearest {COUNT_STEP}" if policy.counts == ROUNDED else shown
 
 
 def _rows(policy: Policy) -> str:

@@ -361,7 +361,7 @@ DEFECTS = (
         "rounded-counts-taken-as-exact",
         "an interval of a proportion takes a count that was rounded up",
         file=f"{_METRICS}/query.py",
-        old="return max(int(released) - slack, floor, 1)",
+        old="return max(int(released) - self.policy.count_step // 2, floor, 1)",
         new="return max(int(released), floor, 1)",
         tests=("tests/metrics/test_release.py::test_rounded_counts_may_be_nothing_or_more_than_all",),
     ),

@@ -14,7 +14,7 @@ from ppaurora.pages.report.own import OwnFacts
 from ppaurora.pages.report.protection import ON_ONE_MACHINE, Protection, protections
 from ppaurora.pages.report.sentences import caption_of, counted, listed, methods_sentences, results_sentence
 from ppaurora.pages.report.tripod import ReportingItem, tripod_items
-from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Kind, Policy
+from ppaurora.policy.rules import Kind, Policy
 from ppaurora.policy.sentences import privacy_of
 from ppaurora.study.organisations import organisation_warnings
 from ppaurora.study.receipt import Verification
@@ -124,7 +124,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         institutions=len(samples),
         samples=sum(samples.values()),
         positives=positives,
-        count_step=_count_step(receipt.policy),
+        count_step=receipt.policy.count_step,
         numbers=numbers,
         caption=caption_of(where, manifest.evaluation),
         results=_results_of_a_receipt(where)
@@ -172,7 +172,7 @@ def evaluation_facts(report: Report) -> Facts:
         institutions=report.owners,
         samples=report.samples,
         positives=report.positives,
-        count_step=_count_step(policy),
+        count_step=policy.count_step,
         numbers=numbers,
         caption=caption_of(where, None),
         results=results_sentence(numbers, where, None, suppressed=report.suppressed),
@@ -198,10 +198,6 @@ def evaluation_facts(report: Report) -> Facts:
         receipt=None,
         own=None,
     )
-
-
-def _count_step(policy: Policy) -> int:
-    return COUNT_STEP if policy.counts == ROUNDED else 1
 
 
 def _results_of_a_receipt(where: str) -> str:

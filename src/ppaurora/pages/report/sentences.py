@@ -18,8 +18,7 @@ def counted(samples: int, positives: int | None, policy: Policy) -> str:
     """Samples and events, as far as the policy tells."""
     if positives is None:
         return f"n = {samples:,}; the number of positives was not disclosed"
-    shown, _, how = shown_count(positives, policy).partition(", ")
-    return f"n = {samples:,}, of which {shown} positive" + (f", {how}" if how else "")
+    return f"n = {samples:,}, of which {shown_count(positives, policy, 'positive')}"
 
 
 def results_sentence(

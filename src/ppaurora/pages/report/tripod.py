@@ -128,8 +128,7 @@ def _participants(
     elif positives is None:
         events = "The numbers with and without the outcome are not in this report."
     else:
-        shown, _, how = shown_count(positives, policy).partition(", ")
-        events = f"{capitalised(shown)} with the outcome{f', {how}' if how else ''}."
+        events = f"{capitalised(shown_count(positives, policy, 'with the outcome'))}."
     sizes = listed([f"{owner} {count:,}" for owner, count in samples.items()])
     told = positives is not None
     return (
