@@ -19,16 +19,14 @@ from ppaurora.metrics import Query, metrics_named
 from ppaurora.metrics.evidence import Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.policy.rules import Policy
-from ppaurora.protocols import Fast
 from ppaurora.sharing.shares import RingShare
 from ppaurora.statistics.auroc import delong_variance
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.base import Suite
-from ppaurora.suites.cleartext import CleartextSuite
-from ppaurora.testing import World
 from tests.support.oracles import exact_delong_variance
 from tests.support.proc import asah_from_proc
 from tests.support.releases import root_half_away
+from tests.support.wide import by_three_parties, in_the_clear
 
 CLOSE = 1e-6  # what is promised; what is found is closer
 Arrays = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
@@ -196,15 +194,6 @@ def in_limbs(number: int, weights: tuple[int, ...]) -> list[int]:
         number -= limb * weight
     assert number < 2**64
     return [number, *reversed(limbs)]
-
-
-def in_the_clear(stage: Callable[..., RingShare], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    suite = CleartextSuite()
-    return stage(suite, RingShare(suite.holder, given)).values
-
-
-def by_three_parties(stage: Callable[..., RingShare], given: np.ndarray[Any, Any]) -> Any:
-    return World(Fast()).run(lambda suite, x: stage(suite, suite.mask(x)), given).value
 
 
 @pytest.mark.parametrize("run", [in_the_clear, by_three_parties])

@@ -30,14 +30,12 @@ from ppaurora.metrics.sums import (
     TruePositives,
 )
 from ppaurora.policy.rules import Policy
-from ppaurora.protocols import Fast
 from ppaurora.sharing.shares import RingShare
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.base import Suite
-from ppaurora.suites.cleartext import CleartextSuite
-from ppaurora.testing import World
 from tests.support.oracles import Sample
 from tests.support.releases import in_steps, root_half_away
+from tests.support.wide import by_three_parties, in_the_clear
 
 Owner = list[Sample]
 
@@ -208,15 +206,6 @@ LARGEST: dict[str, dict[OwnerSum, int]] = {
         FalsePositives(0.99): 0,
     },
 }
-
-
-def in_the_clear(stage: Callable[..., RingShare], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    suite = CleartextSuite()
-    return stage(suite, RingShare(suite.holder, given)).values
-
-
-def by_three_parties(stage: Callable[..., RingShare], given: np.ndarray[Any, Any]) -> Any:
-    return World(Fast()).run(lambda suite, x: stage(suite, suite.mask(x)), given).value
 
 
 @pytest.mark.parametrize("run", [in_the_clear, by_three_parties])

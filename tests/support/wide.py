@@ -41,10 +41,14 @@ def _opened(result: Any) -> Any:
     return result.values
 
 
+def by_three_parties(algorithm: Callable[..., Any], *inputs: NDArray[Any]) -> Any:
+    run: WorldRun = masked(algorithm, *inputs)
+    return run.value
+
+
 def both_ways(algorithm: Callable[..., Any], *inputs: NDArray[Any]) -> Any:
     """What comes out, which is the same; as lists."""
-    by_parties: WorldRun = masked(algorithm, *inputs)
-    found, expected = _listed(by_parties.value), _listed(in_the_clear(algorithm, *inputs))
+    found, expected = (_listed(run(algorithm, *inputs)) for run in (by_three_parties, in_the_clear))
     assert found == expected
     return found
 
