@@ -20,7 +20,7 @@ class Told:
 
     @classmethod
     def of(cls, manifest: Manifest, samples: int | None = None) -> Told:
-        """Tell it; the first time takes some tenths of a second, as studies are made up for it."""
+        """Tell it; the first time takes some tenths of a second, as studies are simulated for it."""
         found = review(manifest, None if samples is None else [samples] * len(manifest.owners))
         told = found.disclosure
         return cls(found.sizes[0], samples is None, told.told, told.more, found.warnings)
