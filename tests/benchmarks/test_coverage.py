@@ -140,6 +140,7 @@ ROW = Coverage("auroc", "publication", 4, 250, 0.05, 0.95, 2000, 0.945, 0.95, 0.
         ({"released": 0.9, "differing": 0.045}, "covers 90.0%, the exact interval 94.5%"),
         ({"exact": 0.99, "released": 0.95, "differing": 0.04}, ""),  # it covers what it says
         ({"released": 0.999}, "covers 99.9%, and says 95%"),
+        ({"released": 0.999, "wider": 1.3}, ""),  # rounding is coarser than chance
         ({"released": 0.999, "wider": 1.3, "kind": "private, epsilon 1"}, "covers 99.9%, and says 95%"),
     ],
 )

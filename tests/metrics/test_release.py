@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import ppaurora
@@ -20,7 +20,7 @@ from ppaurora.metrics.facts import PublicCounts, moved_average_precision
 from ppaurora.metrics.private.table import TableMechanism, beside_threshold
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate, Table
-from ppaurora.statistics.intervals import ap_logit_interval, proportion_interval
+from ppaurora.statistics.intervals import Interval, ap_logit_interval, proportion_interval
 from tests.support import releases
 from tests.support.oracles import Sample, exact_delong_variance
 
@@ -298,6 +298,37 @@ def test_rounded_counts_may_be_nothing_or_more_than_all(positives: int, released
             assert value is not None
             assert row[name].interval == proportion_interval(value, max(trials - 2, 1), 0.95, slack=0.0005)
             assert row[name].method == "Wilson"
+
+
+def intervals_of(found: Estimate | Table) -> list[Interval | None]:
+    if isinstance(found, Estimate):
+        return [found.interval, found.logit_interval]
+    return [estimate.interval for row in found for estimate in row.values.values()]
+
+
+WITH_INTERVALS = ("auroc", "ap", "sensitivity", "specificity", "ppv", "npv", "accuracy", "reliability")
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(studies(), st.sampled_from([1, 2, 3, 6]), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_intervals_of_rounded_numbers_contain_the_exact_ones(
+    owners: list[Owner], digits: int, level: float
+) -> None:
+    """By themselves, and as people read them."""
+    labels = {label for owner in owners for _, label in owner}
+    assume(len(labels) == 2)
+    exact = evaluate(owners, WITH_INTERVALS, Policy.exact(), confidence_level=level)
+    policy = msgspec.structs.replace(ROUNDED, digits=digits)
+    rounded = evaluate(owners, WITH_INTERVALS, policy, confidence_level=level)
+    compared = 0
+    for name in WITH_INTERVALS:
+        of_exact, of_rounded = intervals_of(exact.metrics[name]), intervals_of(rounded.metrics[name])
+        for inner, outer in zip(of_exact, of_rounded, strict=True):
+            if inner is not None and outer is not None:
+                assert outer[0] <= inner[0] + 1e-12, name
+                assert outer[1] >= inner[1] - 1e-12, name
+                compared += 1
+    assert compared >= 3 * len(THRESHOLDS)
 
 
 @pytest.mark.parametrize("positives", [1, 2, 7])

@@ -304,16 +304,18 @@ def test_an_owners_floor_on_cells_is_no_oracle(run: Run) -> None:
 
 @EVERYWHERE
 def test_a_table_that_is_withheld_leaves_what_is_in_no_table(run: Run) -> None:
-    """One threshold, or bin, with too few people is enough for both tables to be withheld."""
+    """One threshold, or bin, with too few people is enough for all tables to be withheld."""
     owners = owners_with(*({(0.25, 0): 30, (0.75, 1): 20, (0.9375, 1): 3} for _ in range(3)))
     bins = (0.0, 0.5, 0.9, 1.0)
     asked: Asked = {"auroc": (), "ppv": (0.5, 0.9), "reliability": bins, "partial_auroc": (0.5,)}
+    asked |= {"accuracy": (0.5,)}
     singly = check(run, owners, asked, Policy())
     assert singly == {
         "auroc": [True],
         "ppv": [True, False],
         "reliability": [True] * 4 + [False] * 2,
         "partial_auroc": [True],
+        "accuracy": [True],
     }
     wholly = check(run, owners, asked, Policy(whole_tables=True))
-    assert wholly == singly | {"ppv": [False] * 2, "reliability": [False] * 6}
+    assert wholly == singly | {"ppv": [False] * 2, "reliability": [False] * 6, "accuracy": [False]}

@@ -30,6 +30,7 @@ TABLES: tuple[Metric, ...] = (
     METRICS["ppv"](thresholds=[0.25, 0.5]),
     METRICS["reliability"](bins=[0.0, 0.25, 0.5, 1.0]),
 )
+HISTOGRAM = METRICS["histogram"](bins=[0.0, 0.25, 0.5, 1.0])
 
 
 def terms_for(metrics: Sequence[Metric], level: float | None = None, **rules: Any) -> Terms:
@@ -45,7 +46,7 @@ TERMS = {
     "for publication": Terms(metrics=CURVES, confidence_level=0.95),
     "tables": terms_for(TABLES),
     "whole tables": terms_for(TABLES, whole_tables=True),
-    "tables with counts": terms_for((*TABLES, METRICS["histogram"]()), 0.95, counts="rounded"),
+    "tables with counts": terms_for((*TABLES, HISTOGRAM), 0.95, counts="rounded"),
     "everything": terms_for(
         (*CURVES, *TABLES, METRICS["youden_j"](), METRICS["partial_auroc"](max_fpr=0.2)), 0.9, digits=3
     ),

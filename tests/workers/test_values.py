@@ -30,8 +30,8 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "partial_auroc": {"max_fpr": 0.2},
     "sensitivity_at_specificity": {"specificity": 0.9},
     "specificity_at_sensitivity": {"sensitivity": 0.75},
-    "reliability": {"bins": [0.0, 0.5, 1.0]},
-    "histogram": {"bins": [0.0, 0.25, 1.0]},
+    "reliability": {"bins": [0.0, 0.25, 0.5, 1.0]},
+    "histogram": {"bins": [0.0, 0.25, 0.5, 1.0]},
     **{
         name: {"thresholds": [0.25, 0.5]}
         for name in ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit")

@@ -43,9 +43,9 @@ class Estimate:
         The number; None if it is suppressed, or if these samples have no such number.
     standard_error, interval, logit_interval
         None if there is none. The standard error of a ratio is that of its logarithm. Intervals are
-        (low, high), computed from released numbers. Where these were rounded, an interval is wider by what
-        rounding adds to the error, at most a unit of the last digit and a little, so that it covers as often
-        as the one that exact numbers would give.
+        (low, high), computed from released numbers. Where these were rounded, an interval contains the one
+        that the exact numbers would give: rounding makes it wider, by little more than a unit of the last
+        digit, and never less reliable.
     method
         The method of the interval, such as "DeLong" or "Wilson".
     confidence_level
@@ -66,7 +66,7 @@ class Estimate:
     >>> estimate.line("Area under the curve")
     'Area under the curve: 0.73, 95% CI: 0.62-0.84 (DeLong)'
     >>> [round(bound, 4) for bound in estimate.interval]
-    [0.6269, 0.8331]
+    [0.6221, 0.8379]
     >>> Estimate(None, suppressed=True).shown()
     'suppressed'
     """
@@ -217,7 +217,7 @@ def delong_estimate(
 
     Without a standard error (fewer than two positives or negatives) there is no interval. An AUROC of 1 or 0
     has the interval 1-1 or 0-0, and a note. `digits` says that AUROC was rounded to so many decimals, and its
-    standard error to `error_digits`, by default one more: then the interval includes rounding.
+    standard error to `error_digits`, by default one more: then the interval contains rounding.
     """
     if standard_error is None:
         checked_level(level)

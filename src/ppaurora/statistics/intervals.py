@@ -1,9 +1,8 @@
 """Confidence intervals that an owner makes of released numbers, or of its own data.
 
-Of a number that was rounded, the exact one lies anywhere within half a unit of its last digit (the `slack`):
-its error is that of sampling and one that is spread evenly, and an interval reaches as far as the sum of both
-does. A rounded standard error is taken half a unit larger, a rounded count as the smallest that rounds to it.
-Nothing here is secret.
+A number that was rounded stands for all numbers within half a unit of its last digit, a rounded count for all
+that round to it. An interval of such numbers contains the intervals of all numbers that they stand for. So it
+contains the one that the exact numbers would give, and covers at least as often. Nothing here is secret.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from ppaurora.errors import InputError
 Interval = tuple[float, float]
 
 UNIT: Interval = (0.0, 1.0)  # where fractions lie
-_NORMAL = NormalDist()
 
 
 def checked_level(confidence_level: Any) -> float:
@@ -50,10 +48,10 @@ def normal_interval(
     error_slack: float = 0.0,
     within: Interval = UNIT,
 ) -> Interval:
-    """value ± z·(SE + its slack), cut off where no value is; without slack, as pROC's ci.auc."""
-    reach = quantile(level) * (_checked_error(standard_error) + error_slack)
-    _checked_within(value, within)
-    return _widened((value - reach, value + reach), value, slack, level, within)
+    """value ± (slack + z·(SE + its slack)), cut off where no value is; without slack, as pROC's ci.auc."""
+    reach = slack + quantile(level) * (_checked_error(standard_error) + error_slack)
+    low, high = _checked_within(value, within) - reach, value + reach
+    return max(low, within[0]), min(high, within[1])
 
 
 def log_interval(
@@ -61,9 +59,8 @@ def log_interval(
 ) -> Interval:
     """exp(log(ratio) ± z·SE), of a ratio whose logarithm has this standard error; from 0 on."""
     factor = math.exp(quantile(level) * (_checked_error(standard_error) + error_slack))
-    within = (0.0, math.inf)
-    _checked_within(ratio, within)
-    return _widened((ratio / factor, ratio * factor), ratio, slack, level, within)
+    low, high = _checked_within(ratio, (0.0, math.inf)) - slack, ratio + slack
+    return max(low, 0.0) / factor, high * factor
 
 
 def logit_interval(
@@ -71,7 +68,7 @@ def logit_interval(
 ) -> Interval | None:
     """expit(logit(value) ± z·SE / (value·(1 − value))), by the delta method; None where it may be 0 or 1."""
     reach = quantile(level) * (_checked_error(standard_error) + error_slack)
-    return _around_logit(value, slack, lambda v: reach / (v * (1 - v)), level)
+    return _around_logit(value, slack, lambda v: reach / (v * (1 - v)))
 
 
 def ap_logit_interval(ap: float, positives: int, level: float, *, slack: float = 0.0) -> Interval | None:
@@ -84,7 +81,7 @@ def ap_logit_interval(ap: float, positives: int, level: float, *, slack: float =
     z = quantile(level)
     if positives < 1:
         raise InputError(f"average precision of {positives} positives: there must be at least one")
-    return _around_logit(ap, slack, lambda v: z / math.sqrt(positives * v * (1 - v)), level)
+    return _around_logit(ap, slack, lambda v: z / math.sqrt(positives * v * (1 - v)))
 
 
 def wilson_interval(successes: float, trials: float, level: float) -> Interval | None:
@@ -108,60 +105,33 @@ def wilson_interval(successes: float, trials: float, level: float) -> Interval |
 def proportion_interval(value: float, trials: float, level: float, *, slack: float = 0.0) -> Interval | None:
     """Return Wilson's interval of a released proportion; of rounded trials, the fewest that they stand for.
 
-    Its bounds come closer to the proportion with more trials.
+    Its bounds grow with the proportion, and come closer to it with more trials.
     """
-    found = wilson_interval(_checked_within(value, UNIT) * trials, trials, level)
-    return None if found is None else _widened(found, value, slack, level, UNIT)
+    _checked_within(value, UNIT)
+    low = wilson_interval(max(value - slack, 0.0) * trials, trials, level)
+    high = wilson_interval(min(value + slack, 1.0) * trials, trials, level)
+    return None if low is None or high is None else (low[0], high[1])
 
 
 @lru_cache
 def quantile(level: float) -> float:
     """Return z: how many standard errors an interval of that level reaches to either side."""
-    return -_NORMAL.inv_cdf((1 - checked_level(level)) / 2)
+    return -NormalDist().inv_cdf((1 - checked_level(level)) / 2)
 
 
-def reach_with_rounding(reach: float, slack: float, level: float) -> float:
-    """Return the q with P(|X + U| <= q) = level, for X normal and U spread evenly from -slack to slack.
+def _around_logit(value: float, slack: float, reach: Callable[[float], float]) -> Interval | None:
+    """Return the hull of expit(logit(v) ± reach(v)) over all v within the slack; None where v may be 0 or 1.
 
-    `reach` is the same of X alone; q is from there to slack more. With s the deviation of X, F and f the
-    normal distribution and density, and G(t) = t·F(t) + f(t) the integral of F up to t,
-
-        P(X + U <= q) = s/(2·slack)·(G((q + slack)/s) - G((q - slack)/s))
+    For a reach c·(v·(1 - v))^-a, the slope of the lower end has the sign of (v·(1 - v))^a + a·c·(1 - 2·v):
+    positive up to 1/2, and falling from there on. So the lower end rises and then falls, and is lowest at one
+    of the two ends of what v may be; the upper end likewise, seen from 1.
     """
-    if slack == 0:
-        return reach
-    s = reach / quantile(level)
-    if s < slack * 1e-6:
-        return reach + slack * level
-    low, high = reach, reach + slack
-    for _ in range(50):
-        q = (low + high) / 2
-        below = s / (2 * slack) * (_integrated((q + slack) / s) - _integrated((q - slack) / s))
-        low, high = (q, high) if below < (1 + level) / 2 else (low, q)
-    return high
-
-
-def _integrated(t: float) -> float:
-    """Return the integral of the normal distribution function up to t."""
-    return t * _NORMAL.cdf(t) + _NORMAL.pdf(t)
-
-
-def _widened(found: Interval, value: float, slack: float, level: float, within: Interval) -> Interval:
-    """Return an interval with what rounding adds on either side, cut off where no value is."""
-    low = value - reach_with_rounding(max(value - found[0], 0.0), slack, level)
-    high = value + reach_with_rounding(max(found[1] - value, 0.0), slack, level)
-    return max(low, within[0]), min(high, within[1])
-
-
-def _around_logit(
-    value: float, slack: float, reach: Callable[[float], float], level: float
-) -> Interval | None:
-    """Return expit(logit(value) ± reach(value)), with rounding; None where the exact value may be 0 or 1."""
-    if not (_checked_within(value, UNIT) - slack > 0 and value + slack < 1):
+    ends = _checked_within(value, UNIT) - slack, value + slack
+    if not (ends[0] > 0 and ends[1] < 1):
         return None
-    logit = _logit(value)
-    found = _expit(logit - reach(value)), _expit(logit + reach(value))
-    return _widened(found, value, slack, level, UNIT)
+    lows = [_expit(_logit(v) - reach(v)) for v in ends]
+    highs = [_expit(_logit(v) + reach(v)) for v in ends]
+    return min(*lows, ends[0]), max(*highs, ends[1])
 
 
 def _logit(p: float) -> float:

@@ -343,19 +343,12 @@ DEFECTS = (
         "rounded-errors-taken-as-exact",
         "an interval ignores that the standard error was rounded, and covers less than it says",
         file="src/ppaurora/statistics/intervals.py",
-        old="""    reach = quantile(level) * (_checked_error(standard_error) + error_slack)
-    _checked_within(value, within)""",
-        new="""    reach = quantile(level) * _checked_error(standard_error)
-    _checked_within(value, within)""",
-        tests=("tests/statistics/test_intervals.py::test_rounding_widens_an_interval_by_what_it_adds",),
-    ),
-    Defect(
-        "rounded-values-taken-as-exact",
-        "an interval ignores that the value was rounded, and covers less than it says",
-        file="src/ppaurora/statistics/intervals.py",
-        old="return reach + slack * level",
-        new="return reach",
-        tests=("tests/statistics/test_intervals.py::test_the_reach_of_an_error_with_rounding",),
+        old="reach = slack + quantile(level) * (_checked_error(standard_error) + error_slack)",
+        new="reach = slack + quantile(level) * _checked_error(standard_error)",
+        tests=(
+            "tests/statistics/test_intervals.py::"
+            "test_an_interval_of_rounded_numbers_contains_that_of_the_exact_ones",
+        ),
     ),
     Defect(
         "rounded-counts-taken-as-exact",

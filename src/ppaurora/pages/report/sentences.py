@@ -140,7 +140,7 @@ def _intervals(numbers: Sequence[Number], policy: Policy) -> list[str]:
     if policy.is_private:
         how = "; they include the noise"
     elif any(one.digits is not None for one in with_one):
-        how = "; they include the rounding"
+        how = "; they contain the intervals that the values would give before rounding"
     return [f"Confidence intervals ({level}) are {said}{how}."]
 
 
