@@ -7,6 +7,7 @@ and never needs a number that was not released.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -86,10 +87,12 @@ def score_interval(
     noise in it. Without noise, and with sampling(p) = n·p·(1 - p), it is Wilson's interval; with noise it is
     of Fieller's type.
 
-    What noise made negative counts as 0, as in the estimate, or the interval would end at 0 (or 1) the sooner
-    the farther noise has gone. If s < 0, |p·f| <= |(1 - p)·s - p·f|: every p that s itself would allow stays.
+    A number below 0 by more than a standard deviation of its noise counts as below by that much, or the
+    interval would end at 0 (or 1) the sooner the farther noise has gone. For s < s' <= 0 <= f,
+    |(1 - p)·s' - p·f| <= |(1 - p)·s - p·f|: every p that s itself would allow stays.
     """
-    s, f = max(successes, 0.0), max(failures, 0.0)
+    of_successes, of_failures = (math.sqrt(noise(np.array(p)).variance) for p in (0.0, 1.0))
+    s, f = max(successes, -of_successes), max(failures, -of_failures)
 
     def within(p: Numbers) -> NDArray[np.bool_]:
         inside: NDArray[np.bool_] = np.abs((1 - p) * s - p * f) <= reach(sampling(p), noise(p), level)

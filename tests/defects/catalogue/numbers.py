@@ -399,7 +399,7 @@ DEFECTS = (
         old="np.abs((1 - p) * s - p * f)",
         new="np.abs((1 - p) * successes - p * failures)",
         tests=(
-            "tests/statistics/test_noisy.py::test_what_noise_made_negative_counts_as_0",
+            "tests/statistics/test_noisy.py::test_noise_takes_a_count_below_0_by_one_deviation_at_most",
             "tests/statistics/test_noisy_numbers.py::test_an_interval_at_an_end_is_no_narrower_than_its_noise",
         ),
     ),
