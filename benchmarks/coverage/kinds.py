@@ -16,10 +16,8 @@ from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedT
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.private.budget import rates
-from ppaurora.metrics.private.mechanism import Ingredients
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.roc import Auroc
-from ppaurora.metrics.sums import sums_of
 from ppaurora.metrics.thresholds import (
     Accuracy,
     NegativePredictiveValue,
@@ -28,11 +26,10 @@ from ppaurora.metrics.thresholds import (
     Sensitivity,
     Specificity,
 )
-from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Policy
-from ppaurora.sharing.shares import RingShare
+from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate, Row, Table
 from ppaurora.statistics.intervals import Interval
-from ppaurora.suites.cleartext import CleartextSuite
+from ppaurora.testing.private import exact_integers
 
 At = tuple[tuple[str, float], ...]
 Intervals = dict[str, Interval | None]  # by metric; None: there is none
@@ -145,7 +142,7 @@ class Rounding(Kind):
 
 
 def rounded_count(query: Query, count: float) -> float:
-    step = COUNT_STEP if query.policy.counts == ROUNDED else 1
+    step = query.policy.count_step
     return step * math.floor(count / step + 0.5)
 
 
@@ -160,7 +157,7 @@ class WithNoise(Kind):
         metrics = tuple(metric for metric in study.metrics if metric.mechanism() is not None)
         query = Query(metrics, study.sizes, self.policy, level)
         mechanisms, every_rate = query.mechanisms, rates(self.policy, query.mechanisms)
-        exact = exact_integers(study, query)
+        exact = np.array(exact_integers(mechanisms, study.samples))
         scales = [float(rate) for own in every_rate for rate in own]
         chances = -np.expm1(-np.array(scales))
         noise = random.geometric(chances) - random.geometric(chances)
@@ -168,24 +165,6 @@ class WithNoise(Kind):
             query.samples, mechanisms, every_rate, (exact + noise).tolist(), negated=False
         )
         return {metric.name: _interval(metric.name, metric.read_noisy(noisy, level)) for metric in metrics}
-
-
-def exact_integers(study: Study, query: Query) -> np.ndarray:
-    """Return the mechanisms' integers, computed in the clear by their own code."""
-    suite = CleartextSuite()
-
-    def shared(number: int) -> RingShare:
-        return RingShare(suite.holder, np.array([number % 2**64], dtype=np.uint64))
-
-    summed = zip(query.sums, sums_of(study.samples, query.sums), strict=True)
-    totals = {total: shared(int(number)) for total, number in summed}
-    positives = study.positives
-    area = round(
-        (study.numbers[Auroc.name, (), Auroc.name] or 0.0) * 2 * positives * (query.samples - positives)
-    )
-    given = Ingredients(query.samples, shared(positives), totals, shared(area))
-    parts = [mechanism.integers(suite, given).values.astype(np.int64) for mechanism in query.mechanisms]
-    return np.concatenate(parts)
 
 
 def _interval(name: str, found: Estimate | Table) -> Interval | None:

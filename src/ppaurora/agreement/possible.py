@@ -29,6 +29,7 @@ from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.thresholds import AtThresholds
 from ppaurora.policy.rules import HIDDEN
 from ppaurora.statistics.confusion import Confusion
+from ppaurora.statistics.intervals import half_unit
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -50,7 +51,7 @@ class Released:
     @property
     def half_step(self) -> float:
         """How far the number may be from what it was before it was rounded."""
-        return max(abs(self.value), 1.0) * _FLOAT64 if self.digits is None else 0.5 * 10.0**-self.digits
+        return max(abs(self.value), 1.0) * _FLOAT64 if self.digits is None else half_unit(self.digits)
 
     @property
     def steps(self) -> tuple[int, int]:
