@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ppaurora.data.samples import Samples
 from ppaurora.sharing.shares import RingShare, Words
-from ppaurora.statistics.calibration import Bin
+from ppaurora.statistics.calibration import Bin, squared_errors
 
 STEPS_PER_ONE = 1 << 32  # of a sum of probabilities
 
@@ -44,10 +44,21 @@ class OwnerSum(ABC):
     """One of them; two that are equal are submitted once."""
 
     steps: ClassVar[int] = 1  # that one sample counts at most
+    parts: ClassVar[int] = 1  # in which it counts what makes one
 
     @abstractmethod
+    def of_each(self, samples: Samples) -> Mask | NDArray[np.float64]:
+        """Return what every sample counts, from 0 to 1; it depends on its score and label alone."""
+
     def of(self, samples: Samples) -> int:
-        """Over one owner's samples."""
+        """Add up what one owner's samples count, in parts of one, rounded once."""
+        each = self.of_each(samples)
+        return int(np.count_nonzero(each)) if self.parts == 1 else in_parts(each, self.parts)
+
+    def weights(self, samples: Samples) -> Words:
+        """Return what every sample counts, rounded to parts of one."""
+        weights: Words = np.rint(self.of_each(samples) * np.float64(self.parts)).astype(np.uint64)
+        return weights
 
     @abstractmethod
     def most(self, counts: ListCounts) -> RingShare | Words:
@@ -60,8 +71,9 @@ class TruePositives(OwnerSum):
 
     threshold: float
 
-    def of(self, samples: Samples) -> int:
-        return int(np.count_nonzero(at_least(samples, self.threshold) & (samples.labels == 1)))
+    def of_each(self, samples: Samples) -> Mask:
+        counted: Mask = at_least(samples, self.threshold) & (samples.labels == 1)
+        return counted
 
     def most(self, counts: ListCounts) -> RingShare:
         return counts.positives
@@ -73,8 +85,9 @@ class FalsePositives(OwnerSum):
 
     threshold: float
 
-    def of(self, samples: Samples) -> int:
-        return int(np.count_nonzero(at_least(samples, self.threshold) & (samples.labels == 0)))
+    def of_each(self, samples: Samples) -> Mask:
+        counted: Mask = at_least(samples, self.threshold) & (samples.labels == 0)
+        return counted
 
     def most(self, counts: ListCounts) -> RingShare:
         return counts.negatives
@@ -84,8 +97,10 @@ class FalsePositives(OwnerSum):
 class ExpectedEvents(OwnerSum):
     """The sum of probabilities."""
 
-    def of(self, samples: Samples) -> int:
-        return in_steps(samples.scores)
+    parts = STEPS_PER_ONE
+
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        return samples.scores
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(STEPS_PER_ONE)
@@ -95,8 +110,11 @@ class ExpectedEvents(OwnerSum):
 class SquaredErrors(OwnerSum):
     """The sum of squared differences between probability and label."""
 
-    def of(self, samples: Samples) -> int:
-        return in_steps((samples.scores - samples.labels) ** 2)
+    parts = STEPS_PER_ONE
+
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = squared_errors(samples.labels, samples.scores)
+        return counted
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(STEPS_PER_ONE)
@@ -106,8 +124,11 @@ class SquaredErrors(OwnerSum):
 class FourthPowers(OwnerSum):
     """The sum of fourth powers of differences between probability and label; none is above its square."""
 
-    def of(self, samples: Samples) -> int:
-        return in_steps(((samples.scores - samples.labels) ** 2) ** 2)
+    parts = STEPS_PER_ONE
+
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = squared_errors(samples.labels, samples.scores) ** 2
+        return counted
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(STEPS_PER_ONE)
@@ -117,8 +138,11 @@ class FourthPowers(OwnerSum):
 class SquaredProbabilities(OwnerSum):
     """The sum of squared probabilities."""
 
-    def of(self, samples: Samples) -> int:
-        return in_steps(samples.scores**2)
+    parts = STEPS_PER_ONE
+
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = samples.scores**2
+        return counted
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(STEPS_PER_ONE)
@@ -128,8 +152,11 @@ class SquaredProbabilities(OwnerSum):
 class ExpectedAmongPositives(OwnerSum):
     """The sum of the probabilities of positives."""
 
-    def of(self, samples: Samples) -> int:
-        return in_steps(samples.scores[samples.labels == 1])
+    parts = STEPS_PER_ONE
+
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = samples.scores * samples.labels
+        return counted
 
     def most(self, counts: ListCounts) -> RingShare:
         return counts.positives * STEPS_PER_ONE
@@ -141,8 +168,8 @@ class SamplesIn(OwnerSum):
 
     bin: Bin
 
-    def of(self, samples: Samples) -> int:
-        return int(np.count_nonzero(self.bin.holds(samples.scores_of_source)))
+    def of_each(self, samples: Samples) -> Mask:
+        return self.bin.holds(samples.scores_of_source)
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes
@@ -154,8 +181,9 @@ class PositivesIn(OwnerSum):
 
     bin: Bin
 
-    def of(self, samples: Samples) -> int:
-        return int(np.count_nonzero(self.bin.holds(samples.scores_of_source) & (samples.labels == 1)))
+    def of_each(self, samples: Samples) -> Mask:
+        counted: Mask = self.bin.holds(samples.scores_of_source) & (samples.labels == 1)
+        return counted
 
     def most(self, counts: ListCounts) -> RingShare:
         return counts.positives
@@ -167,8 +195,9 @@ class NegativesIn(OwnerSum):
 
     bin: Bin
 
-    def of(self, samples: Samples) -> int:
-        return int(np.count_nonzero(self.bin.holds(samples.scores_of_source) & (samples.labels == 0)))
+    def of_each(self, samples: Samples) -> Mask:
+        counted: Mask = self.bin.holds(samples.scores_of_source) & (samples.labels == 0)
+        return counted
 
     def most(self, counts: ListCounts) -> RingShare:
         return counts.negatives
@@ -178,11 +207,12 @@ class NegativesIn(OwnerSum):
 class ExpectedIn(OwnerSum):
     """The sum of the probabilities that are in a bin."""
 
-    steps = STEPS_PER_ONE
+    steps = parts = STEPS_PER_ONE
     bin: Bin
 
-    def of(self, samples: Samples) -> int:
-        return in_steps(samples.scores_of_source[self.bin.holds(samples.scores_of_source)])
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = samples.scores_of_source * self.bin.holds(samples.scores_of_source)
+        return counted
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(STEPS_PER_ONE)
@@ -224,9 +254,9 @@ def at_least(samples: Samples, threshold: float) -> Mask:
     return reached
 
 
-def in_steps(values: NDArray[np.float64]) -> int:
-    """Return the sum of values from 0 to 1, rounded to a step once."""
-    return round(math.fsum(values.tolist()) * STEPS_PER_ONE)
+def in_parts(values: Mask | NDArray[np.float64], parts: int) -> int:
+    """Return the sum of values from 0 to 1 in parts of one, rounded once."""
+    return round(math.fsum(values.tolist()) * parts)
 
 
 def sums_of(samples: Samples, wanted: Sequence[OwnerSum]) -> Words:

@@ -14,6 +14,7 @@ from ppaurora.data.samples import Samples
 from ppaurora.metrics.private.mechanism import Coordinate, Ingredients, Mechanism
 from ppaurora.metrics.sums import STEPS_PER_ONE, Fit, ListCounts, Ordered, OwnerSum
 from ppaurora.sharing.shares import RingShare, Words, concat
+from ppaurora.statistics.calibration import squared_errors
 from ppaurora.suites.base import Suite
 
 Numbers = NDArray[np.float64]
@@ -42,10 +43,13 @@ class MomentSum(OwnerSum):
 
     moment: Moment
 
+    parts = STEPS_PER_ONE
+
+    def of_each(self, samples: Samples) -> Numbers:
+        return _OF_SAMPLE[self.moment](samples.scores, squared_errors(samples.labels, samples.scores))
+
     def of(self, samples: Samples) -> int:
-        p, y = samples.scores, samples.labels
-        parts = _OF_SAMPLE[self.moment](p, (p - y) ** 2)
-        return int(np.rint(parts * STEPS_PER_ONE).astype(np.int64).sum())
+        return int(self.weights(samples).sum())
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(STEPS_PER_ONE)

@@ -12,6 +12,7 @@ from operator import add
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppaurora.data.samples import Samples
 from ppaurora.metrics.private.mechanism import Coordinate, Ingredients, Mechanism
@@ -79,8 +80,8 @@ class SamplesBetween(OwnerSum):
 
     cell: Cell
 
-    def of(self, samples: Samples) -> int:
-        return int(np.count_nonzero(self.cell.holds(samples)))
+    def of_each(self, samples: Samples) -> Mask:
+        return self.cell.holds(samples)
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes
@@ -107,8 +108,9 @@ class CellCount(OwnerSum):
     cell: Cell
     label: int
 
-    def of(self, samples: Samples) -> int:
-        return int(np.count_nonzero(self.cell.holds(samples) & (samples.labels == self.label)))
+    def of_each(self, samples: Samples) -> Mask:
+        counted: Mask = self.cell.holds(samples) & (samples.labels == self.label)
+        return counted
 
     def most(self, counts: ListCounts) -> RingShare:
         return counts.positives if self.label else counts.negatives
@@ -119,14 +121,19 @@ class OffsetsIn(OwnerSum):
     """Over the probabilities in a bin, a quarter of how far each is from its low end, in widths."""
 
     steps: ClassVar[int] = 2 * _HALF_OFFSET
+    parts = steps
     bin: Cell
     low: float
     high: float
 
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = (
+            (samples.scores_of_source - self.low) / (self.high - self.low) * self.bin.holds(samples)
+        )
+        return counted
+
     def of(self, samples: Samples) -> int:
-        inside = samples.scores_of_source[self.bin.holds(samples)]
-        offsets = (inside - self.low) / (self.high - self.low)
-        return int(np.rint(offsets * self.steps).astype(np.int64).sum())
+        return int(self.weights(samples).sum())
 
     def most(self, counts: ListCounts) -> Words:
         return counts.sizes * np.uint64(self.steps)
