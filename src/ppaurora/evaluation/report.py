@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.channel.servers import Server
+from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.names import MetricAttributes, MetricName
 from ppaurora.party.run import RunOutcome
 from ppaurora.policy.rules import Policy
 from ppaurora.policy.sentences import privacy_of
-from ppaurora.statistics.estimates import Estimate, Table
+from ppaurora.statistics.estimates import Estimate, Row, Table
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,29 @@ class MetricValues(MetricAttributes):
                 rows.append((title, estimate.shown(), estimate.shown_interval() or estimate.note))
         return rows
 
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a tidy data frame, with a row for each number; needs pandas.
+
+        Columns are `metric`, `name` (of the number: the metric's, or that of a column of its table), where it
+        is (`threshold`, or `low` and `high` of a bin, if any metric has these), `value`, `lower` and `upper`
+        of the interval, `standard_error`, `method`, `confidence_level`, `digits` to which the value was
+        rounded, `suppressed` and `note`. What a number does not have is NaN.
+        """
+        try:
+            import pandas
+        except ModuleNotFoundError:
+            raise InputError("a data frame is one of pandas: pip install pandas") from None
+        records = [
+            _record(name, row.at, column, estimate)
+            for name, found in self.metrics.items()
+            for row in _rows(name, found)
+            for column, estimate in row.values.items()
+        ]
+        places = dict.fromkeys(place for record in records for place in record if place not in _OF_A_NUMBER)
+        columns = [*_OF_A_NUMBER[:2], *places, *_OF_A_NUMBER[2:]]
+        frame = pandas.DataFrame(records, columns=columns)
+        return frame.astype(dict.fromkeys([*places, *_FLOATS], "float64"))
+
     def _in_short(self) -> str:
         if self.suppressed:
             return "suppressed"
@@ -141,14 +168,40 @@ class MetricValues(MetricAttributes):
         }
 
 
+_FLOATS = ("value", "lower", "upper", "standard_error", "confidence_level", "digits")
+_OF_A_NUMBER = ("metric", "name", *_FLOATS[:4], "method", *_FLOATS[4:], "suppressed", "note")
+
+
+def _record(metric: str, at: Mapping[str, float], name: str, estimate: Estimate) -> dict[str, Any]:
+    """Return a number as a row of a data frame."""
+    lower, upper = estimate.interval or (None, None)
+    return {
+        "metric": metric,
+        "name": name,
+        **at,
+        "value": estimate.value,
+        "lower": lower,
+        "upper": upper,
+        "standard_error": estimate.standard_error,
+        "method": estimate.method,
+        "confidence_level": estimate.confidence_level,
+        "digits": estimate.digits,
+        "suppressed": estimate.suppressed,
+        "note": estimate.note,
+    }
+
+
+def _rows(name: str, found: Estimate | Table) -> Iterable[Row]:
+    """Return the rows of a metric; one number is a row that is nowhere."""
+    return [Row({}, {name: found})] if isinstance(found, Estimate) else found
+
+
 def _estimates(name: str, found: Estimate | Table) -> Iterator[tuple[str, Estimate]]:
-    if isinstance(found, Estimate):
-        yield name, found
-        return
-    for row in found:
+    for row in _rows(name, found):
         at = ", ".join(f"{key} {value:g}" for key, value in row.at.items())
         for column, estimate in row.values.items():
-            yield f"{column} at {at}" if column == name else f"{name}: {column} at {at}", estimate
+            title = column if column == name else f"{name}: {column}"
+            yield f"{title} at {at}" if at else title, estimate
 
 
 def _short(name: str, found: Estimate | Table) -> str:
@@ -195,6 +248,10 @@ class Report(MetricValues):
     True
     >>> report.to_dict()["parameters"]
     {'key_bits': 64}
+    >>> report.to_frame()[["metric", "value"]].round(3)
+      metric  value
+    0  auroc  0.958
+    1     ap  0.917
     """
 
     metrics: dict[str, Estimate | Table]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.errors import MisuseError
+from ppaurora.errors import InputError, MisuseError
 from ppaurora.statistics.intervals import (
     UNIT,
     Interval,
@@ -26,6 +26,7 @@ from ppaurora.statistics.intervals import (
 
 _DECIMALS = 12  # of a float64, as people see it
 _SIGNIFICANT = 4  # in a line as pROC prints it
+_SAME = 1e-9  # that a threshold may be off by, which somebody has computed
 
 _TOO_FEW = "no interval: there are fewer than two positives or fewer than two negatives"
 _MISLEADS = "because the standard error is 0; that can mislead: it is not certainty"
@@ -169,6 +170,18 @@ class Row:
     def __getitem__(self, name: str) -> Estimate:
         return self.values[name]
 
+    def is_at(self, place: float) -> bool:
+        """Return whether it is the row of this threshold, or of a bin that reaches from below to above it."""
+        if "low" in self.at:
+            return self.at["low"] <= place <= self.at["high"]
+        return any(math.isclose(place, here, rel_tol=_SAME, abs_tol=_SAME) for here in self.at.values())
+
+    def shown_place(self) -> str:
+        """Return where it is as text: "threshold 0.5", or "0.1 to 0.2"."""
+        if "low" in self.at:
+            return f"{self.at['low']:g} to {self.at['high']:g}"
+        return ", ".join(f"{name} {here:g}" for name, here in self.at.items())
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "at": dict(self.at),
@@ -188,6 +201,8 @@ class Table:
     0.75
     >>> [(row.at["threshold"], row["sensitivity"].shown()) for row in table]
     [(0.3, '0.90'), (0.6, '0.75')]
+    >>> table.at(0.6)["sensitivity"].value
+    0.75
     """
 
     rows: tuple[Row, ...]
@@ -200,6 +215,21 @@ class Table:
 
     def __getitem__(self, number: int) -> Row:
         return self.rows[number]
+
+    def at(self, place: float) -> Row:
+        """Return the row at a threshold, or that of the bin in which a score lies.
+
+        Raises `InputError` if there is none, and if two bins meet there: whether such a score is in the lower
+        or in the upper one depends on the metric.
+        """
+        found = [row for row in self.rows if row.is_at(place)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            bins = " and ".join(row.shown_place() for row in found)
+            raise InputError(f"two bins meet at {place:g}: {bins}; name a score that is inside of one")
+        there = "; ".join(row.shown_place() for row in self.rows) or "no row at all"
+        raise InputError(f"there is no row at {place:g}; there is: {there}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as in the JSON report."""
