@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -80,6 +81,35 @@ class XorWords(Ring):
     sub = add
 
 
+class HalfRing(Ring):
+    """Z_2^32, four bytes to an element, little endian."""
+
+    bits = 32
+    dtype = np.dtype(np.uint32)
+
+    def elements(self, public: int | Array) -> Array:
+        if isinstance(public, int):
+            return np.asarray(public % (1 << 32), dtype=np.uint32)
+        return public.astype(np.uint32)
+
+    def fill(self, stream: Stream, out: Array) -> None:
+        out[...] = self.draw(stream, out.shape)
+
+    def draw(self, stream: Stream, shape: Shape) -> Array:
+        """Draw whole words, two elements to a word; of an odd number the last half is left out."""
+        count = math.prod(shape)
+        return stream.words((-(-count // 2),)).astype("<u8", copy=False).view("<u4")[:count].reshape(shape)
+
+    def wire_bytes(self, count: int) -> int:
+        return 4 * count
+
+    def to_wire(self, values: Array) -> memoryview:
+        return np.ascontiguousarray(values, dtype="<u4").reshape(-1).view(np.uint8).data
+
+    def from_wire(self, buffer: memoryview, shape: Shape) -> Array:
+        return np.frombuffer(buffer, dtype="<u4").reshape(shape)
+
+
 class WideRing(Ring):
     """Z_2^256: Python integers in arrays of objects; 32 bytes to an element, little endian.
 
@@ -147,6 +177,7 @@ _LARGEST = (1 << 256) - 1
 _residues = np.frompyfunc(lambda value: int(value) & _LARGEST, 1, 1)
 
 RING = Ring()
+HALF = HalfRing()
 WIDE = WideRing()
 XOR_WORDS = XorWords()
 BITS = Bits()

@@ -25,6 +25,7 @@ from ppaurora.errors import MisuseError
 from ppaurora.sharing.algebra import RING, WIDE, Ring
 
 Words = NDArray[np.uint64]
+HalfWords = NDArray[np.uint32]
 Elements = NDArray[Any]  # of a ring
 Bytes = NDArray[np.uint8]
 Public = int | NDArray[Any]

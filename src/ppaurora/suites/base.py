@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.errors import MisuseError
-from ppaurora.sharing.shares import Holder, Public, RingShare, WideShare, Words, concat, stack
+from ppaurora.sharing.shares import HalfWords, Holder, Public, RingShare, WideShare, Words, concat, stack
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.team import Part, Team
 
@@ -120,6 +120,13 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
     @abstractmethod
     def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> RingShare:
         """Return what owners shared modulo 2^64, as rows: of (owners, words), one column per owner."""
+
+    def input_counts(self, parts: Sequence[HalfWords], shape: tuple[int, int]) -> RingShare:
+        """Return what owners shared modulo 2^32, as numbers from 0 to 2^32 - 1: one row per owner.
+
+        `shape` is (owners, counts); a server that takes no submissions has no parts.
+        """
+        raise MisuseError(f"{type(self).__name__} has no counts modulo 2^32")
 
     def count_positives(self, lists: Sequence[Records]) -> RingShare:
         """Per list, how many labels are 1."""

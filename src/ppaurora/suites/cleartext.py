@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.randomness import Stream
-from ppaurora.sharing.shares import BitShare, Elements, Holder, RingShare, WideShare, Words
+from ppaurora.sharing.shares import BitShare, Elements, HalfWords, Holder, RingShare, WideShare, Words
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.arrays import AdditiveShare, ArrayRecords, ArraySuite
 from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, N
@@ -35,6 +35,9 @@ class CleartextSuite(ArraySuite):
 
     def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> RingShare:
         return self._share(np.stack(parts, axis=1))
+
+    def input_counts(self, parts: Sequence[HalfWords], shape: tuple[int, int]) -> RingShare:
+        return self._share(np.stack(parts).astype(np.uint64))
 
     def result(self, x: RingShare, recipients: int) -> tuple[ResultShare, ...]:
         return (ResultShare(x.values),) * recipients

@@ -67,6 +67,23 @@ def test_declared_costs_of_what_owners_summed_up(owners: int, words: int) -> Non
 
 
 @pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("owners", [1, 5])
+@each_count
+def test_declared_costs_of_what_owners_counted(owners: int, count: int) -> None:
+    def input_counts(suite: BitslicedSuite) -> MaskedShare:
+        parts = [] if suite.holder is HOLDERS[Role.HELPER] else [np.zeros(count, dtype=np.uint32)] * owners
+        return suite.input_counts(parts, (owners, count))
+
+    assert cost_of(input_counts) == costs.input_counts(owners, count)
+
+
+def test_counts_take_five_rounds_and_51_bytes_each() -> None:
+    cost = costs.input_counts(8, 20_002)
+    assert cost.rounds == 5
+    assert cost.bytes < 51 * 8 * 20_002
+
+
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("bits", [1, 2, 3, 15, 62])
 @each_count
 def test_declared_costs_of_dropping_bits(count: int, bits: int) -> None:
@@ -255,6 +272,6 @@ def test_an_exchange_stays_below_its_bytes() -> None:
 def test_a_wrong_declaration_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The positive control: one word less from the helper, in one kind of node."""
     honest = costs._choice
-    monkeypatch.setattr(costs, "_choice", lambda children: honest(children) - (children == 2))
+    monkeypatch.setattr(costs, "_choice", lambda children, **kind: honest(children, **kind) - (children == 2))
     with pytest.raises(AssertionError):
         check_planes(3, 5)

@@ -23,6 +23,7 @@ from tests.support.gates import Seen, Words, as_number, every_case, independent,
 
 HELPER, PROXY_0, PROXY_1 = Role.HELPER, Role.PROXY_0, Role.PROXY_1
 each_proxy = pytest.mark.parametrize("proxy", [PROXY_0, PROXY_1], ids=str)
+each_kind = pytest.mark.parametrize("public", [False, True], ids=["secret", "public"])
 
 
 @dataclass(frozen=True)
@@ -33,19 +34,24 @@ class BitGate:
     begin: Callable[[Gates, list[Words]], Callable[[], Any]]  # of inputs as (component, 1, words)
     expected: Callable[[list[Words]], list[Words]]
     dealt: int
+    public: int = 0  # how many inputs, the last ones, are not secret: both proxies know them
+
+    @property
+    def secret(self) -> int:
+        return self.inputs - self.public
 
     @property
     def outputs(self) -> int:
         return len(self.expected([np.zeros(1, np.uint64)] * self.inputs))
 
 
-def node(children: int) -> BitGate:
-    """Of a comparison tree: is all equal, and v xor v1."""
+def node(children: int, *, public: bool = False) -> BitGate:
+    """Of a comparison tree: is all equal, and v xor v1. The v's may be public."""
     blank = np.zeros((1, children, 1), dtype=np.uint64)
-    outputs = trees._node(blank, blank, children, 1, 1)._outputs
+    sums = trees._node(blank, blank, children, 1, 1, public=public)
 
     def begin(gates: Gates, inputs: list[Words]) -> Callable[[], Any]:
-        finish = gates.begin_sums([SumsOfProducts(inputs, outputs)])
+        finish = gates.begin_sums([SumsOfProducts(inputs, sums._outputs, sums._public)])
         return lambda: [output[:, 0] for (group,) in [finish()] for output in group]
 
     def expected(secrets: list[Words]) -> list[Words]:
@@ -58,8 +64,7 @@ def node(children: int) -> BitGate:
                 choice = choice ^ (all_equal & d[k])
         return [choice, all_equal]
 
-    dealt = SumsOfProducts([blank] * (2 * children - 1), outputs).dealt
-    return BitGate(2 * children - 1, begin, expected, dealt)
+    return BitGate(2 * children - 1, begin, expected, sums.dealt, public=len(sums._public))
 
 
 def begin_and(gates: Gates, inputs: list[Words]) -> Callable[[], Any]:
@@ -129,10 +134,12 @@ def all_cases(
 
     A broken variant uses one mask for all outputs, or deals some products without a pad.
     """
-    n, outputs = gate.inputs, gate.outputs
+    n, outputs = gate.secret, gate.outputs
     bits = planes_of({"x": n, "own": n, "pad": gate.dealt, "mask": outputs})
     none = np.zeros_like(bits["x"][0])
-    public = [~none if m >> k & 1 else none for k in range(n)]
+    public = [~none if m >> k & 1 else none for k in range(gate.inputs)]
+    bits["x"] += public[n:]
+    bits["own"] += [none] * gate.public
     other = [x ^ own ^ known for x, own, known in zip(bits["x"], bits["own"], public, strict=True)]
     pads = [none if place in open_pads else pad for place, pad in enumerate(bits["pad"])]
     masks = [bits["mask"][0]] * outputs if same_masks else bits["mask"]
@@ -148,13 +155,17 @@ def sees_nothing(gate: BitGate, proxy: Role, m: int, **broken: Any) -> bool:
     It knows its parts of the secrets' masks; proxy 0 knows the pads as well.
     """
     planes = all_cases(gate, m, proxy, **broken).shown_to(proxy, gate)
-    known = gate.inputs + (gate.dealt if proxy is PROXY_0 else 0)
+    known = gate.secret + (gate.dealt if proxy is PROXY_0 else 0)
     view = as_number([unpack_lanes(plane, len(plane) * LANES) for plane in planes])
-    return independent(view.reshape(1 << (gate.inputs + known), -1), 1 << gate.inputs, 1 << len(planes))
+    return independent(view.reshape(1 << (gate.secret + known), -1), 1 << gate.secret, 1 << len(planes))
 
 
 @each_proxy
-@pytest.mark.parametrize("gate", [AND, node(2)], ids=["and", "node of 2"])
+@pytest.mark.parametrize(
+    "gate",
+    [AND, node(2), node(2, public=True), node(3, public=True)],
+    ids=["and", "node of 2", "public node of 2", "public node of 3"],
+)
 def test_a_proxy_sees_nothing(gate: BitGate, proxy: Role) -> None:
     assert all(sees_nothing(gate, proxy, m) for m in range(1 << gate.inputs))
 
@@ -166,27 +177,31 @@ def test_a_proxy_sees_nothing_of_a_node_with_three_children(proxy: Role) -> None
 
 
 @each_proxy
+@each_kind
 @pytest.mark.parametrize("children", [2, 3])
-def test_one_mask_for_both_outputs_is_noticed(children: int, proxy: Role) -> None:
+def test_one_mask_for_both_outputs_is_noticed(children: int, public: bool, proxy: Role) -> None:
     """The positive control: the sum of both is shown without a mask."""
-    assert not sees_nothing(node(children), proxy, m=0, same_masks=True)
+    assert not sees_nothing(node(children, public=public), proxy, m=0, same_masks=True)
 
 
+@each_kind
 @pytest.mark.parametrize("children", [2, 3])
-def test_a_product_that_is_dealt_without_a_pad_is_noticed(children: int) -> None:
+def test_a_product_that_is_dealt_without_a_pad_is_noticed(children: int, public: bool) -> None:
     """The positive control: proxy 1 gets a product of masks, with m the product of secrets."""
-    gate = node(children)
+    gate = node(children, public=public)
     for product in range(gate.dealt):
         assert not sees_nothing(gate, PROXY_1, m=0, open_pads=(product,))
 
 
+@each_kind
 @pytest.mark.parametrize("children", [2, 3])
 def test_a_product_that_is_not_dealt_makes_the_result_wrong(
-    children: int, monkeypatch: pytest.MonkeyPatch
+    children: int, public: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The positive control of the results: every dealt product is needed."""
     honest = SumsOfProducts.multiply_masks
-    for product in range(node(children).dealt):
+    gate = node(children, public=public)
+    for product in range(gate.dealt):
 
         def forgetful(self: SumsOfProducts, out: Words, left_out: int = product) -> None:
             honest(self, out)
@@ -194,9 +209,9 @@ def test_a_product_that_is_not_dealt_makes_the_result_wrong(
 
         with monkeypatch.context() as broken:
             broken.setattr(SumsOfProducts, "multiply_masks", forgetful)
-            cases = all_cases(node(children), (1 << node(children).inputs) - 1, PROXY_1)
-            outputs, _ = cases.run(node(children))
-            expected = node(children).expected(cases.secrets)
+            cases = all_cases(gate, (1 << gate.inputs) - 1, PROXY_1)
+            outputs, _ = cases.run(gate)
+            expected = gate.expected(cases.secrets)
             assert any((a != b).any() for a, b in zip(outputs, expected, strict=True))
 
 
@@ -205,14 +220,15 @@ def test_a_product_that_is_not_dealt_makes_the_result_wrong(
 
 
 def check_hiding(
-    children: int, proxy: Role, *, same_masks: bool = False, open_pads: tuple[int, ...] = ()
+    gate: BitGate, proxy: Role, *, same_masks: bool = False, open_pads: tuple[int, ...] = ()
 ) -> None:
     """A fresh mask changes the bit that it hides, and nothing else; so does a pad, and bits under masks.
 
     So in every case the unknown masks and pads are mapped onto what is seen one to one.
     """
-    gate = node(children)
-    bits = planes_of({"x": gate.inputs, "m": gate.inputs, "own": gate.inputs})
+    bits = planes_of({"x": gate.secret, "m": gate.inputs, "own": gate.secret})
+    bits["x"] += bits["m"][gate.secret :]
+    bits["own"] += [np.zeros_like(bits["m"][0])] * gate.public
     other = [x ^ m ^ own for x, m, own in zip(bits["x"], bits["m"], bits["own"], strict=True)]
     none = np.zeros_like(other[0])
     parts = (bits["own"], other) if proxy is PROXY_0 else (other, bits["own"])
@@ -236,7 +252,7 @@ def check_hiding(
         for k, plane in enumerate(alone):
             assert (plane == (~none if k == place else none)).all()
     # That they are only added, tried with others in every case.
-    random = np.random.default_rng(children)
+    random = np.random.default_rng(gate.inputs)
     drawn = list(random.integers(0, 1 << 64, (hiding, len(none)), dtype=np.uint64))
     predicted = base
     for variable, change in zip(drawn, changes, strict=True):
@@ -245,18 +261,22 @@ def check_hiding(
 
 
 @each_proxy
+@each_kind
 @pytest.mark.parametrize("children", [3, 4])
-def test_every_mask_and_pad_hides_one_bit_by_itself(children: int, proxy: Role) -> None:
-    check_hiding(children, proxy)
+def test_every_mask_and_pad_hides_one_bit_by_itself(children: int, public: bool, proxy: Role) -> None:
+    check_hiding(node(children, public=public), proxy)
 
 
 @each_proxy
+@each_kind
 @pytest.mark.parametrize("children", [3, 4])
-def test_a_mask_or_pad_that_hides_more_or_nothing_is_noticed(children: int, proxy: Role) -> None:
+def test_a_mask_or_pad_that_hides_more_or_nothing_is_noticed(
+    children: int, public: bool, proxy: Role
+) -> None:
     """The positive control."""
+    gate = node(children, public=public)
     with pytest.raises(AssertionError):
-        check_hiding(children, proxy, same_masks=True)
-    dealt = node(children).dealt
-    for product in (0, dealt // 2, dealt - 1) if proxy is PROXY_1 else ():
+        check_hiding(gate, proxy, same_masks=True)
+    for product in (0, gate.dealt // 2, gate.dealt - 1) if proxy is PROXY_1 else ():
         with pytest.raises(AssertionError):
-            check_hiding(children, proxy, open_pads=(product,))
+            check_hiding(gate, proxy, open_pads=(product,))

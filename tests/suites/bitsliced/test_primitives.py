@@ -21,6 +21,7 @@ from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.records import PlaneRecords
 from ppaurora.suites.bitsliced.shares import HOLDERS, MaskedShare
+from ppaurora.suites.cleartext import CleartextSuite
 from ppaurora.suites.role import Role
 from ppaurora.testing import World
 from tests.support.bitsliced import cost_of, masked, unsorted_planes, word_array, words
@@ -240,6 +241,30 @@ def test_sums_of_bits_times_numbers() -> None:
 
     bits = (signs >> np.uint64(63)).reshape(5, 7)
     assert (masked(algorithm, signs, x).value == (bits * x).sum(axis=0)).all()
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("shape", [(1, 1), (3, 130), (2, 700)])
+def test_counts_are_numbers_below_two_to_the_32(shape: tuple[int, int]) -> None:
+    """Also where both parts wrap around, and where the first part is the number itself."""
+    random = np.random.default_rng(sum(shape))
+    counts = random.integers(0, 1 << 32, shape, dtype=np.uint64)
+    counts.reshape(-1)[:5] = [0, 1, 2**31, 2**32 - 2, 2**32 - 1][: counts.size]
+    first = random.integers(0, 1 << 32, shape, dtype=np.uint32)
+    first.reshape(-1)[:20:3] = counts.astype(np.uint32).reshape(-1)[:20:3]
+    parts = {HOLDERS[Role.PROXY_0]: first, HOLDERS[Role.PROXY_1]: counts.astype(np.uint32) - first}
+
+    def algorithm(suite: BitslicedSuite) -> list[Any]:
+        own = [] if suite.holder is HOLDERS[Role.HELPER] else list(parts[suite.holder])
+        rows = suite.input_counts(own, shape)
+        return [rows, rows.sum(), sum(rows.rows(), suite.constant(0, shape[1])).cumsum()]
+
+    rows, by_owner, running = World(Fast()).run(algorithm).value
+    assert (rows == counts).all()
+    assert (by_owner[:, 0] == counts.sum(axis=1)).all()
+    assert (running == counts.sum(axis=0).cumsum()).all()
+    clear = CleartextSuite().input_counts(list(counts.astype(np.uint32)), shape)
+    assert (clear.values == counts).all()
 
 
 @pytest.mark.parametrize("words", [1, 7, 20, 1 << 24])

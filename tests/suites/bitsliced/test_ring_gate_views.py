@@ -2,7 +2,8 @@
 
 The last bits of sums and products follow from the last bits of what is added and multiplied. So a gate that
 is run on all numbers of two bits, and looked at modulo 4, is the same gate in the ring of four elements,
-where all cases can be enumerated. Modulo 2^64 or 2^256, masks and pads are seen to shift what they hide.
+where all cases can be enumerated. Modulo 2^32, 2^64 or 2^256, masks and pads are seen to shift what they
+hide.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ppaurora.sharing.algebra import RING, WIDE, Ring
+from ppaurora.sharing.algebra import HALF, RING, WIDE, Ring
 from ppaurora.sharing.shares import Elements
 from ppaurora.suites.bitsliced.gates import Gates
 from ppaurora.suites.role import Role
@@ -93,6 +94,14 @@ WIDE_BIT_PRODUCT = RingGate(
     dealt=(1, 1),
     ring=WIDE,
 )
+HALF_BIT_PRODUCT = RingGate(
+    1,
+    1,
+    lambda gates, b, x: gates.begin_bit_product(b[0], x[0], ring=HALF),
+    lambda b, x: b[0].astype(np.uint32) * x[0],
+    dealt=(1, 1),
+    ring=HALF,
+)
 GATES = {
     "product": PRODUCT,
     "sum of products": SUM_OF_PRODUCTS,
@@ -101,6 +110,7 @@ GATES = {
     "product with a square": SQUARE,
     "wide product": WIDE_PRODUCT,
     "wide bit product": WIDE_BIT_PRODUCT,
+    "bit product modulo 2^32": HALF_BIT_PRODUCT,
 }
 
 
@@ -223,6 +233,8 @@ def sees_nothing(gate: RingGate, proxy: Role, width: int, m: int, broken: str = 
         ("wide product", 2),
         ("wide bit product", 1),
         ("wide bit product", 2),
+        ("bit product modulo 2^32", 1),
+        ("bit product modulo 2^32", 2),
     ],
 )
 def test_a_proxy_sees_nothing(name: str, width: int, proxy: Role) -> None:

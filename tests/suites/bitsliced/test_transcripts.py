@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ppaurora.randomness import Stream
 from ppaurora.suites.bitsliced import BitslicedSuite, trees
+from ppaurora.suites.bitsliced.shares import HOLDERS, MaskedShare
 from ppaurora.suites.role import Role
 from ppaurora.testing.world import WorldRun
 from tests.support.bitsliced import masked, word_array
@@ -43,6 +44,14 @@ def drawn(below: int) -> Callable[[int], list[int]]:
     ]
 
 
+def as_counts(suite: BitslicedSuite, x: MaskedShare) -> list[NDArray[np.uint32]]:
+    """Two owners' parts modulo 2^32."""
+    if suite.holder is HOLDERS[Role.HELPER]:
+        return []
+    parts = int(suite.holder is HOLDERS[Role.PROXY_1]) * x.values[0] - x.values[1]
+    return list(parts.astype(np.uint32).reshape(2, -1))
+
+
 WORDS = (alike(0), alike(2**64 - 1), drawn(2**62))
 WIDE_NUMBERS = (alike(0), alike(-1), alike(2**253), drawn(2**62))
 
@@ -70,6 +79,11 @@ PRIMITIVES = {
     ),
     "sum with squares": Primitive(
         lambda s, x: s.begin_dot_squares([(x, x), (x[:3], x[3:6])])(), word_array, WORDS
+    ),
+    "counts": Primitive(
+        lambda s, x: s.input_counts(as_counts(s, x), (2, len(x) // 2)),
+        word_array,
+        (alike(0), alike(2**32 - 1), drawn(2**32)),
     ),
     "random bits": Primitive(lambda s, x: s.random_bits(word_array([2**63 + 1] * len(x))), word_array, WORDS),
 }

@@ -18,6 +18,13 @@ from ppaurora.testing import World
 from tests.support.bitsliced import unsorted_planes
 
 
+def as_planes(numbers: list[int], bits: int) -> Any:
+    padded = np.zeros((bits, word_count(len(numbers)) * LANES), dtype=np.uint8)
+    for lane, number in enumerate(numbers):
+        padded[:, lane] = [number >> bits - 1 - place & 1 for place in range(bits)]
+    return pack_lanes(padded)
+
+
 @pytest.mark.parametrize("children", [2, 3, 4, 5])
 @pytest.mark.parametrize("bits", [1, 2, 3, 4])
 def test_every_pair_of_small_keys_in_every_tree(bits: int, children: int) -> None:
@@ -46,17 +53,11 @@ def test_trees_of_every_width(bits: int) -> None:
     x = keys + [key ^ 1 << place for place, key in enumerate(keys)] + keys
     y = [key ^ 1 << place for place, key in enumerate(keys)] + keys + keys
 
-    def planes(numbers: list[int]) -> Any:
-        padded = np.zeros((bits, word_count(len(numbers)) * LANES), dtype=np.uint8)
-        for lane, number in enumerate(numbers):
-            padded[:, lane] = [number >> bits - 1 - place & 1 for place in range(bits)]
-        return pack_lanes(padded)
-
     def algorithm(suite: BitslicedSuite) -> list[Any]:
         def public(data: Any) -> Any:
             return np.stack([data * np.uint64(unit) for unit in suite.holder.units])
 
-        a, b = public(planes(x)), public(planes(y))
+        a, b = public(as_planes(x, bits)), public(as_planes(y, bits))
         found = []
         for children in (trees.CHILDREN, trees.CHILDREN_OF_FEW):
             (plane,) = trees.run_window(
@@ -68,6 +69,31 @@ def test_trees_of_every_width(bits: int) -> None:
     expected = [int(a > b) if a != b else a & 1 for a, b in zip(x, y, strict=True)]
     for (plane,) in World(Fast()).run(algorithm).value:
         assert plane.tolist() == expected
+
+
+@pytest.mark.parametrize("bits", range(1, 71))
+def test_public_numbers_of_every_width(bits: int) -> None:
+    """Compared with equal numbers, and with those that differ in one bit only, at every place."""
+    whole = (1 << bits) - 1
+    random = np.random.default_rng(bits)
+    keys = [int(random.integers(0, 1 << 62)) * 3 & whole for _ in range(bits)]
+    other = [key ^ 1 << place for place, key in enumerate(keys)]
+    x, y = keys + other + keys, other + keys + keys
+
+    def algorithm(suite: BitslicedSuite) -> list[Any]:
+        dealt = suite._gates.deal_bits((bits, word_count(len(x))), lambda: as_planes(x, bits))
+        nothing = np.zeros_like(dealt)
+        a = np.stack([nothing, dealt][-suite._gates.components :])
+        b = np.stack([as_planes(y, bits) * np.uint64(unit) for unit in suite.holder.units])
+        found = []
+        for children in (trees.CHILDREN, trees.CHILDREN_OF_FEW):
+            steps = trees.greater_than_public_steps(suite._gates, a, b, children)
+            (plane,) = trees.run_window(suite._gates.meter, [steps])
+            found.append(Planes(suite.holder, keep_lanes(plane, len(x)), len(x)))
+        return found
+
+    for (plane,) in World(Fast()).run(algorithm).value:
+        assert plane.tolist() == [int(a > b) for a, b in zip(x, y, strict=True)]
 
 
 def test_few_chunks_are_under_way_and_their_depths_are_counted_apart() -> None:

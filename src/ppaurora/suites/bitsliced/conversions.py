@@ -6,12 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from ppaurora.sharing.algebra import RING, Ring
+from ppaurora.sharing.algebra import HALF, RING, Ring
 from ppaurora.sharing.planes import Planes, keep_lanes, slice_numbers, word_count
 from ppaurora.sharing.shares import Elements, LinearShare, Words
 from ppaurora.suites.bitsliced import trees
 from ppaurora.suites.bitsliced.gates import Gates
 from ppaurora.suites.bitsliced.lanes import lanes_of
+from ppaurora.suites.bitsliced.trees import Steps
 
 
 def negative(gates: Gates, x: LinearShare, width: int) -> Planes:
@@ -49,6 +50,25 @@ def mask_and_public_bits(gates: Gates, x: Elements, width: int, ring: Ring = RIN
     if gates.role.is_helper:
         return dealt[np.newaxis], nothing[np.newaxis]
     return np.stack([nothing, dealt]), np.stack([slice_numbers(x[0], width, ring), nothing])
+
+
+def lift_steps(gates: Gates, x: Elements) -> Steps[Words]:
+    """Numbers modulo 2^32 as the same numbers modulo 2^64, in masked form.
+
+    With m and r below 2^32, x = m - r + 2^32·[r > m].
+    1. the helper deals <r> modulo 2^64
+    2. the borrow [r > m] modulo 2^32, in masked form: b = mb - rb
+    3. x = (m + 2^32·mb) - (r + 2^32·rb)
+    """
+    borrow = yield from trees.greater_than_public_steps(
+        gates, *mask_and_public_bits(gates, x, HALF.bits, HALF), trees.CHILDREN
+    )
+    finish = gates.begin_remask(ring_part(gates, borrow[:, 0], slice(0, x.shape[1]), HALF), ring=HALF)
+    lifted = x.astype(np.uint64)
+    lifted[-1] = gates.deal_ring(x.shape[1:], lambda: lifted[0])
+    yield
+    (high,) = finish()
+    return lifted + (high.astype(np.uint64) << np.uint64(HALF.bits))
 
 
 def less_than_public(gates: Gates, x: Words, limits: Words) -> Words:

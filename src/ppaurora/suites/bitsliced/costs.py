@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ppaurora.channel.frames import HEADER_BYTES
 from ppaurora.channel.meter import Cost
-from ppaurora.sharing.algebra import RING, WIDE, Ring
+from ppaurora.sharing.algebra import HALF, RING, WIDE, Ring
 from ppaurora.sharing.planes import word_count
 from ppaurora.suites import team
 from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, WIDE_BOUND
 from ppaurora.suites.bitsliced import division, trees
-from ppaurora.suites.bitsliced.trees import CHILDREN, CHILDREN_OF_FEW, Level
+from ppaurora.suites.bitsliced.trees import CHILDREN, CHILDREN_OF_FEW, CHILDREN_OF_PUBLIC, Level
 from ppaurora.suites.bitsliced.wide import grid_digits, grid_width
 
 WIDE_WORDS = WIDE.bits // RING.bits  # of an element
 
 
-def _message(words: int, times: int, rounds: int) -> Cost:
-    return Cost(times, times * (HEADER_BYTES + 8 * words), rounds)
+def _message(words: int, times: int, rounds: int, ring: Ring = RING) -> Cost:
+    return Cost(times, times * (HEADER_BYTES + ring.wire_bytes(words)), rounds)
 
 
 def gate(words: int) -> Cost:
@@ -31,12 +31,12 @@ def gate(words: int) -> Cost:
     return _message(words, 2, rounds=1) + _message(words, 1, rounds=0)
 
 
-def _deal(words: int) -> Cost:
-    return _message(words, 1, rounds=0)
+def _deal(words: int, ring: Ring = RING) -> Cost:
+    return _message(words, 1, rounds=0, ring=ring)
 
 
-def _remask(words: int) -> Cost:
-    return _message(words, 2, rounds=1)
+def _remask(words: int, ring: Ring = RING) -> Cost:
+    return _message(words, 2, rounds=1, ring=ring)
 
 
 def _together(costs: Iterable[Cost]) -> Cost:
@@ -57,9 +57,9 @@ def _by_numbers(count: int, cost: Callable[[int], Cost]) -> Cost:
     return _together(cost(chunk.stop - chunk.start) for chunk in trees.in_chunks_of_numbers(count))
 
 
-def _choice(children: int) -> int:
-    """Products of two or more masks in the sum of e1···ek·dk: without a d, and with one."""
-    return ((1 << (children - 1)) - children) + ((1 << children) - children - 1)
+def _choice(children: int, *, public: bool = False) -> int:
+    """Products of two or more masks in the sum of e1···ek·dk: without a d, and with one that is secret."""
+    return ((1 << (children - 1)) - children) + (0 if public else (1 << children) - children - 1)
 
 
 def _equality(children: int) -> int:
@@ -67,20 +67,26 @@ def _equality(children: int) -> int:
     return (1 << (children - 1)) - 1
 
 
-def _greater(bits: int, words: int, children: int = CHILDREN) -> Cost:
-    """One round per level: v of every node, e of all but the last."""
+def _greater(bits: int, words: int, children: int = CHILDREN, *, public: bool = False) -> Cost:
+    """One round per level: v of every node, e of all but the last. Those of single bits may be public."""
     cost = Cost()
     while bits > 1:
-        level = Level(bits, children)
+        level = Level(bits, CHILDREN_OF_PUBLIC if public else children)
         nodes, rest = level.nodes, level.rest
-        dealt = nodes * _choice(children) + max(nodes - 1, 0) * _equality(children)
+        dealt = nodes * _choice(level.children, public=public)
+        dealt += max(nodes - 1, 0) * _equality(level.children)
         shown = nodes + max(nodes - 1, 0)
         if rest > 1:
-            dealt += _choice(rest) + (_equality(rest) if nodes else 0)
+            dealt += _choice(rest, public=public) + (_equality(rest) if nodes else 0)
             shown += 1 + bool(nodes)
         cost += _deal(dealt * words) + _remask(shown * words)
-        bits = level.next_stretches
+        bits, public = level.next_stretches, False
     return cost
+
+
+def _mask_greater(bits: int, words: int, children: int = CHILDREN) -> Cost:
+    """All these bits of a mask compared with public ones; a last stretch decides where they are equal."""
+    return _deal(bits * words) + _greater(bits + 1, words, children, public=True)
 
 
 def _all(bits: int, words: int, children: int = CHILDREN) -> Cost:
@@ -107,6 +113,16 @@ def inputs(key_bits: int, sizes: Sequence[int]) -> Cost:
 def input_words(count: int) -> Cost:
     """The proxies exchange them under masks."""
     return _remask(count)
+
+
+def input_counts(owners: int, counts: int) -> Cost:
+    """The proxies exchange them under masks modulo 2^32; then the borrow modulo 2^32, and the mask itself."""
+
+    def chunk(lanes: int) -> Cost:
+        borrow = _mask_greater(HALF.bits, word_count(lanes))
+        return _remask(lanes, HALF) + borrow + _deal(lanes, HALF) + _remask(lanes, HALF) + _deal(lanes)
+
+    return _together([_by_numbers(counts, chunk)] * owners)
 
 
 def passed_on(key_bits: int, components: int, records: int) -> int:

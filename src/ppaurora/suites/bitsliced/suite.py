@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.session import Context
-from ppaurora.sharing.algebra import RING
+from ppaurora.sharing.algebra import HALF, RING
 from ppaurora.sharing.planes import (
     LANES,
     Planes,
@@ -24,6 +24,7 @@ from ppaurora.sharing.planes import (
 from ppaurora.sharing.shares import (
     Bytes,
     Elements,
+    HalfWords,
     LinearShare,
     Public,
     RingShare,
@@ -118,6 +119,21 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
 
     def input_words(self, parts: Sequence[Words], shape: tuple[int, int]) -> MaskedShare:
         return self._remask(np.stack(parts, axis=1) if parts else np.zeros(shape[::-1], dtype=np.uint64))
+
+    def input_counts(self, parts: Sequence[HalfWords], shape: tuple[int, int]) -> MaskedShare:
+        owners, count = shape
+        counts = self.blank(owners, count)
+
+        def steps(owner: int, chunk: slice) -> Steps[None]:
+            part = parts[owner][chunk] if parts else np.zeros(chunk.stop - chunk.start, dtype=np.uint32)
+            finish = self._gates.begin_remask(part, ring=HALF)
+            yield
+            (masked,) = finish()
+            counts.values[:, owner, chunk] = yield from conversions.lift_steps(self._gates, masked)
+
+        chunks = trees.in_chunks_of_numbers(count)
+        run_window(self._gates.meter, (steps(owner, chunk) for owner in range(owners) for chunk in chunks))
+        return counts
 
     def count_positives(self, lists: Sequence[Records]) -> MaskedShare:
         labels = concat_planes([records.labels for records in lists])

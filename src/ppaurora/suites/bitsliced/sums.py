@@ -28,13 +28,17 @@ class SumsOfProducts:
     """Outputs that are sums of products of inputs, plane by plane.
 
     Inputs are arrays of (component, plane, lane words). An output is given by its monomials and by how many
-    planes, from the first on, are wanted of it.
+    planes, from the first on, are wanted of it. Public inputs, of which both proxies know the value, have no
+    mask: nothing is dealt for them. A monomial has an input at least that is not public.
     """
 
-    def __init__(self, inputs: Sequence[Words], outputs: tuple[Output, ...]) -> None:
+    def __init__(
+        self, inputs: Sequence[Words], outputs: tuple[Output, ...], public: range = range(0)
+    ) -> None:
         self.inputs = inputs
         self._outputs = outputs
-        self._products = _products(outputs)
+        self._public = public
+        self._products = _products(outputs, public)
 
     @property
     def dealt(self) -> int:
@@ -62,7 +66,12 @@ class SumsOfProducts:
         for monomials, planes in self._outputs:
             target = t[start : start + planes]
             for monomial in monomials:
-                target ^= self._expand(monomial, (), planes, dealt, unit=unit)
+                secret = tuple(one for one in monomial if one not in self._public)
+                product = self._expand(secret, (), planes, dealt, unit=unit)
+                for one in monomial:
+                    if one in self._public:
+                        product = product & self.inputs[one][0][:planes]
+                target ^= product
             start += planes
 
     def _expand(self, rest: Monomial, masks: Monomial, planes: int, dealt: Words, *, unit: bool) -> Words:
@@ -88,13 +97,14 @@ class SumsOfProducts:
 
 
 @lru_cache(maxsize=1024)
-def _products(outputs: tuple[Output, ...]) -> Mapping[Monomial, tuple[int, int]]:
+def _products(outputs: tuple[Output, ...], public: range) -> Mapping[Monomial, tuple[int, int]]:
     """Products of masks that are dealt: from which plane of what is dealt, and how many planes."""
     planes: dict[Monomial, int] = {}
     for monomials, wanted in outputs:
         for monomial in monomials:
-            for size in range(2, len(monomial) + 1):
-                for product in combinations(monomial, size):
+            masked = [one for one in monomial if one not in public]
+            for size in range(2, len(masked) + 1):
+                for product in combinations(masked, size):
                     planes[product] = max(planes.get(product, 0), wanted)
     places, start = {}, 0
     for product in sorted(planes, key=lambda product: (len(product), product)):

@@ -7,7 +7,8 @@ A single bit has e = not(a xor b) and v = a, at no cost, and three neighbouring 
     e = e1·e2·e3          v = v1 xor e1·(v1 xor v2) xor e1·e2·(v2 xor v3)
 
 in one round; more than three, and two, in the same way. No gate on single bits is needed, nor the e of
-the least significant stretch. If the keys are equal, v is the last bit of a.
+the least significant stretch. If the keys are equal, v is the last bit of a. Where a is public, so are the
+v's of single bits, and the helper deals no products with them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -32,6 +34,7 @@ CHUNK_NUMBERS = 1 << 14  # ring values that are worked on at a time
 CHUNK_INPUT_WORDS = 1 << 24  # of an owner's planes, unless one plane has more
 WINDOW = 4  # chunks under way at a time
 CHILDREN = 3  # of a node: more children mean fewer rounds, and more bits from the helper
+CHILDREN_OF_PUBLIC = 4  # where the v's are public, so that the helper deals less
 CHILDREN_OF_FEW = 4  # where there is so little to compare that only rounds count
 
 
@@ -61,14 +64,17 @@ def _choice(children: int) -> tuple[Monomial, ...]:
     return tuple((*range(k), children + k - 1) for k in range(1, children))
 
 
-def _node(equal: Words, value: Words, children: int, nodes: int, equalities: int) -> SumsOfProducts:
-    """Nodes side by side; e is wanted of the first `equalities`."""
+def _node(
+    equal: Words, value: Words, children: int, nodes: int, equalities: int, *, public: bool = False
+) -> SumsOfProducts:
+    """Nodes side by side; e is wanted of the first `equalities`. The v's may be public."""
     e = [equal[:, child::children][:, :nodes] for child in range(children)]
     v = [value[:, child::children][:, :nodes] for child in range(children)]
     d = [v[child] ^ v[child + 1] for child in range(children - 1)]
     choice = _choice(children), nodes
     equality = (tuple(range(children)),), equalities
-    return SumsOfProducts([*e, *d], (choice, equality) if equalities else (choice,))
+    public_inputs = range(children, 2 * children - 1) if public else range(0)
+    return SumsOfProducts([*e, *d], (choice, equality) if equalities else (choice,), public_inputs)
 
 
 def greater_steps(gates: Gates, a: Words, b: Words, children: int = CHILDREN) -> Steps[Words]:
@@ -76,23 +82,38 @@ def greater_steps(gates: Gates, a: Words, b: Words, children: int = CHILDREN) ->
     return (yield from first_difference_steps(gates, invert(gates, a ^ b), a, children))
 
 
-def first_difference_steps(gates: Gates, equal: Words, value: Words, children: int) -> Steps[Words]:
-    """v of all stretches together, from their e and v."""
+def greater_than_public_steps(gates: Gates, a: Words, b: Words, children: int) -> Steps[Words]:
+    """Compute one plane: 1 where a > b, for (component, bit, word) arrays; both proxies know b.
+
+    That is not (b >= a). A last stretch of v = 1 makes b count as the greater one of equal numbers.
+    """
+    ones = invert(gates, np.zeros_like(b[:, :1]))
+    equal, value = invert(gates, a ^ b), np.concatenate([b, ones], axis=1)
+    at_least = yield from first_difference_steps(gates, equal, value, children, public=True)
+    return invert(gates, at_least)
+
+
+def first_difference_steps(
+    gates: Gates, equal: Words, value: Words, children: int, *, public: bool = False
+) -> Steps[Words]:
+    """v of all stretches together, from their e, of which the last is not needed, and v, perhaps public."""
     while (stretches := value.shape[1]) > 1:
-        level = Level(stretches, children)
+        level = Level(stretches, CHILDREN_OF_PUBLIC if public else children)
+        node = partial(_node, public=public)
         # The last e would tell equality of the whole.
         groups = [
-            _node(equal[:, level.rest :], value[:, level.rest :], children, level.nodes, level.nodes - 1)
+            node(equal[:, level.rest :], value[:, level.rest :], level.children, level.nodes, level.nodes - 1)
         ]
         tops = slice(0, level.rest)
         if not level.nodes:
-            groups = [_node(equal, value, stretches, 1, 0)]
+            groups = [node(equal, value, stretches, 1, 0)]
         elif level.rest > 1:
-            groups.append(_node(equal[:, tops], value[:, tops], level.rest, 1, 1))
+            groups.append(node(equal[:, tops], value[:, tops], level.rest, 1, 1))
         finish = gates.begin_sums(groups)
         yield
+        public = False
         outputs = finish()
-        firsts = value[:, level.rest :: children][:, : level.nodes] if level.nodes else value[:, :1]
+        firsts = value[:, level.rest :: level.children][:, : level.nodes] if level.nodes else value[:, :1]
         outputs[0][0] ^= firsts
         next_value, next_equal = [outputs[0][0]], outputs[0][1:]
         if level.nodes and level.rest == 1:
