@@ -13,6 +13,7 @@ import pytest
 from ppaurora.data import Samples
 from ppaurora.metrics import METRICS, Metric, Query, find_metric
 from ppaurora.metrics.calibration import Reliability
+from ppaurora.metrics.curves import PrecisionRecallCurve
 from ppaurora.metrics.facts import PublicCounts
 from ppaurora.metrics.thresholds import NegativePredictiveValue, PositivePredictiveValue
 from ppaurora.policy.rules import Policy
@@ -73,6 +74,8 @@ def behind(metric: Metric, place: tuple[object, ...], people: list[Person]) -> i
     scores = [score for score, _ in people]
     match metric, place:
         case PositivePredictiveValue(), (float(threshold), _):
+            return sum(score >= threshold for score in scores)
+        case PrecisionRecallCurve(), (float(threshold), "precision"):
             return sum(score >= threshold for score in scores)
         case NegativePredictiveValue(), (float(threshold), _):
             return sum(score < threshold for score in scores)

@@ -16,14 +16,16 @@ from ppaurora.pages.charts import (
     BenefitPoint,
     Chart,
     IntervalRow,
-    ReliabilityBin,
+    Point,
     Shown,
     decision_curve,
     intervals,
     net_benefit_of_all,
-    precision_recall_curve,
+    own_precision_recall_curve,
+    own_roc_curve,
+    precision_recall_at_thresholds,
     reliability_diagram,
-    roc_curve,
+    roc_at_thresholds,
     scores_by_class,
     thinned,
 )
@@ -41,11 +43,13 @@ def shown(value: float | None) -> Shown:
     return Shown(value, "withheld" if value is None else f"{value:.2f}")
 
 
-BINS = [
-    ReliabilityBin(f"{n / 10:g} to {n / 10 + 0.1:g}", shown(n / 10 + 0.04), shown(n / 10)) for n in range(9)
+BINS = [Point(f"{n / 10:g} to {n / 10 + 0.1:g}", shown(n / 10 + 0.04), shown(n / 10)) for n in range(9)]
+OWN_BINS = [Point("0 to 0.1", shown(0.05), shown(0.5), own=True)]
+NO_BIN = Point("0.9 to 1", shown(None), shown(None))
+POINTS = [
+    Point("0.2", Shown(0.5, "0.50", (0.4, 0.6)), Shown(0.9, "0.90", (0.8, 0.95))),
+    Point("0.5", Shown(0.8, "0.80", (0.7, 0.9)), Shown(0.6, "0.60", (0.5, 0.7))),
 ]
-OWN_BINS = [ReliabilityBin("0 to 0.1", shown(0.05), shown(0.5), own=True)]
-NO_BIN = ReliabilityBin("0.9 to 1", shown(None), shown(None))
 ROWS = [
     IntervalRow("AUROC, pooled", 0.87, (0.84, 0.9), "0.87 (0.84 to 0.90)"),
     IntervalRow("AUROC, own data", 0.81, (0.7, 0.92), "0.81 (0.70 to 0.92)", own=True),
@@ -55,11 +59,13 @@ BENEFITS = [BenefitPoint(t / 20, shown(0.3 - t / 40)) for t in range(1, 12)]
 CHARTS = {
     "intervals": intervals(ROWS, title="Values", caption="Values with intervals"),
     "one value": intervals([IntervalRow("x", 1.0, (1.0, 1.0), "1 (1 to 1)")], title="Values", caption="One"),
-    "roc": roc_curve(*roc_points(LABELS, SCORES), area="0.7"),
-    "precision and recall": precision_recall_curve(
+    "roc": own_roc_curve(*roc_points(LABELS, SCORES), area="0.7"),
+    "precision and recall": own_precision_recall_curve(
         *precision_recall_points(LABELS, SCORES), prevalence=float(LABELS.mean())
     ),
     "reliability": reliability_diagram([*BINS, NO_BIN, *OWN_BINS]),
+    "roc at thresholds": roc_at_thresholds([*POINTS, NO_BIN, *OWN_BINS], area="0.8"),
+    "precision and recall at thresholds": precision_recall_at_thresholds(POINTS, prevalence=0.3),
     "decision curve": decision_curve(BENEFITS, prevalence=0.31),
     "one threshold": decision_curve([BenefitPoint(0.5, shown(-0.2))], prevalence=None),
     "scores": scores_by_class([0.0, 0.5, 1.0], [3, 5], [40, 10]),
@@ -137,10 +143,8 @@ def test_every_class_has_a_style(name: str) -> None:
     "chart",
     [
         intervals([IntervalRow(HOSTILE, 0.5, None, HOSTILE)], title=HOSTILE, caption=HOSTILE),
-        reliability_diagram(
-            [ReliabilityBin(HOSTILE, Shown(0.5, HOSTILE), Shown(0.5, HOSTILE))], title=HOSTILE
-        ),
-        roc_curve([0, 1], [0, 1], title=HOSTILE, area=HOSTILE),
+        reliability_diagram([Point(HOSTILE, Shown(0.5, HOSTILE), Shown(0.5, HOSTILE))], title=HOSTILE),
+        own_roc_curve([0, 1], [0, 1], title=HOSTILE, area=HOSTILE),
     ],
     ids=("intervals", "reliability", "roc"),
 )
@@ -206,7 +210,7 @@ def test_a_million_points_are_thinned_without_a_visible_change() -> None:
         assert (x[0], y[0], x[-1], y[-1]) == (whole[0][0], whole[1][0], whole[0][-1], whole[1][-1])
         late = whole[0] > 0.01  # before, precision jumps within one place
         assert np.abs(np.interp(whole[0][late], x, y) - whole[1][late]).max() < 0.006
-    chart = roc_curve(*roc_points(labels, scores))
+    chart = own_roc_curve(*roc_points(labels, scores))
     assert len(str(chart.svg)) < 60_000
     assert time.process_time() - begun < 10
 

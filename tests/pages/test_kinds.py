@@ -22,6 +22,7 @@ from ppaurora.policy.rules import Policy
 from ppaurora.policy.sentences import privacy_of, shown_count
 
 INTERVALS, DECISION, RELIABILITY = "Values and their uncertainty", "Decision curve", "Reliability diagram"
+ROC, PRECISION_RECALL = "ROC curve at public thresholds", "Precision-recall curve at public thresholds"
 SCORES = "Scores by class, pooled"
 EDGES = [0.0, 0.25, 0.5, 0.75, 1.0]
 
@@ -37,6 +38,8 @@ def evaluated(policy: Policy, **options: Any) -> Facts:
         METRICS["auroc"](),
         METRICS["brier"](),
         METRICS["net_benefit"](thresholds=[0.25, 0.5]),
+        METRICS["roc_curve"](thresholds=[0.25, 0.5]),
+        METRICS["precision_recall_curve"](thresholds=[0.25, 0.5]),
         METRICS["reliability"](bins=EDGES),
         METRICS["histogram"](bins=EDGES),
     ]
@@ -135,7 +138,7 @@ def test_a_count_is_said_as_near_as_it_is() -> None:
 
 def test_everything_is_drawn_by_default(published: Facts, private: Facts, exact: Facts) -> None:
     for facts in (published, private, exact):
-        assert titles(facts) == [INTERVALS, DECISION, RELIABILITY, SCORES]
+        assert titles(facts) == [INTERVALS, ROC, PRECISION_RECALL, DECISION, RELIABILITY, SCORES]
     assert "treating all, with a prevalence of about 0.2." in chart(published, DECISION).caption
     counted = [one.shown for one in exact.numbers if one.metric == "histogram"]
     drawn = chart(exact, SCORES).rows

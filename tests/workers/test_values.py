@@ -34,7 +34,8 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "histogram": {"bins": [0.0, 0.25, 0.5, 1.0]},
     **{
         name: {"thresholds": [0.25, 0.5]}
-        for name in ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit")
+        for name, kind in METRICS.items()
+        if "thresholds" in kind.Parameters.__struct_fields__
     },
 }
 EVERY_METRIC: tuple[Metric, ...] = tuple(kind(**PARAMETERS.get(name, {})) for name, kind in METRICS.items())

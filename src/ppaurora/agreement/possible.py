@@ -84,7 +84,8 @@ def possible_positives(query: Query, values: Sequence[float | None]) -> int:
 
 
 def _released(query: Query, values: Sequence[float | None]) -> list[Released]:
-    outputs = [(metric, output) for metric in query.metrics for output in metric.outputs(query)]
+    components = [one for metric in query.metrics for one in metric.components()]
+    outputs = [(metric, output) for metric in components for output in metric.outputs(query)]
     return [
         Released(metric, output, value, query.digits_of(output))
         for (metric, output), value in zip(outputs, values[query.tells_counts :], strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # In the order in which people are shown them.
 # isort: off
-from ppaurora.metrics import roc, precision_recall, operating_points, thresholds, calibration
+from ppaurora.metrics import roc, precision_recall, operating_points, thresholds, curves, calibration
 
 # isort: on
 from ppaurora.metrics.base import Metric
@@ -30,6 +30,7 @@ __all__ = [
     "Query",
     "calibration",
     "check_metrics",
+    "curves",
     "default_metrics",
     "described_metrics",
     "find_metric",

@@ -47,6 +47,7 @@ class Metric(ABC):
     of_probabilities: ClassVar[bool] = False  # whether it makes sense for probabilities only
     is_fraction: ClassVar[bool] = True  # from 0 to 1, as most are, which a chart can show side by side
     figure: ClassVar[Figure | None] = None  # the chart of a report that shows it
+    has_own_table: ClassVar[bool] = False  # of its places, which others need not share
     line_title: ClassVar[str] = ""  # by which pROC prints it in a line of its own, with its interval
     # What it discloses.
     discloses_counts: ClassVar[bool] = False  # class counts, so it is for policies that allow them
@@ -139,6 +140,10 @@ class Metric(ABC):
     def fits(self, query: Query) -> tuple[Fit, ...]:
         """Return how these sums are related to each other, in any list."""
         return ()
+
+    def components(self) -> tuple[Metric, ...]:
+        """Return the metrics whose outputs, one after the other, are its own: by default only itself."""
+        return (self,)
 
     def thresholds(self) -> tuple[float, ...]:
         """Public ones at which it has numbers, in increasing order."""

@@ -304,6 +304,7 @@ class Reliability(Metric):
     title = "observed and predicted probabilities in bins"
     unit = "probability"
     figure = Figure.RELIABILITY_DIAGRAM
+    has_own_table = True
     description = "mean predicted and observed probability, in bins"
     definition = "`calibration_curve(y_true, y_score)`"
     Parameters = ProbabilityBins
@@ -432,6 +433,7 @@ class Histogram(Metric):
     description = "numbers of positives and negatives, in bins of scores"
     definition = "`numpy.histogram(y_score[y_true == 1], bins)`, and of `y_score[y_true == 0]`"
     figure = Figure.SCORES_BY_CLASS
+    has_own_table = True
     Parameters = Bins
     parameters: Bins
     discloses_counts = True

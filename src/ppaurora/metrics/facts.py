@@ -14,6 +14,8 @@ class Figure(Enum):
 
     ROC_CURVE = "the area that the caption of the ROC curve names"
     PRECISION_RECALL_CURVE = "the area that the caption of the precision-recall curve names"
+    ROC_POINTS = "sensitivity against 1 - specificity, at thresholds"
+    PRECISION_RECALL_POINTS = "precision against recall, at thresholds"
     RELIABILITY_DIAGRAM = "observed against predicted probabilities"
     DECISION_CURVE = "net benefit against the risk threshold"
     SCORES_BY_CLASS = "histograms of the scores of both classes"

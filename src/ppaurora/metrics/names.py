@@ -23,6 +23,8 @@ MetricName = Literal[
     "f1",
     "accuracy",
     "net_benefit",
+    "roc_curve",
+    "precision_recall_curve",
     "brier",
     "observed_expected",
     "calibration_in_the_large",
@@ -51,6 +53,8 @@ class MetricAttributes:
         f1: Any
         accuracy: Any
         net_benefit: Any
+        roc_curve: Any
+        precision_recall_curve: Any
         brier: Any
         observed_expected: Any
         calibration_in_the_large: Any

@@ -37,7 +37,7 @@ from ppaurora.statistics.estimates import Estimate, Row, Table, own_mean
 from ppaurora.statistics.intervals import Interval, wilson_interval
 from ppaurora.statistics.noisy_numbers import noisy_count, noisy_mean, noisy_proportion, noisy_ratio
 
-_MOST_THRESHOLDS = 100
+MOST_THRESHOLDS = 100
 _HIGHEST_RISK = 0.99  # at which a net benefit can be asked for: harm then weighs 99 times as much
 
 _CALLED_NEGATIVE = "called_negative"
@@ -48,7 +48,7 @@ class Thresholds(StrictModel):
         tuple[float, ...],
         Meta(
             min_length=1,
-            max_length=_MOST_THRESHOLDS,
+            max_length=MOST_THRESHOLDS,
             description="Scores at or above which a sample is called positive, in increasing order.",
         ),
     ]

@@ -12,8 +12,8 @@ ROWS = [
         "evaluate data.csv data.csv --metrics aurok",
         "ppaurora: unknown metric 'aurok'; there are: auroc, auroc_no_ties, youden_j, aupr, ap, "
         "partial_auroc, sensitivity_at_specificity, specificity_at_sensitivity, sensitivity, "
-        "specificity, ppv, npv, f1, accuracy, net_benefit, brier, observed_expected, "
-        "calibration_in_the_large, reliability, histogram",
+        "specificity, ppv, npv, f1, accuracy, net_benefit, roc_curve, precision_recall_curve, brier, "
+        "observed_expected, calibration_in_the_large, reliability, histogram",
     ),
     Row(
         "one class only",
@@ -50,7 +50,7 @@ ROWS = [
         (data,),
         "evaluate data.csv data.csv --thresholds 0.5",
         "ppaurora: --thresholds: is a parameter of sensitivity, specificity, ppv, npv, f1, "
-        "accuracy, net_benefit; none was asked for",
+        "accuracy, net_benefit, roc_curve, precision_recall_curve; none was asked for",
     ),
     Row(
         "a timeout of nothing",

@@ -23,7 +23,8 @@ from ppaurora.suites.base import Suite
 from tests.support.private import BINS, THRESHOLDS, exact_integers
 
 LEVEL = 0.95
-AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit")
+CURVES = ("roc_curve", "precision_recall_curve")
+AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit", *CURVES)
 IN_BINS = ("reliability", "histogram")
 ALONE = ("auroc", "brier", "observed_expected", "calibration_in_the_large")
 PRIVATE = (*ALONE, *AT_THRESHOLDS, *IN_BINS)

@@ -6,8 +6,8 @@ from ppaurora.check import DataCheck
 from ppaurora.data import Samples
 from ppaurora.pages.charts import (
     Chart,
-    precision_recall_curve,
-    roc_curve,
+    own_precision_recall_curve,
+    own_roc_curve,
     scores_by_class,
 )
 from ppaurora.statistics.areas import average_precision
@@ -23,9 +23,9 @@ def pictures_of(check: DataCheck, samples: Samples) -> tuple[Chart, ...]:
         labels, scores = samples.labels, samples.scores
         area = "" if check.auroc.value is None else f"{check.auroc.value:.4f}"
         prevalence = check.positives / check.samples
-        shown.append(roc_curve(*roc_points(labels, scores), area=area))
+        shown.append(own_roc_curve(*roc_points(labels, scores), area=area))
         shown.append(
-            precision_recall_curve(
+            own_precision_recall_curve(
                 *precision_recall_points(labels, scores),
                 prevalence=prevalence,
                 area=f"{average_precision(labels, scores):.4f}",

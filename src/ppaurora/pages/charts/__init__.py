@@ -3,9 +3,10 @@
 from ppaurora.pages.charts.decision_curve import BenefitPoint, decision_curve, net_benefit_of_all
 from ppaurora.pages.charts.drawing import Chart, Shown
 from ppaurora.pages.charts.intervals import IntervalRow, intervals
-from ppaurora.pages.charts.precision_recall import precision_recall_curve
-from ppaurora.pages.charts.reliability import ReliabilityBin, reliability_diagram
-from ppaurora.pages.charts.roc import roc_curve
+from ppaurora.pages.charts.points import Point
+from ppaurora.pages.charts.precision_recall import own_precision_recall_curve, precision_recall_at_thresholds
+from ppaurora.pages.charts.reliability import reliability_diagram
+from ppaurora.pages.charts.roc import own_roc_curve, roc_at_thresholds
 from ppaurora.pages.charts.scores import scores_by_class
 from ppaurora.pages.charts.thinning import thinned
 
@@ -13,14 +14,16 @@ __all__ = [
     "BenefitPoint",
     "Chart",
     "IntervalRow",
-    "ReliabilityBin",
+    "Point",
     "Shown",
     "decision_curve",
     "intervals",
     "net_benefit_of_all",
-    "precision_recall_curve",
+    "own_precision_recall_curve",
+    "own_roc_curve",
+    "precision_recall_at_thresholds",
     "reliability_diagram",
-    "roc_curve",
+    "roc_at_thresholds",
     "scores_by_class",
     "thinned",
 ]

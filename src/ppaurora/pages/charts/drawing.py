@@ -33,6 +33,7 @@ class Shown:
 
     value: float | None
     text: str
+    interval: tuple[float, float] | None = None
 
 
 class Drawing:

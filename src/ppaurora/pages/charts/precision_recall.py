@@ -1,4 +1,4 @@
-"""The precision-recall curve of an owner's own data."""
+"""The precision-recall curve: of an owner's own data at every threshold, of pooled data at public ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from ppaurora.pages.charts.axes import Plane
 from ppaurora.pages.charts.drawing import Chart, Place
+from ppaurora.pages.charts.points import Point, draw_points
 from ppaurora.pages.charts.thinning import thinned
 
 _LISTED = (0.25, 0.5, 0.75, 0.9, 1.0)
 
 
-def precision_recall_curve(
+def own_precision_recall_curve(
     recall: Sequence[float] | NDArray[np.float64],
     precision: Sequence[float] | NDArray[np.float64],
     *,
@@ -49,3 +50,26 @@ def _steps(
         places += [plane.at(before, y), plane.at(x, y)]
         before = x
     return places
+
+
+def precision_recall_at_thresholds(
+    points: Sequence[Point],
+    *,
+    prevalence: float | None,
+    title: str = "Precision-recall curve at public thresholds",
+    area: str = "",
+) -> Chart:
+    """Draw recall and precision at thresholds that grow; `area` is the average precision as a text."""
+    caption = (
+        "Precision against recall at the thresholds of the plan, joined by straight lines"
+        + (f"; average precision over all thresholds is {area}" if area else "")
+        + "."
+        + ("" if prevalence is None else f" The dashed line is the prevalence, about {prevalence:.3g}.")
+        + ("" if all(one.place for one in points) else " Thresholds without a point are withheld.")
+    )
+    plane = Plane(title, caption, x_title="recall (sensitivity)", y_title="precision (PPV)", with_legend=True)
+    if prevalence is not None:
+        plane.path("guide", [plane.at(0, prevalence), plane.at(1, prevalence)])
+    draw_points(plane, points)
+    columns = ("threshold", "recall", "precision")
+    return Chart(title, caption, plane.svg(), columns, tuple(one.row for one in points))

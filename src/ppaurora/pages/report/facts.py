@@ -26,9 +26,10 @@ Pairs = tuple[tuple[str, str], ...]
 State = Literal["released", "suppressed", "not here"]
 
 NO_CURVE = (
-    "There is no ROC curve of the pooled samples, and no precision-recall curve: their steps would reveal "
-    "the order of the labels, and so individual samples. The areas under the curves reveal far less; the "
-    "policy section below says what they disclose."
+    "There is no ROC curve of the pooled samples with all its steps, and no such precision-recall curve: "
+    "they would reveal the order of the labels, and so individual samples. Points at thresholds that a plan "
+    "fixes beforehand, and the areas under the curves, reveal far less; the policy section below says what "
+    "they disclose."
 )
 
 

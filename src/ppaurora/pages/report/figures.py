@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ppaurora.data import Samples
 from ppaurora.metrics import find_metric
 from ppaurora.metrics.facts import Figure
+from ppaurora.metrics.thresholds import Sensitivity, Specificity
 from ppaurora.pages.charts import (
     BenefitPoint,
     Chart,
     IntervalRow,
-    ReliabilityBin,
+    Point,
     Shown,
     decision_curve,
     intervals,
-    precision_recall_curve,
+    own_precision_recall_curve,
+    own_roc_curve,
+    precision_recall_at_thresholds,
     reliability_diagram,
-    roc_curve,
+    roc_at_thresholds,
     scores_by_class,
 )
 from ppaurora.pages.report.facts import Facts
@@ -27,7 +30,6 @@ from ppaurora.statistics.curves import precision_recall_points, roc_points
 
 _STEPS_IN_A_CHART = 10
 _TINY = 1e-9  # that binary fractions are off by
-_IN_A_BIN = ("mean_predicted", "observed")
 _CLASSES = ("positives", "negatives")
 
 
@@ -36,7 +38,14 @@ def pooled_charts(facts: Facts) -> list[Chart]:
 
     A chart in which one would see steps of rounding, and little else, is not drawn.
     """
-    charts = [_intervals(facts), _decision_curve(facts), _reliability(facts), _scores_by_class(facts)]
+    charts = [
+        _intervals(facts),
+        _roc_points(facts),
+        _precision_recall_points(facts),
+        _decision_curve(facts),
+        _reliability(facts),
+        _scores_by_class(facts),
+    ]
     return [chart for chart in charts if chart is not None]
 
 
@@ -60,8 +69,8 @@ def own_charts(facts: Facts, samples: Samples) -> list[Chart]:
         return charts
     shown = {find_metric(one.metric).figure: one.text for one in own.numbers if not one.at}
     labels, scores = samples.labels, samples.scores
-    roc = roc_curve(*roc_points(labels, scores), area=shown.get(Figure.ROC_CURVE, ""))
-    curve = precision_recall_curve(
+    roc = own_roc_curve(*roc_points(labels, scores), area=shown.get(Figure.ROC_CURVE, ""))
+    curve = own_precision_recall_curve(
         *precision_recall_points(labels, scores),
         prevalence=own.positives / own.samples,
         area=shown.get(Figure.PRECISION_RECALL_CURVE, ""),
@@ -105,7 +114,13 @@ def _level(number: Number) -> str:
 
 
 def _shown(number: Number | None) -> Shown:
-    return Shown(None, "not there") if number is None else Shown(number.value, number.shown)
+    """Return the number and its interval with the digits that are shown."""
+    if number is None:
+        return Shown(None, "not there")
+    if number.bounds is None:
+        return Shown(number.value, number.shown)
+    low, high = number.bounds
+    return Shown(number.value, f"{number.shown} ({low} to {high})", (float(low), float(high)))
 
 
 def _drawn_as(figure: Figure, facts: Facts, *, own: bool) -> list[Number]:
@@ -114,20 +129,57 @@ def _drawn_as(figure: Figure, facts: Facts, *, own: bool) -> list[Number]:
     return [one for one in numbers if find_metric(one.metric).figure is figure]
 
 
-def _reliability(facts: Facts) -> Chart | None:
-    bins = []
+def _points(figure: Figure, facts: Facts, x: str, y: str) -> list[Point]:
+    """Return what a chart shows of two columns of a table, place by place: pooled, then the owner's own."""
+    points = []
     for own in (False, True):
         by_place: dict[str, dict[str, Number]] = {}
-        for one in _drawn_as(Figure.RELIABILITY_DIAGRAM, facts, own=own):
+        for one in _drawn_as(figure, facts, own=own):
             by_place.setdefault(place_of(one.at), {})[one.name] = one
-        bins += [
-            ReliabilityBin(place, _shown(found.get(_IN_A_BIN[0])), _shown(found.get(_IN_A_BIN[1])), own)
-            for place, found in by_place.items()
+        points += [
+            Point(place, _shown(found.get(x)), _shown(found.get(y)), own) for place, found in by_place.items()
         ]
-    if all(one.point is None for one in bins if not one.own):
+    return points
+
+
+def _of_points(
+    figure: Figure, facts: Facts, columns: tuple[str, str], draw: Callable[[list[Point]], Chart]
+) -> Chart | None:
+    """Draw points of two columns, unless none of the pooled ones is there."""
+    points = _points(figure, facts, *columns)
+    if all(one.place is None for one in points if not one.own):
         return None
-    means = [one for one in _drawn_as(Figure.RELIABILITY_DIAGRAM, facts, own=False) if one.name in _IN_A_BIN]
-    return _unless_coarse(reliability_diagram(bins), facts, means)
+    numbers = [one for one in _drawn_as(figure, facts, own=False) if one.name in columns]
+    return _unless_coarse(draw(points), facts, numbers)
+
+
+def _reliability(facts: Facts) -> Chart | None:
+    columns = ("mean_predicted", "observed")
+    return _of_points(Figure.RELIABILITY_DIAGRAM, facts, columns, reliability_diagram)
+
+
+def _roc_points(facts: Facts) -> Chart | None:
+    def draw(points: list[Point]) -> Chart:
+        return roc_at_thresholds(points, area=_area(Figure.ROC_CURVE, facts))
+
+    return _of_points(Figure.ROC_POINTS, facts, (Specificity.name, Sensitivity.name), draw)
+
+
+def _precision_recall_points(facts: Facts) -> Chart | None:
+    def draw(points: list[Point]) -> Chart:
+        area = _area(Figure.PRECISION_RECALL_CURVE, facts)
+        return precision_recall_at_thresholds(points, prevalence=_prevalence(facts), area=area)
+
+    return _of_points(Figure.PRECISION_RECALL_POINTS, facts, ("recall", "precision"), draw)
+
+
+def _area(figure: Figure, facts: Facts) -> str:
+    """Return the pooled area that a caption names, as a text; nothing if it was not released."""
+    return next((one.text for one in _drawn_as(figure, facts, own=False) if one.value is not None), "")
+
+
+def _prevalence(facts: Facts) -> float | None:
+    return None if facts.positives is None else min(facts.positives / facts.samples, 1.0)
 
 
 def _decision_curve(facts: Facts) -> Chart | None:
@@ -138,8 +190,7 @@ def _decision_curve(facts: Facts) -> Chart | None:
     ]
     if all(one.benefit.value is None for one in points if not one.own):
         return None
-    prevalence = None if facts.positives is None else min(facts.positives / facts.samples, 1.0)
-    chart = decision_curve(points, prevalence=prevalence)
+    chart = decision_curve(points, prevalence=_prevalence(facts))
     return _unless_coarse(chart, facts, _drawn_as(Figure.DECISION_CURVE, facts, own=False))
 
 

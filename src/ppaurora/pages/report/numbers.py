@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ppaurora.metrics import METRICS, Metric
+from ppaurora.metrics import METRICS, Metric, find_metric
 from ppaurora.statistics.estimates import Estimate, Table
 
 WITHHELD = "withheld"
@@ -135,12 +135,12 @@ def place_of(at: Mapping[str, float]) -> str:
 
 
 def tables_of(numbers: Iterable[Number]) -> tuple[NumberTable, ...]:
-    """Return a table of everything at thresholds, and one of every metric in bins: bins may differ."""
+    """Return a table of everything at thresholds, and one of every metric in bins or along a curve."""
     groups: dict[tuple[str, ...], list[Number]] = {}
     for number in numbers:
         if number.at:
-            in_bins = "low" in number.at
-            kind = ("bin", number.metric) if in_bins else (", ".join(number.at),)
+            place = "bin" if "low" in number.at else ", ".join(number.at)
+            kind = (place, number.metric if find_metric(number.metric).has_own_table else "")
             groups.setdefault(kind, []).append(number)
     return tuple(_table(kind[0], group) for kind, group in groups.items())
 
