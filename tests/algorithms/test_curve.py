@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppaurora.algorithms import curve as curve_module
-from ppaurora.algorithms.curve import FP, PRECISION, TP, Curve, precision_bits
+from ppaurora.algorithms.curve import FP, PRECISION, TP, ListCurve, precision_bits
 from ppaurora.sharing import RingShare
 from ppaurora.suites.base import Records, Suite
 from tests.support.cases import Owner
@@ -73,7 +73,7 @@ def test_rows_and_areas(
 
     def algorithm(party: Suite, lists: list[Records]) -> list[RingShare]:
         (records,) = lists
-        curve = Curve(party, records.labels, party.ends_of_groups(records.keys), [FP, PRECISION])
+        curve = ListCurve(party, records.labels, party.ends_of_groups(records.keys), [FP, PRECISION])
         everywhere = [curve[row].copy() for row in (TP, FP, PRECISION)]
         rectangles = curve.rectangles(FP, TP)()
         curve.keep_ends()
@@ -100,7 +100,7 @@ def test_rows_and_areas(
 
 def test_a_quantity_is_computed_once_and_in_the_order_in_which_it_is_needed() -> None:
     def algorithm(suite: Suite, lists: list[Records]) -> list[RingShare]:
-        curve = Curve(suite, lists[0].labels, None, [FP, FP, TP, FP])
+        curve = ListCurve(suite, lists[0].labels, None, [FP, FP, TP, FP])
         assert curve._rows.shape == (2, 4)
         return [curve[TP], curve[FP]]
 

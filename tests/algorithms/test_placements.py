@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppaurora.algorithms import placements
-from ppaurora.algorithms.curve import FP, MOST_SAMPLES, TP, Curve
+from ppaurora.algorithms.curve import FP, MOST_SAMPLES, TP, ListCurve
 from ppaurora.algorithms.placements import (
     HIGH_FP,
     HIGH_TP,
@@ -109,7 +109,7 @@ def test_what_is_left_for_the_low_limb(
     monkeypatch.setattr(placements, "LOW_BITS", 4)
 
     def algorithm(party: Suite, lists: list[Records]) -> list[RingShare]:
-        curve = Curve(party, lists[0].labels, None, [HIGH_FP, HIGH_TP, FP])
+        curve = ListCurve(party, lists[0].labels, None, [HIGH_FP, HIGH_TP, FP])
         rows = [curve[TP] - curve[HIGH_TP] * 16, curve[FP] - curve[HIGH_FP] * 16]
         return [*rows, curve[HIGH_TP], curve[TP].copy()]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from ppaurora.algorithms.crossing import areas_up_to, find_crossings
-from ppaurora.algorithms.curve import FP, MOST_SAMPLES, Curve
+from ppaurora.algorithms.curve import FP, MOST_SAMPLES, ListCurve
 from ppaurora.errors import InputError, MisuseError
 from ppaurora.metrics.operating_points import (
     PartialArea,
@@ -230,7 +230,7 @@ def test_magnitudes_at_the_most_samples() -> None:
 @pytest.mark.parametrize("rate", [Fraction(-1, 10), Fraction(11, 10), Fraction(1, 10**6 + 1)])
 def test_rates_out_of_range_are_refused(rate: Fraction) -> None:
     def algorithm(party: Suite, lists: list[Records]) -> list[RingShare]:
-        curve = Curve(party, lists[0].labels, None, [FP])
+        curve = ListCurve(party, lists[0].labels, None, [FP])
         with pytest.raises(MisuseError, match="a rate is"):
             up_to_fpr(curve, rate)
         with pytest.raises(MisuseError, match="below zero"):

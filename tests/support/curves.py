@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.algorithms.curve import Curve, Quantity
+from ppaurora.algorithms.curve import ListCurve, Quantity
 from ppaurora.sharing import BitShare
 from ppaurora.suites.base import Records, Suite
 from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite
@@ -69,7 +69,7 @@ def roc_points(owner: Owner) -> list[tuple[int, int]]:
 
 def curve_of(suite: Suite, records: Records, quantities: Sequence[Quantity]) -> Curve:
     """That has kept its ends."""
-    curve = Curve(suite, records.labels, suite.ends_of_groups(records.keys), quantities)
+    curve = ListCurve(suite, records.labels, suite.ends_of_groups(records.keys), quantities)
     curve.keep_ends()
     return curve
 
@@ -77,6 +77,6 @@ def curve_of(suite: Suite, records: Records, quantities: Sequence[Quantity]) -> 
 def clear_curve(labels: NDArray[np.bool_], ends: NDArray[np.bool_], quantities: Sequence[Quantity]) -> Curve:
     """The same in the clear, of so many samples that lists are too slow."""
     bits = [BitShare(CLEARTEXT, flags.view(np.uint8)) for flags in (labels, ends)]
-    curve = Curve(CleartextSuite(), bits[0], bits[1], quantities)
+    curve = ListCurve(CleartextSuite(), bits[0], bits[1], quantities)
     curve.keep_ends()
     return curve

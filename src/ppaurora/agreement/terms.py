@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.data.count_table import CountTable
 from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, canonical_json
@@ -72,6 +73,8 @@ class Terms(StrictModel):
             self._check_mechanisms()
         if self.policy.minimum_per_cell > 1:
             self._check_cuts()
+        if self.protocol.grid is None:
+            self._check_tables()
         problem = self.protocol.problem_with(self.metrics, self.policy, self.confidence_level)
         if problem:
             raise InputError(problem)
@@ -89,6 +92,15 @@ class Terms(StrictModel):
                     "has numbers: together they would tell about the few samples between; give "
                     f"'{metric.name}' the bins [{bins}]"
                 )
+
+    def _check_tables(self) -> None:
+        """Refuse what is computed from a table if there is none."""
+        without = [metric.name for metric in self.metrics if metric.needs_table]
+        if without:
+            raise InputError(
+                f"the metric '{without[0]}' is computed from a table of scores; use the protocol 'grid', or "
+                "give 'fast' a grid beside its lists: grid = { low = 0.0, high = 1.0, decimals = 3 }"
+            )
 
     def _check_mechanisms(self) -> None:
         """Refuse what no noise is known for that protects every person and leaves something of the number."""
@@ -149,18 +161,26 @@ class Terms(StrictModel):
     @property
     def sums(self) -> tuple[OwnerSum, ...]:
         """What every owner submits beside its list."""
-        return self.query(()).sums
+        return self.query(()).submitted_sums
 
-    def share(self, samples: Samples) -> tuple[OwnerShare, ...]:
+    def share(self, samples: Samples | CountTable) -> tuple[OwnerShare, ...]:
         """Split all that an owner submits: a share for every input server."""
         for metric in self.metrics:
-            if metric.of_probabilities:
+            if metric.of_probabilities and isinstance(samples, Samples):
                 check_probabilities(samples, f"the metric '{metric.name}' takes probabilities")
         return self.protocol.share(samples, self.sums)
 
     def query(self, sizes: Sequence[int], *, negated: bool = False) -> Query:
-        """Return what is asked for, with these numbers of samples; `negated` is for readers of the result."""
-        return Query(self.metrics, tuple(sizes), self.policy, self.confidence_level, negated)
+        """Return what is asked for, with these numbers of samples."""
+        return Query(
+            self.metrics,
+            tuple(sizes),
+            self.policy,
+            self.confidence_level,
+            negated,
+            self.protocol.grid,
+            self.protocol.tabulated,
+        )
 
 
 class Job(StrictModel):
@@ -168,6 +188,7 @@ class Job(StrictModel):
 
     terms: Terms
     sizes: tuple[int, ...]
+    negated: bool = False  # whether lower scores are the more positive ones
 
     def __post_init__(self) -> None:
         if len(self.sizes) < 2:
@@ -178,7 +199,7 @@ class Job(StrictModel):
 
     @property
     def query(self) -> Query:
-        return self.terms.query(self.sizes)
+        return self.terms.query(self.sizes, negated=self.negated)
 
     def fitting_workers(self, wanted: int) -> int:
         """Return so many workers of a server, or as many as there is work for."""

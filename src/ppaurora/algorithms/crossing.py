@@ -68,20 +68,20 @@ class _Block:
 class _Blocks:
     """Positions 0..n in blocks; the last one may reach beyond n."""
 
-    samples: int
+    last: int  # position, n
 
     @property
     def size(self) -> int:
-        return isqrt(self.samples) + 1
+        return isqrt(self.last) + 1
 
     @property
     def starts(self) -> range:
-        return range(0, self.samples + 1, self.size)
+        return range(0, self.last + 1, self.size)
 
     def positions(self) -> Iterator[NDArray[np.intp]]:
         """Give the positions of each block and the first one after it; n stands for what is beyond."""
         for start in self.starts:
-            yield np.minimum(np.arange(start, start + self.size + 1), self.samples)
+            yield np.minimum(np.arange(start, start + self.size + 1), self.last)
 
     def steps(self) -> Iterator[NDArray[np.intp]]:
         """The first positions after all starts but the last, then the second ones, up to the next starts."""
@@ -93,7 +93,7 @@ def find_crossings(curve: Curve, limits: Sequence[Limit]) -> list[Crossing]:
     """Find where a curve that has kept its ends crosses limits, in the same rounds; at the first worker."""
     if not limits:
         return []
-    suite, blocks = curve.suite, _Blocks(curve.size)
+    suite, blocks = curve.suite, _Blocks(curve.positions)
     at_starts = stack([curve.at(limit.row, np.array(blocks.starts)) for limit in limits])
     starts = suite.team.total(at_starts).rows()
     starts_within, weights = [], []
@@ -121,7 +121,7 @@ def _chosen_rows(curve: Curve, blocks: _Blocks, weights: RingShare) -> RingShare
     ours = {
         number: places
         for number, places in positions.items()
-        if curve.start <= places[-1] and places[0] <= curve.start + len(curve.labels)
+        if curve.start <= places[-1] and places[0] <= curve.start + curve.length
     }
     return curve.suite.begin_sums_of_products(
         (weights[number], stack([curve.at(TP, places), curve.at(FP, places)]))
@@ -138,7 +138,7 @@ def _begin_point(suite: Suite, block: _Block, positions: slice) -> Callable[[], 
 
 def areas_up_to(curve: Curve, crossings: Sequence[Crossing]) -> list[RingShare]:
     """Twice the area of TP over FP up to the last end within each limit. At the first worker only, too."""
-    suite, blocks = curve.suite, _Blocks(curve.size)
+    suite, blocks = curve.suite, _Blocks(curve.positions)
     if suite.team.leads and not crossings:
         return []
     of_blocks = suite.begin_sums_of_products(

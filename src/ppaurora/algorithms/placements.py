@@ -7,8 +7,9 @@ negatives and c = FP_prev + FP for positives. Wanted, as exact integers:
     Q = sum dFP·b²          C2 = sum dTP·c²
 
 b is at most 2P, so Q <= N·(2P)² <= 16n³/27, and C2 likewise: below 2^64 while n < 3·2^20. For more samples TP
-is made of two limbs, 2^15·TP1 + TP0. In a block of 2^15 positions TP1 is what TP has above its last 15 bits
-where the block begins, so TP0 < 2^16. Then b = 2^15·b1 + b0, and with sums of one word each
+is made of two limbs, 2^15·TP1 + TP0. In a block of 2^15 positions of a list TP1 is what TP has above its last
+15 bits where the block begins, in a table what it has there at every position: so TP0 < 2^16. Then
+b = 2^15·b1 + b0, and with sums of one word each
 
     Q = 2^30·Q11 + 2^15·(Q_both - Q11 - Q00) + Q00
 
@@ -25,8 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
 
 from ppaurora.algorithms.curve import FP, TP, Curve, Finish, Quantity
 from ppaurora.sharing.shares import RingShare
@@ -72,7 +71,7 @@ def _begin_squares(curve: Curve, x: Quantity, y: Quantity, high_y: Quantity) -> 
             (row_x[here] - row_x[before], y_at(here) + y_at(before)) for here, before in curve.steps()
         )
 
-    if curve.size <= MOST_IN_ONE_WORD:
+    if curve.most_samples <= MOST_IN_ONE_WORD:
         whole = squares(lambda at: row_y[at])
         return lambda: ((whole(), 1),)
 
@@ -88,22 +87,13 @@ def _begin_squares(curve: Curve, x: Quantity, y: Quantity, high_y: Quantity) -> 
     return finish
 
 
-def _write_high_tp(curve: Curve, row: RingShare) -> None:
-    _write_high(curve, row, curve[TP][:: 1 << LOW_BITS])
+def _write_high(of: Quantity) -> Callable[[Curve, RingShare], None]:
+    def write(curve: Curve, row: RingShare) -> None:
+        with curve.suite.step("placements"):
+            curve.write_high(of, LOW_BITS, row)
+
+    return write
 
 
-def _write_high_fp(curve: Curve, row: RingShare) -> None:
-    starts = curve.start + np.arange(0, len(row), 1 << LOW_BITS, dtype=np.uint64)
-    _write_high(curve, row, starts - curve[TP][:: 1 << LOW_BITS])
-
-
-def _write_high(curve: Curve, row: RingShare, at_starts: RingShare) -> None:
-    """Throughout a block, what its first value has above its low bits."""
-    with curve.suite.step("placements"):
-        high = curve.suite.shift_right(at_starts, LOW_BITS)
-    for block in range(len(high)):
-        row.write(slice(block << LOW_BITS, (block + 1) << LOW_BITS), high[block])
-
-
-HIGH_TP = Quantity(_write_high_tp)  # the high limb of TP
-HIGH_FP = Quantity(_write_high_fp)  # the high limb of FP
+HIGH_TP = Quantity(_write_high(TP))  # the high limb of TP
+HIGH_FP = Quantity(_write_high(FP))  # the high limb of FP

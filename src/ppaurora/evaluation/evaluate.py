@@ -167,7 +167,8 @@ def evaluate_samples(
         policy=allowed,
         **terms,
     )
-    job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners))
+    negated = any(samples.negated for samples in owners)
+    job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners), negated=negated)
     count = _count(workers, job)
     shares = [agreed.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
@@ -177,8 +178,7 @@ def evaluate_samples(
     else:
         outcomes = run_in_threads(job, inputs, progress, timeout, network, count)
     parts = [outcomes[server].parts[0] for server in chosen.result_servers]
-    query = agreed.query(job.sizes, negated=any(samples.negated for samples in owners))
-    released = chosen.combine(parts, query, [samples.source for samples in owners])
+    released = chosen.combine(parts, job.query, [samples.source for samples in owners])
     return Report(
         metrics=released.metrics,
         positives=released.positives,

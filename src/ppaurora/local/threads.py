@@ -70,7 +70,10 @@ def _by_workers(
             intra_party.close()
 
     def work(context: Context) -> tuple[ResultShare, ...]:
-        given = [protocol.worker_share(share, context.worker) for share in shares]
+        given = [
+            protocol.worker_share(share, context.worker, size)
+            for share, size in zip(shares, job.sizes, strict=False)  # or there are none
+        ]
         parts = protocol.run(context, job.query, given, 1)
         context.channel.finish()
         return parts

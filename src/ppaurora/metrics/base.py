@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
+from ppaurora.algorithms.pooled_table import PooledTable
 from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError, MisuseError
 from ppaurora.io.models import StrictModel, checked, to_builtins
@@ -25,6 +26,7 @@ from ppaurora.metrics.sums import STEPS_PER_ONE, Fit, OwnerSum
 from ppaurora.sharing.shares import RingShare, WideShare
 from ppaurora.statistics.estimates import Estimate, Table, normal_estimate
 from ppaurora.statistics.intervals import UNIT, Interval, half_unit, proportion_interval
+from ppaurora.suites.base import Suite
 
 
 class NoParameters(StrictModel):
@@ -56,6 +58,7 @@ class Metric(ABC):
     # How it is computed.
     is_area: ClassVar[bool] = False
     needs_curve: ClassVar[bool] = False  # the merged list; else owners' sums are enough
+    needs_table: ClassVar[bool] = False  # the pooled table itself, so that the study must have a grid
     # Whether it is computed once the curve has kept only ends of tie groups; then `begin` must not wait for
     # anything, so that all such metrics share a round.
     at_ends: ClassVar[bool] = True
@@ -170,6 +173,10 @@ class Metric(ABC):
         """
         return list
 
+    def from_table(self, suite: Suite, table: PooledTable, query: Query) -> list[RingShare]:
+        """Secrets that the formula needs of the pooled table, each a list of one below 2^64."""
+        raise MisuseError(f"the metric '{self.name}' takes no table")
+
     @abstractmethod
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         """Return one ratio for every output."""
@@ -236,7 +243,7 @@ class Area(Metric):
             Denominator.POSITIVES: evidence.positives,
             Denominator.CLASS_PRODUCT: evidence.class_product,
         }
-        return by_kind[self.denominator] * (1 << self.shift(evidence.samples))
+        return by_kind[self.denominator] * (1 << self.shift(evidence.query.most_samples))
 
 
 def plain_estimate(value: float | None, output: Output, query: Query) -> Estimate:

@@ -155,7 +155,7 @@ class ObservedToExpected(Metric):
         ratio = Output(self.name, highest=_HIGHEST_RATIO, conditional=True)
         if not query.interval:
             return (ratio,)
-        most = largest_variance_denominator(query.samples)
+        most = largest_variance_denominator(query.most_samples)
         return (ratio, standard_error(ratio, most, highest=_HIGHEST_LOG_ERROR, signed=True))
 
     def sums(self, query: Query) -> tuple[OwnerSum, ...]:
@@ -268,7 +268,7 @@ class CalibrationInTheLarge(Metric):
 
 def _errors_of_means(value: Output, query: Query) -> tuple[Output, ...]:
     """Return the standard error of a mean of sums that owners have rounded, if intervals are asked for."""
-    most = largest_variance_denominator(query.samples)
+    most = largest_variance_denominator(query.most_samples)
     return (standard_error(value, most, signed=True),) if query.interval else ()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ppaurora.algorithms.pooled_table import OwnerTables
 from ppaurora.errors import MisuseError
 from ppaurora.metrics.outputs import Ratio
 from ppaurora.metrics.query import Query
@@ -25,6 +26,7 @@ class Inputs:
     ascents: RingShare | None = field(repr=False)  # per owner, places out of order; None: not checked
     counts: ListCounts | None = field(repr=False)  # None: nothing needs them
     sums: RingShare | None = field(repr=False)  # a row per sum, a column per owner
+    tables: OwnerTables | None = field(default=None, repr=False)  # None: none are submitted
 
     @property
     def list_counts(self) -> ListCounts:
@@ -32,6 +34,13 @@ class Inputs:
         if self.counts is None:
             raise MisuseError("positives were not counted by owner")
         return self.counts
+
+    @property
+    def owner_tables(self) -> OwnerTables:
+        """The owners' tables, where they submit some."""
+        if self.tables is None:
+            raise MisuseError("no tables were submitted")
+        return self.tables
 
     def by_owner(self, query: Query) -> dict[OwnerSum, RingShare]:
         """Return what owners summed up, sum by sum."""

@@ -65,7 +65,7 @@ def _areas(suite: Suite, query: Query, found: Found, areas: Sequence[Area]) -> R
         Denominator.POSITIVES: found.positives,
         Denominator.CLASS_PRODUCT: found.class_product,
     }
-    samples = query.samples
+    samples = query.most_samples
     return suite.rounded_quotients(
         concat([found.secrets[area][0] for area in areas]),
         concat([denominators[area.denominator] for area in areas]),
@@ -110,7 +110,7 @@ def _steps_per_one(query: Query, output: Output) -> int:
 
 def _most_steps(query: Query, output: Output) -> int:
     if output.form is Form.COUNT:
-        return query.samples // COUNT_STEP + 1
+        return query.most_samples // COUNT_STEP + 1
     return output.highest * _steps_per_one(query, output)
 
 
@@ -122,7 +122,7 @@ def _grid_bound(query: Query, output: Output, most: int) -> int:
 
 def largest_denominator(query: Query, output: Output) -> int:
     """Return the largest denominator; by default that of an area, and of a sum in steps of 2^-34."""
-    return output.most_denominator or max(query.samples, 2) ** 2 << 34
+    return output.most_denominator or max(query.most_samples, 2) ** 2 << 34
 
 
 def _nearest_floats(
@@ -147,7 +147,7 @@ def leading_zeros(query: Query) -> int:
 
     A variance of AUROC is at least 1 / (4·P²·N²·(P - 1)(N - 1)), others are over their largest denominator.
     """
-    bits = query.samples.bit_length()
+    bits = query.most_samples.bit_length()
     roots = [output for output in query.outputs if output.form is Form.ROOT]
     of_roots = [largest_denominator(query, one).bit_length() + scale_bits(one) for one in roots]
     return max([64 + 2 * bits, *of_roots])

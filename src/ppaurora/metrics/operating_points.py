@@ -184,7 +184,7 @@ class PartialAuroc(OperatingPoint):
             Output(
                 self.name,
                 conditional=query.withholds_cells,
-                most_denominator=2 * MOST_PARTS**2 * query.samples**3,
+                most_denominator=2 * MOST_PARTS**2 * query.most_samples**3,
             ),
         )
 

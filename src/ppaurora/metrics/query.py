@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from ppaurora.algorithms.curve import Quantity
+from ppaurora.algorithms.curve import MOST_SAMPLES, Quantity
+from ppaurora.data.grid import Grid
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
 from ppaurora.metrics.private.table import SamplesBetween, TableMechanism, beside_threshold
@@ -31,11 +32,18 @@ class Query:
     sizes: tuple[int, ...]
     policy: Policy
     confidence_level: float | None = None  # of intervals, if there are to be any
-    negated: bool = False  # whether lower scores are more positive; only who reads a private result asks
+    negated: bool = False  # whether lower scores are the more positive ones
+    grid: Grid | None = None  # of the table that owners submit, if they do
+    tabulated: bool = False  # whether everything is computed from that table, and no list is submitted
 
     @property
     def samples(self) -> int:
         return sum(self.sizes)
+
+    @property
+    def most_samples(self) -> int:
+        """How many samples the arithmetic is made for: of a table, whatever their number is."""
+        return MOST_SAMPLES if self.tabulated else self.samples
 
     @property
     def interval(self) -> bool:
@@ -94,6 +102,11 @@ class Query:
         return any(metric.needs_curve for metric in self.metrics)
 
     @property
+    def needs_table(self) -> bool:
+        """Whether a metric takes the pooled table itself; with noise, mechanisms take its place."""
+        return not self.policy.is_private and any(metric.needs_table for metric in self.metrics)
+
+    @property
     def sums(self) -> tuple[OwnerSum, ...]:
         """Each once, whatever metrics share it."""
         if self.policy.is_private:
@@ -102,8 +115,15 @@ class Query:
         return unique((*of_metrics, *(part for parts in self.beside_thresholds.values() for part in parts)))
 
     @property
+    def submitted_sums(self) -> tuple[OwnerSum, ...]:
+        """Those that owners submit: all, unless they follow from a table."""
+        return () if self.tabulated else self.sums
+
+    @property
     def fits(self) -> tuple[Fit, ...]:
         """What every owner's sums are to each other."""
+        if self.tabulated:
+            return ()
         if self.policy.is_private:
             return tuple(fit for mechanism in self.mechanisms for fit in mechanism.fits)
         return unique(fit for metric in self.metrics for fit in metric.fits(self))
@@ -143,7 +163,8 @@ class Query:
     @property
     def needs_list_counts(self) -> bool:
         """Whether the positives of every owner's list are counted before the merge."""
-        return self.policy.has_floors or self.withholds_cells or bool(self.sums) or not self.needs_curve
+        needed = self.policy.has_floors or self.withholds_cells or bool(self.sums) or self.grid is not None
+        return needed or not self.needs_curve
 
     def digits_of(self, output: Output) -> int | None:
         """Return how many decimals a number has; None if it is not rounded."""

@@ -62,14 +62,19 @@ def read_release(words: Words, query: Query, checked: Sequence[str]) -> Released
         raise ProtocolError(_UNFIT)
     for name, flag in zip(checked, in_order, strict=True):
         if not flag:
-            raise UnsortedListError(
-                f"{name}: the list that was sent is not sorted, or its sums do not fit it; there is no result"
-            )
+            raise UnsortedListError(f"{name}: {_what_does_not_fit(query)}; there is no result")
     if query.policy.is_private:
         return _with_noise(query, values, released)
     if not released and not query.policy.has_floors:
         raise UndefinedResultError("undefined: one class only")
     return _in_metrics(query, shown, suppressed=not released)
+
+
+def _what_does_not_fit(query: Query) -> str:
+    """Return what an owner learns of a submission that does not fit."""
+    if query.tabulated:
+        return "the table that was sent does not add up to the number of samples that was stated"
+    return "the list that was sent is not sorted, or its sums do not fit it"
 
 
 _UNFIT = "the parts of the result do not belong together"

@@ -1,11 +1,11 @@
-"""From the merged list to what leaves: secret ratios, rounded and withheld as the policy says, inside.
+"""From the merged list or the table to what leaves: secret ratios, rounded and withheld inside.
 
 What leaves is a list of columns (mantissa, exponent); `reading` has the owner's side:
 
     1 if there is a result, else 0
     every output, or 0 if it is withheld
     for every output that may be withheld by itself, 1 if it is there, else 0
-    where the order of lists is checked, for every owner 1 if its list was sorted and its sums fit it, else 0
+    where submissions are checked, for every owner 1 if its list was sorted and all else fits it, else 0
 
 A number that is rounded is its mantissa, in units of the last digit that it may have; else it is
 mantissa / 2^exponent. Outputs of a private study are integers with noise, and no secret withholds them.
@@ -14,13 +14,15 @@ mantissa / 2^exponent. Outputs of a private study are integers with noise, and n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from ppaurora.algorithms.crossing import areas_up_to, find_crossings
-from ppaurora.algorithms.curve import Curve
+from ppaurora.algorithms.curve import Curve, ListCurve
 from ppaurora.algorithms.redistribution import with_next
+from ppaurora.algorithms.table_curve import TableCurve
 from ppaurora.metrics.base import Metric
 from ppaurora.metrics.evidence import CalledByOwner, Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
@@ -45,6 +47,9 @@ def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -
         found = _along_the_curve(suite, query, merged, inputs)
     if found is None:
         return suite.blank(2, 0)
+    if query.needs_table:
+        with suite.step("table"):
+            found = replace(found, secrets={**found.secrets, **_from_the_table(suite, query, inputs)})
     with suite.step("division"):
         ratios = _ratios(suite, query, inputs, found) if query.needs_wide else []
     with suite.step("release"):
@@ -64,13 +69,17 @@ def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: 
     What is begun is finished in the same order; all products are in one round.
     """
     leads = suite.team.leads
-    if not merged:
+    if not query.needs_curve:
         if not leads:
             return None
         positives = inputs.list_counts.positives.sum()
         return Found(positives, suite.mul(positives, query.samples - positives), {})
     chosen = [metric for metric in query.metrics if metric.needs_curve]
-    curve = _curve(suite, query, merged, with_ends=any(metric.uses_ends for metric in chosen))
+    curve: Curve
+    if query.tabulated:
+        curve = TableCurve(suite, inputs.owner_tables.pooled(), query.quantities, query.samples)
+    else:
+        curve = _list_curve(suite, query, merged, with_ends=any(metric.uses_ends for metric in chosen))
     parts = {metric: metric.begin(curve, query)() for metric in chosen if not metric.at_ends}
     at_ends = [metric for metric in chosen if metric.at_ends]
     if at_ends:
@@ -85,13 +94,19 @@ def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: 
     return None if class_product is None else Found(curve.positives, class_product, secrets)
 
 
-def _curve(suite: Suite, query: Query, merged: list[Records], *, with_ends: bool) -> Curve:
+def _from_the_table(suite: Suite, query: Query, inputs: Inputs) -> dict[Metric, list[RingShare]]:
+    """Return the secrets of metrics that take the pooled table itself."""
+    table = inputs.owner_tables.pooled()
+    return {metric: metric.from_table(suite, table, query) for metric in query.metrics if metric.needs_table}
+
+
+def _list_curve(suite: Suite, query: Query, merged: list[Records], *, with_ends: bool) -> ListCurve:
     """Takes the merged list."""
     records = merged.pop()
     labels = records.labels.copy()
     ends = _ends_of_groups(suite, records, query.samples) if with_ends else None
     del records  # nobody needs the keys any more
-    return Curve(suite, labels, ends, query.quantities, query.samples)
+    return ListCurve(suite, labels, ends, query.quantities, query.samples)
 
 
 def _ends_of_groups(suite: Suite, records: Records, size: int) -> Secrets:

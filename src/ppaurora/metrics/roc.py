@@ -10,6 +10,7 @@ import numpy as np
 
 from ppaurora.algorithms.curve import FP, TP, Curve, Finish, Quantity
 from ppaurora.algorithms.placements import begin_placement_sums, limb_weights, needs
+from ppaurora.algorithms.table_curve import TableCurve
 from ppaurora.algorithms.tournament import largest
 from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
@@ -25,6 +26,7 @@ from ppaurora.sharing.shares import RingShare, WideShare, concat
 from ppaurora.statistics.areas import youden_j
 from ppaurora.statistics.auroc import auroc_estimate
 from ppaurora.statistics.estimates import Estimate, delong_estimate
+from ppaurora.statistics.intervals import half_unit
 from ppaurora.statistics.noisy_numbers import noisy_auroc
 
 
@@ -36,6 +38,10 @@ class Auroc(Area):
     C1 = sum dTP·c = 2·P·N - A and C2 = sum dTP·c²,
 
         Var = [(P·C2 - C1²) / (P - 1) + (N·Q - A²) / (N - 1)] / (4·P²·N²)
+
+    On a grid, a pair of unlike class that shares a value counts half, and before scores were read it counted
+    0, 1/2 or 1; all other pairs are in the same order. So half of the pairs that share a value, over P·N,
+    bound how far AUROC is from that of the raw scores.
     """
 
     name = "auroc"
@@ -49,14 +55,15 @@ class Auroc(Area):
     denominator = Denominator.CLASS_PRODUCT
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
-        return (FP, *(needs(query.samples) if query.interval else ()))
+        return (FP, *(needs(query.most_samples) if query.interval else ()))
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         area = Output(self.name)
+        bound = (Output("grid_bound", more_digits=1),) if query.tabulated else ()
         if not query.interval:
-            return (area,)
-        error = standard_error(area, query.samples**6 // 16 + 1)  # its denominator is at most 4·(n²/4)³
-        return (area, replace(error, conditional=True))  # classes of one sample have none
+            return (area, *bound)
+        error = standard_error(area, query.most_samples**6 // 16 + 1)  # its denominator is at most 4·(n²/4)³
+        return (area, *bound, replace(error, conditional=True))  # classes of one sample have none
 
     def numerator(self, curve: Curve) -> Finish:
         return curve.trapezoids(FP, TP)
@@ -68,23 +75,28 @@ class Auroc(Area):
         return 1
 
     def begin(self, curve: Curve, query: Query) -> Callable[[], list[RingShare]]:
-        area = self.numerator(curve)
+        begun = [self.numerator(curve)]
+        if isinstance(curve, TableCurve) and not query.policy.is_private:
+            begun.append(curve.tied_pairs())
         if not query.interval:
-            return lambda: [area()]
+            return lambda: [finish() for finish in begun]
         placements = begin_placement_sums(curve)
 
         def finish() -> list[RingShare]:
-            a, sums = area(), placements()
-            return [a, *(number for number, _ in (*sums.of_negatives, *sums.of_positives))]
+            found, sums = [one() for one in begun], placements()
+            return found + [number for number, _ in (*sums.of_negatives, *sums.of_positives)]
 
         return finish
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        area = Ratio(secrets[0], self.secret_denominator(evidence))
+        a, *limbs = secrets
+        released = [Ratio(a, self.secret_denominator(evidence))]
+        if evidence.query.tabulated:
+            tied, *limbs = limbs
+            released.append(Ratio(tied, self.secret_denominator(evidence)))
         if not evidence.query.interval:
-            return [area]
-        weights = limb_weights(evidence.samples)
-        a, limbs = secrets[0], secrets[1:]
+            return released
+        weights = limb_weights(evidence.query.most_samples)
         q, c2 = (
             sum((limb * weight for limb, weight in zip(some, weights, strict=True)), a * 0)
             for some in (limbs[: len(weights)], limbs[len(weights) :])
@@ -103,7 +115,7 @@ class Auroc(Area):
             denominator * 4,
             positive=evidence.found.class_product - evidence.samples + 1,
         )
-        return [area, variance]
+        return [*released, variance]
 
     def reference(self, y_true: Any, y_score: Any) -> float:
         return float(scikit_learn("roc_auc_score")(y_true, y_score))
@@ -116,11 +128,18 @@ class Auroc(Area):
         return moved_by_rates(public)
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
-        area, output = values[0], self.outputs(query)[0]
+        outputs = {output.name: output for output in self.outputs(query)}
+        released = dict(zip(outputs, values, strict=True))
+        area, output = released[self.name], outputs[self.name]
         if area is None or query.confidence_level is None:
-            return plain_estimate(area, output, query)
-        digits = [query.digits_of(output) for output in self.outputs(query)]
-        return delong_estimate(area, values[1], query.confidence_level, *digits)
+            estimate = plain_estimate(area, output, query)
+        else:
+            digits = (query.digits_of(one) for one in (output, outputs["standard_error"]))
+            estimate = delong_estimate(area, released["standard_error"], query.confidence_level, *digits)
+        bound = released.get("grid_bound")
+        if bound is None:
+            return estimate
+        return replace(estimate, grid_bound=bound + half_unit(query.digits_of(outputs["grid_bound"])))
 
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
         return noisy_auroc(*noisy.won_and_lost(), noisy.samples, level)
@@ -160,7 +179,7 @@ class UntiedAuroc(Area):
 
 @register
 class YoudenJ(Area):
-    """The largest TP/P - FP/N: over ends, the largest TP·N - FP·P = n·TP[j] - j·P, over P·N.
+    """The largest TP/P - FP/N: over ends, the largest TP·N - FP·P, over P·N.
 
     At the last end it is zero, so the largest is not negative; positions that are no ends count as zero.
     """
@@ -177,9 +196,7 @@ class YoudenJ(Area):
 
     def numerator(self, curve: Curve) -> Finish:
         suite = curve.suite
-        positions = curve.start + np.arange(1, len(curve.labels) + 1, dtype=np.uint64)
-        height = curve[TP][1:] * curve.size - curve.positives * positions
-        winners = suite.team.gather(largest(suite, suite.mul(suite.to_ring(curve.ends), height)))
+        winners = suite.team.gather(largest(suite, curve.heights()))
         highest = largest(suite, concat(winners)) if winners else suite.constant(0)
         return lambda: highest
 

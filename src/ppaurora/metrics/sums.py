@@ -19,6 +19,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.sharing.shares import RingShare, Words
 from ppaurora.statistics.calibration import Bin, squared_errors
@@ -257,6 +258,12 @@ def at_least(samples: Samples, threshold: float) -> Mask:
 def in_parts(values: Mask | NDArray[np.float64], parts: int) -> int:
     """Return the sum of values from 0 to 1 in parts of one, rounded once."""
     return round(math.fsum(values.tolist()) * parts)
+
+
+def weights_on(grid: Grid, wanted: Sequence[OwnerSum], *, negated: bool) -> list[Words]:
+    """Return, for every sum, what one positive at each value of a grid counts, and then one negative."""
+    positive, negative = (grid.as_samples(label, negated=negated) for label in (1, 0))
+    return [np.concatenate([total.weights(positive), total.weights(negative)]) for total in wanted]
 
 
 def sums_of(samples: Samples, wanted: Sequence[OwnerSum]) -> Words:

@@ -364,7 +364,7 @@ class NetBenefit(AtThresholds):
         values = super().outputs(query)
         if not query.interval:
             return values
-        most = largest_variance_denominator(query.samples)
+        most = largest_variance_denominator(query.most_samples)
         return tuple(output for value in values for output in (value, standard_error(value, most)))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:

@@ -57,7 +57,8 @@ def decide(suite: Suite, query: Query, inputs: Inputs, found: Found, ratios: Seq
     by_owner = [list(places) for places in zip(*fitting, strict=True)]
     if inputs.ascents is not None:
         everything += conditions.add(1 - inputs.ascents.sum())  # one place instead of the owners'
-        everything += [place for check in fitting[1:] for place in check]
+        fitting = fitting[1:]
+    everything += [place for check in fitting for place in check]
     cells = _on_cells(query, conditions, ratios)
     groups = [[everything], cells, by_owner]
     holds = conditions.hold(suite, [group for some in groups for group in some])
@@ -101,13 +102,24 @@ def enough(by_owner: RingShare, least: int) -> RingShare:
 
 
 def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
-    """Per check a number for every owner: its list is sorted, and its sums are what a list can give."""
-    if inputs.ascents is None:
-        return []
-    numbers, submitted = [1 - inputs.ascents], inputs.by_owner(query)
-    for total, by_owner in submitted.items():
-        numbers += [by_owner + 1, total.most(inputs.list_counts) - by_owner + 1]
-    return [*numbers, *(fit.room(submitted, inputs.list_counts) + 1 for fit in query.fits)]
+    """Per check a number for every owner, above 0 if its submission fits.
+
+    Its list is sorted, and its sums are what a list can give; its table has as many samples, and where it has
+    a list as well, as many positives.
+    """
+    numbers: list[RingShare] = []
+    if inputs.ascents is not None:
+        numbers.append(1 - inputs.ascents)
+        submitted = inputs.by_owner(query)
+        for total, by_owner in submitted.items():
+            numbers += [by_owner + 1, total.most(inputs.list_counts) - by_owner + 1]
+        numbers += [fit.room(submitted, inputs.list_counts) + 1 for fit in query.fits]
+    if inputs.tables is not None:
+        surplus = [inputs.tables.samples - inputs.list_counts.sizes]
+        if not query.tabulated:
+            surplus.append(inputs.tables.positives - inputs.list_counts.positives)
+        numbers += [number for one in surplus for number in (1 + one, 1 - one)]
+    return numbers
 
 
 def _on_cells(query: Query, conditions: Conditions, ratios: Sequence[Ratio]) -> list[list[int]]:

@@ -248,7 +248,7 @@ class OwnersService:
         return takers.index(server)
 
     def _offer(self, request: web.Request, study: StudyRecord, owner: str) -> SubmissionRecord:
-        offer = read_offer(request, study.manifest)
+        offer = read_offer(request, study.manifest, self._kit.server(study.manifest))
         return SubmissionRecord(
             owner,
             offer.samples,

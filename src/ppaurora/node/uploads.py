@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from aiohttp import web
 
+from ppaurora.channel.servers import Server
 from ppaurora.io.files import sync
 from ppaurora.io.models import from_json
 from ppaurora.messages.owners import OFFER_HEADER, Offer, Withdrawal
@@ -24,7 +25,7 @@ _SECONDS_FOR_A_PIECE = 60.0
 _SLOWEST_BYTES_PER_SECOND = 20_000
 
 
-def read_offer(request: web.Request, manifest: Manifest) -> Offer:
+def read_offer(request: web.Request, manifest: Manifest, server: Server) -> Offer:
     """Return what the headers announce, checked before a byte of the body is read."""
     try:
         offer = from_json(Offer, request.headers[OFFER_HEADER])
@@ -37,7 +38,8 @@ def read_offer(request: web.Request, manifest: Manifest) -> Offer:
     problem = manifest.terms.problem_with([offer.samples], [offer.floors], awaited=len(manifest.owners) - 1)
     if problem:
         refuse(RefusalCode.SAMPLES, problem)
-    expected = SALT_BYTES + manifest.protocol.share_bytes(offer.samples, len(manifest.terms.sums))
+    sums = len(manifest.terms.sums)
+    expected = SALT_BYTES + manifest.protocol.share_bytes(server, offer.samples, sums)
     if request.content_length is None:
         refuse(RefusalCode.LENGTH)
     if request.content_length > expected:

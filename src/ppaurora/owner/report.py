@@ -82,8 +82,7 @@ class StudyReport(MetricValues):
             if said is None or said.parts.get(owner) != commit(one.salt.raw, one.part.to_bytes()):
                 raise NotVerifiedError(f"{one.server}: has signed for another part of the result of {owner}")
         job = manifest.job(receipt.statements[0].statement.submissions)
-        query = job.terms.query(job.sizes, negated=manifest.evaluation.lower_is_positive)
-        released = protocol.combine([one.part for one in parts], query, manifest.owner_names)
+        released = protocol.combine([one.part for one in parts], job.query, manifest.owner_names)
         return cls(
             released.metrics,
             released.positives,

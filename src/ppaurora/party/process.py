@@ -197,10 +197,11 @@ def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShar
         return []
     if task.share_files is None:
         return [
-            protocol.read_share(starter.read(protocol.share_bytes(size, sums)), size, sums) for size in sizes
+            protocol.read_share(starter.read(protocol.share_bytes(server, size, sums)), server, size, sums)
+            for size in sizes
         ]
     files = zip(task.share_files, sizes, strict=True)
-    return [protocol.read_share(share_in(Path(path)), size, sums) for path, size in files]
+    return [protocol.read_share(share_in(Path(path)), server, size, sums) for path, size in files]
 
 
 def share_in(file: Path) -> bytes:

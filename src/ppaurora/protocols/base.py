@@ -4,57 +4,44 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ppaurora.algorithms.merge import MergeTwo, merge_all
-from ppaurora.algorithms.order import count_ascents
+from ppaurora.algorithms.pooled_table import OwnerTables
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.servers import Server
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
-from ppaurora.errors import InputError, ProtocolError
+from ppaurora.errors import ProtocolError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics import Metric, Query
-from ppaurora.metrics.evidence import Inputs
 from ppaurora.metrics.reading import ReleasedResult, column_count, read_release
-from ppaurora.metrics.release import release
-from ppaurora.metrics.sums import ListCounts, OwnerSum, sums_of
+from ppaurora.metrics.sums import OwnerSum
 from ppaurora.policy.rules import EXACT, ROUNDED, Policy
 from ppaurora.protocols import registry
 from ppaurora.protocols.security import (
     ONE_CLASS,
     RELEASED_METRICS,
     SUPPRESSION,
-    UNFIT_LIST,
     Corruption,
     Knowledge,
+    Learnt,
     by_kind,
     told,
 )
 from ppaurora.randomness.streams import Stream
-from ppaurora.session import Context, Work, Worker
-from ppaurora.sharing.algebra import RING
-from ppaurora.sharing.blocks import blocks
-from ppaurora.sharing.shares import Bytes, Words
-from ppaurora.sharing.stages import InputShare, OwnerShare, ResultShare
+from ppaurora.session import Context, Worker
+from ppaurora.sharing.stages import OwnerShare, ResultShare, TableShare
 from ppaurora.suites.base import Suite
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """An owner's list, encoded and sorted, descending; still in the clear."""
-
-    keys: Words = field(repr=False)
-    labels: Bytes = field(repr=False)
 
 
 class Protocol(ABC):
     """One way to compute the metrics, with its parameters. Public in all its parts.
 
     Its servers are an enumeration of their own. `leader` begins attempts, `input_servers` each take
-    one share of every owner's list, `result_servers` each get one part of the result.
+    one share of what every owner submits, `result_servers` each get one part of the result.
     """
 
     name: ClassVar[str]
@@ -67,7 +54,8 @@ class Protocol(ABC):
     result_servers: ClassVar[tuple[Server, ...]]
     privacy: ClassVar[Corruption]  # up to which no more is learnt than `learns` says
     correctness: ClassVar[Corruption]  # up to which a result is right, or there is none
-    checks_order: ClassVar[bool]  # whether the owners learn if somebody's list was not sorted
+    unfit: ClassVar[Learnt | None]  # what owners learn of a submission that does not fit; None: nothing
+    takes_negated: ClassVar[bool] = True  # scores of which the lower one is the more positive
     most_workers: ClassVar[int] = 1  # of a server
     rounds_inside: ClassVar[bool] = True  # whether its suite has what a release policy needs
     process: ClassVar[str] = "ppaurora.party"  # the module that a server process runs
@@ -95,8 +83,9 @@ class Protocol(ABC):
         return f"{self.name} ({shown})" if shown else self.name
 
     def settings(self) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return dict(to_builtins(self.parameters))
+        """Return the parameters by name; one that is left out by default is not there."""
+        plain = to_builtins(self.parameters)
+        return {name: value for name, value in plain.items() if value is not None}
 
     def to_plain(self) -> dict[str, Any]:
         return {"name": self.name, **self.settings()}
@@ -131,59 +120,76 @@ class Protocol(ABC):
             return f"the protocol '{self.name}' does not compute {what}; use 'fast'"
         return ""
 
+    @property
+    def grid(self) -> Grid | None:
+        """How scores are read for the table that owners submit, if they do."""
+        return None
+
+    @property
+    def tabulated(self) -> bool:
+        """Return whether everything is computed from tables, and no list is submitted."""
+        return False
+
     # The owner's side
 
-    @abstractmethod
-    def encode(self, samples: Samples) -> Words:
-        """Whole numbers that order as the scores do; a score that cannot be exact is refused."""
-
-    def prepare(self, samples: Samples) -> Prepared:
-        """Keys and labels in descending order of the keys; equal keys in the owner's order."""
-        keys = self.encode(samples)
-        order = np.argsort(~keys, kind="stable")
-        return Prepared(keys[order], samples.labels[order])
+    def read(self, samples: Samples) -> Samples:
+        """Return samples with their scores as the protocol reads them; one that it cannot is refused."""
+        return samples
 
     @abstractmethod
-    def split(self, prepared: Prepared, *, stream: Stream | None = None) -> tuple[InputShare, ...]:
-        """Split a list: a share for every input server, from the operating system's randomness.
+    def share(
+        self, data: Samples | CountTable, wanted_sums: Sequence[OwnerSum], *, stream: Stream | None = None
+    ) -> tuple[OwnerShare, ...]:
+        """Split all that an owner submits, a share for every input server; from the operating system's
+        randomness.
 
         Only test vectors give a stream of their own.
         """
 
     @abstractmethod
-    def input_bytes(self, size: int) -> int:
-        """Return how long an owner's share of so many samples is as bytes."""
+    def share_bytes(self, server: Server, size: int, sums: int, *, leads: bool = True) -> int:
+        """Return how long a server's share of so many samples and sums is as bytes.
+
+        Or the share of one of its workers; only the first one has more than samples.
+        """
 
     @abstractmethod
-    def read_input(self, raw: bytes | memoryview, size: int) -> InputShare:
-        """Return a share from its bytes."""
+    def read_share(
+        self, raw: Buffer, server: Server, size: int, sums: int, *, leads: bool = True
+    ) -> OwnerShare:
+        """Return a server's share from its bytes, or that of one of its workers."""
 
-    def share(
-        self, samples: Samples, wanted_sums: Sequence[OwnerSum], *, stream: Stream | None = None
-    ) -> tuple[OwnerShare, ...]:
-        """Split an owner's list and sums: a share of both for every input server."""
-        stream = Stream.fresh() if stream is None else stream
-        lists = self.split(self.prepare(samples), stream=stream)
-        sums = sums_of(samples, wanted_sums)
-        drawn = [stream.words(sums.shape) for _ in lists[1:]]
-        parts = [*drawn, sums - sum(drawn, np.zeros_like(sums))]
-        return tuple(OwnerShare(*both) for both in zip(lists, parts, strict=True))
+    def table_bytes(self, server: Server) -> int:
+        """Return how long a server's share of a table is, if owners submit one."""
+        if self.grid is None:
+            return 0
+        return TableShare.wire_bytes(2 * self.grid.cells, is_seed=self._has_seed(server))
 
-    def share_bytes(self, size: int, sums: int) -> int:
-        """Return how long a share of list and sums is as bytes."""
-        return self.input_bytes(size) + RING.wire_bytes(sums)
+    def split_table(self, table: CountTable, stream: Stream) -> tuple[TableShare, ...]:
+        """Split a table: a seed for every input server but the last, and words for that."""
+        counts = np.concatenate([table.positives, table.negatives])
+        return TableShare.split(counts, len(self.input_servers), stream)
 
-    def read_share(self, raw: Buffer, size: int, sums: int) -> OwnerShare:
-        expected = self.share_bytes(size, sums)
-        if len(raw) != expected:
-            raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
-        list_bytes = self.input_bytes(size)
-        words = RING.from_wire(memoryview(raw)[list_bytes:], (sums,))
-        return OwnerShare(self.read_input(memoryview(raw)[:list_bytes], size), words)
+    def read_table(self, raw: Buffer, server: Server) -> TableShare | None:
+        """Return a server's share of a table from its bytes, if owners submit one."""
+        if self.grid is None:
+            return None
+        return TableShare(bytes(raw), 2 * self.grid.cells, is_seed=self._has_seed(server))
+
+    def _has_seed(self, server: Server) -> bool:
+        return server != self.input_servers[-1]
+
+    def tables(self, suite: Suite, query: Query, inputs: Sequence[OwnerShare]) -> OwnerTables | None:
+        """Return every owner's table in secret, if they submit one."""
+        if self.grid is None:
+            return None
+        parts = [share.table.parts() for share in inputs if share.table is not None]
+        counts = suite.input_counts(parts, (len(query.sizes), 2 * self.grid.cells))
+        return OwnerTables(self.grid, query.negated, counts)
 
     def combine(self, parts: Sequence[ResultShare], query: Query, owners: Sequence[str]) -> ReleasedResult:
         """Return the release, from one part of every result server. Only an owner may do this."""
-        checked_owners = owners if self.checks_order else ()
+        checked_owners = () if self.unfit is None else owners
         shape = (2, column_count(query, len(checked_owners)))
         if [part.words.shape for part in parts] != [shape] * len(self.result_servers):
             raise ProtocolError("each server must give one part of every flag and of every metric asked for")
@@ -192,23 +198,19 @@ class Protocol(ABC):
 
     # A server's side
 
-    def worker_share(self, share: OwnerShare, worker: Worker) -> OwnerShare:
-        """Return what a worker gets of a server's share: a block of the list; the first also the sums."""
-        block = blocks(len(share), worker.count)[worker.index]
-        return OwnerShare(share.samples.part(block), share.sums if worker.leads else share.sums[:0])
+    @abstractmethod
+    def worker_share(self, share: OwnerShare, worker: Worker, size: int) -> OwnerShare:
+        """Return what a worker gets of a server's share of so many samples."""
 
     @abstractmethod
     def suite(self, context: Context) -> Suite:
         """Return the functionalities at one server."""
 
-    @abstractmethod
-    def merge_two(self) -> MergeTwo:
-        """Return how two sorted lists become one."""
-
     def work(self, query: Query) -> Mapping[str, int]:
         """Estimate how much of a run's time each step takes, in any unit, from what is public."""
         return {"merge": 1}
 
+    @abstractmethod
     def run(
         self,
         context: Context,
@@ -221,31 +223,6 @@ class Protocol(ABC):
         Takes the inputs: the list is empty afterwards. Where the server has several workers, each is given
         what `worker_share` says, and the first one has the parts of the result.
         """
-        context.progress = Work(self.work(query), context.progress)
-        suite = self.suite(context)
-        team = suite.team
-        with context.step("input"):
-            sizes_here = [len(blocks(size, team.count)[team.index]) for size in query.sizes]
-            lists = suite.inputs([share.samples for share in inputs], sizes_here)
-            sums = None
-            if query.sums and team.leads:
-                sums = suite.input_words(
-                    [share.sums for share in inputs], (len(query.sizes), len(query.sums))
-                )
-        inputs.clear()
-        ascents = count_ascents(suite, lists, query.sizes) if self.checks_order else None
-        counts = None
-        if query.needs_list_counts:
-            sizes = np.array(query.sizes, dtype=np.uint64)
-            counts = ListCounts(sizes, team.total(suite.count_positives(lists)))
-        merged = []
-        if query.needs_curve:
-            with context.step("merge"):
-                taken = (lists.pop(0) for _ in range(len(lists)))  # so that nobody else holds them
-                merged.append(merge_all(suite, taken, self.merge_two(), query.sizes))
-        lists.clear()
-        columns = release(suite, query, merged, Inputs(ascents, counts, sums))
-        return suite.result(columns, recipients) if team.leads else ()
 
     # What it promises
 
@@ -257,7 +234,7 @@ class Protocol(ABC):
         """Return what an owner learns beyond what is public anyway; with noise, nothing is withheld."""
         withheld = () if policy.is_private else (SUPPRESSION, ONE_CLASS)
         released = (RELEASED_METRICS, *withheld)
-        return (*released, UNFIT_LIST) if self.checks_order else released
+        return released if self.unfit is None else (*released, self.unfit)
 
     def servers_learn(self) -> dict[str, Knowledge]:
         """Return what servers learn by kind of server, as people call it."""

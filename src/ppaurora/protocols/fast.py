@@ -15,12 +15,13 @@ from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.merge_plan import plan_cost
 from ppaurora.channel.meter import Cost
 from ppaurora.channel.servers import Server
+from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics import Query
-from ppaurora.protocols.base import Prepared, Protocol
+from ppaurora.protocols.lists import ListProtocol, Prepared
 from ppaurora.protocols.registry import register
-from ppaurora.protocols.security import NOTHING, Adversary, Corruption, Knowledge, all_follow
+from ppaurora.protocols.security import NOTHING, UNFIT_LIST, Adversary, Corruption, Knowledge, all_follow
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, weight
 from ppaurora.session.worker import MOST_WORKERS
@@ -32,6 +33,7 @@ from ppaurora.suites.role import Role
 
 KEY_WIDTHS = (32, 64)
 _EXPECTED = "key_bits: keys have 32 or 64 bits"
+_EXPECTED_GRID = "grid: a table with low, high and decimals, or a ppaurora.Grid"
 _BYTES_PER_ROUND = 1 << 16  # that are sent in the time that a round takes by itself
 _BYTES_TO_START = 1 << 22  # ... and that the first use of everything takes
 
@@ -44,6 +46,10 @@ class FastParameters(StrictModel):
             "By default what the scores need."
         ),
     ] = 64
+    grid: Annotated[
+        Grid | None,
+        Meta(description="Of a table beside the lists, for metrics that need one: low, high, decimals."),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.key_bits not in KEY_WIDTHS:
@@ -51,17 +57,17 @@ class FastParameters(StrictModel):
 
 
 @register
-class Fast(Protocol):
+class Fast(ListProtocol):
     name = "fast"
     summary = "any finite scores; the servers learn nothing"
     Parameters = FastParameters
-    expected: ClassVar[Mapping[str, str]] = {"key_bits": _EXPECTED}
+    expected: ClassVar[Mapping[str, str]] = {"key_bits": _EXPECTED, "grid": _EXPECTED_GRID}
     servers = Role
     leader = Role.PROXY_0
     input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
     privacy = Corruption(servers=1, adversary=Adversary.FOLLOWS)
     correctness = all_follow(Role)
-    checks_order = True
+    unfit = UNFIT_LIST
     most_workers = MOST_WORKERS
 
     parameters: FastParameters
@@ -69,6 +75,10 @@ class Fast(Protocol):
     @property
     def key_bits(self) -> int:
         return self.parameters.key_bits
+
+    @property
+    def grid(self) -> Grid | None:
+        return self.parameters.grid
 
     @classmethod
     def fitting(cls, owners: Sequence[Samples], **parameters: Any) -> Self:
@@ -144,7 +154,8 @@ class Fast(Protocol):
         return {step: weight(cost, _BYTES_PER_ROUND) for step, cost in steps.items()}
 
     def described(self) -> str:
-        return f"{self.key_bits}-bit keys"
+        beside = "" if self.grid is None else f"; beside them a table of {self.grid}"
+        return f"{self.key_bits}-bit keys{beside}"
 
     def learns(self, server: Server) -> Knowledge:
         return NOTHING

@@ -21,7 +21,7 @@ from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics import Query
 from ppaurora.policy.rules import Policy
-from ppaurora.protocols.base import Prepared, Protocol
+from ppaurora.protocols.lists import ListProtocol, Prepared
 from ppaurora.protocols.registry import register
 from ppaurora.protocols.security import (
     NOTHING,
@@ -65,7 +65,7 @@ class PaperParameters(StrictModel):
 
 
 @register
-class Paper(Protocol):
+class Paper(ListProtocol):
     name = "paper"
     summary = "ppAURORA as printed: slower, scores from 0 to 1, and it leaks more to the servers"
     Parameters = PaperParameters
@@ -75,7 +75,8 @@ class Paper(Protocol):
     input_servers = result_servers = (Role.PROXY_0, Role.PROXY_1)
     privacy = Corruption(servers=1, adversary=Adversary.FOLLOWS)
     correctness = all_follow(Role)
-    checks_order = False
+    unfit = None
+    takes_negated = False
     rounds_inside = False
 
     parameters: PaperParameters

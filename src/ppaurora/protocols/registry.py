@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import operator
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from ppaurora.errors import InputError
-from ppaurora.io.models import StrictModel, checked
+from ppaurora.io.models import StrictModel, checked, to_builtins
 
 if TYPE_CHECKING:
     from ppaurora.protocols.base import Protocol
@@ -34,16 +37,32 @@ def find_protocol(name: Any) -> type[Protocol]:
 
 
 def check_parameters(kind: type[Protocol], given: dict[str, Any]) -> StrictModel:
-    """Parameters as callers in Python write them: whole numbers of any type are taken."""
+    """Parameters as callers in Python write them: numbers of any type are taken."""
     parameters = {}
     for name, value in given.items():
         if name not in kind.Parameters.__struct_fields__:
             raise InputError(f"{name} {_whose(name, kind)}")
         try:
-            parameters[name] = int(operator.index(value))
+            parameters[name] = _plain(value)
         except TypeError:
             raise InputError(f"{kind.expected[name]}, not {value!r}") from None
     return checked(kind.Parameters, parameters)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of any type as Python's own, and the fields of a model or table likewise."""
+    if isinstance(value, StrictModel):
+        value = to_builtins(value)
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if value is None:
+        return None
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        if isinstance(value, Real | np.floating):
+            return float(value)
+        raise
 
 
 def _whose(parameter: str, kind: type[Protocol]) -> str:

@@ -69,6 +69,7 @@ NOTHING: Knowledge = ()
 RELEASED_METRICS = Learnt("the metrics, as the policy lets them out")
 SUPPRESSION = Learnt("that they are suppressed")
 ONE_CLASS = Learnt("that there is one class only")
+UNFIT_TABLE = Learnt("whose table does not add up to its number of samples")
 UNFIT_LIST = Learnt("whose list was not sorted or had sums that do not fit")
 
 

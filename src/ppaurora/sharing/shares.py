@@ -198,6 +198,10 @@ class RingShare(LinearShare):
     def cumsum_in_place(self) -> None:
         np.cumsum(self.values, axis=-1, dtype=np.uint64, out=self.values)
 
+    def weighted_sums(self, weights: Words) -> Self:
+        """Return, for every row of a stack, the sum of public weights times its elements."""
+        return self.like(self.values @ weights)
+
 
 class WideShare(LinearShare):
     """Elements of Z_2^256, of each of which this party holds one component."""

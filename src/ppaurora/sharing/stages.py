@@ -6,9 +6,17 @@ import base64
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ppaurora.errors import InputError
+from ppaurora.randomness.streams import Stream
 from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.shares import Words
+
+SEED_BYTES = 32
+
+Counts = NDArray[np.uint32]
 
 
 class InputShare(Protocol):
@@ -23,17 +31,50 @@ class InputShare(Protocol):
 
 
 @dataclass(frozen=True)
+class TableShare:
+    """One server's part of an owner's table: counts modulo 2^32, or the seed of a stream that they are."""
+
+    content: bytes = field(repr=False)
+    counts: int
+    is_seed: bool
+
+    @classmethod
+    def split(cls, table: Counts, servers: int, stream: Stream) -> tuple[TableShare, ...]:
+        """Give every server but the last a fresh seed, and the last what is missing to the counts."""
+        seeds = [
+            cls(stream.bytes(SEED_BYTES).tobytes(), len(table), is_seed=True) for _ in range(servers - 1)
+        ]
+        missing = table - sum((share.parts() for share in seeds), np.zeros_like(table))
+        return (*seeds, cls(missing.astype("<u4").tobytes(), len(table), is_seed=False))
+
+    @staticmethod
+    def wire_bytes(counts: int, *, is_seed: bool) -> int:
+        """Return how long it is as bytes."""
+        return SEED_BYTES if is_seed else 4 * counts
+
+    def parts(self) -> Counts:
+        """Return the part of every count modulo 2^32."""
+        if self.is_seed:
+            raw = Stream(self.content, "table").bytes(4 * self.counts)
+            return raw.view("<u4")
+        return np.frombuffer(self.content, dtype="<u4")
+
+
+@dataclass(frozen=True)
 class OwnerShare:
-    """One server's part of all that an owner submits: its list, and parts modulo 2^64 of its sums."""
+    """One server's part of all that an owner submits, as far as its protocol takes it.
 
-    samples: InputShare = field(repr=False)
+    A list of samples, parts modulo 2^64 of its sums, and its table.
+    """
+
+    samples: InputShare | None = field(repr=False)
     sums: Words = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.samples)
+    table: TableShare | None = field(default=None, repr=False)
 
     def to_bytes(self) -> bytes:
-        return self.samples.to_bytes() + bytes(RING.to_wire(self.sums))
+        samples = b"" if self.samples is None else self.samples.to_bytes()
+        table = b"" if self.table is None else self.table.content
+        return samples + bytes(RING.to_wire(self.sums)) + table
 
 
 def check_length(raw: bytes | memoryview, expected: int, size: int) -> None:

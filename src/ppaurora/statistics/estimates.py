@@ -58,6 +58,8 @@ class Estimate:
         Whether the release policy withholds it. Then there is nothing but a note.
     note
         What a reader should know before using it.
+    grid_bound
+        How far it is at most from the number that scores would give which were not read on a grid.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Estimate:
     digits: int | None = None
     suppressed: bool = False
     note: str = ""
+    grid_bound: float | None = None
 
     def __post_init__(self) -> None:
         numbers = [self.value, self.standard_error, *(self.interval or ()), *(self.logit_interval or ())]

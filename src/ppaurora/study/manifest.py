@@ -14,15 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.agreement.terms import Job, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.servers import Server
 from ppaurora.credentials.certificates import describe_certificates
-from ppaurora.data.samples import Samples
-from ppaurora.errors import DataError, InputError
+from ppaurora.errors import InputError
 from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, canonical_json, checked
 from ppaurora.messages import VERSION
@@ -144,7 +141,8 @@ class Manifest(StrictModel):
     def job(self, agreed: Sequence[Submitted]) -> Job:
         """Make the job of what was submitted, under the strictest of the policy and all owners' floors."""
         sizes = tuple(submitted.samples for submitted in agreed)
-        return Job(terms=self.terms.under([submitted.floors for submitted in agreed]), sizes=sizes)
+        terms = self.terms.under([submitted.floors for submitted in agreed])
+        return Job(terms=terms, sizes=sizes, negated=self.evaluation.lower_is_positive)
 
     def problem_with_submissions(self, agreed: Sequence[Submitted]) -> str:
         """Return which public rule submissions break, or nothing."""
@@ -208,12 +206,12 @@ def is_hash_of(digits: str, manifest: Manifest) -> bool:
 
 def _check_direction(manifest: Manifest) -> None:
     """Scores of which the lower one is the more positive are negated; not every protocol takes that."""
-    negative = Samples("a negated score", np.array([-1.0]), np.array([0], dtype=np.uint8))
-    if manifest.evaluation.score_direction == "lower":
-        try:
-            manifest.protocol.encode(negative)
-        except DataError as error:
-            raise InputError(f'evaluation: score_direction: with "lower", {error}') from None
+    protocol = manifest.protocol
+    if manifest.evaluation.lower_is_positive and not protocol.takes_negated:
+        raise InputError(
+            f"evaluation: score_direction: the protocol '{protocol.name}' takes scores from 0 to 1 of which "
+            "the higher one is the more positive; take the probability of the other class"
+        )
 
 
 def _check_nodes(manifest: Manifest) -> None:

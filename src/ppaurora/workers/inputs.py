@@ -19,12 +19,13 @@ def cut(orders: Sequence[Order], shares: Sequence[bytes | Path]) -> Iterator[tup
     """Yield every worker's order, with its parts of all shares."""
     job = orders[0].task.job
     protocol, sums = job.terms.protocol, len(job.terms.sums)
+    server = protocol.server_named(orders[0].task.server)
     parts: list[list[bytes]] = [[] for _ in orders]
     for size, share in zip(job.sizes, shares, strict=False):  # or there are none
         raw = share_in(share) if isinstance(share, Path) else share
-        whole = protocol.read_share(raw, size, sums)
+        whole = protocol.read_share(raw, server, size, sums)
         for order, given in zip(orders, parts, strict=True):
-            given.append(protocol.worker_share(whole, worker_of(order)).to_bytes())
+            given.append(protocol.worker_share(whole, worker_of(order), size).to_bytes())
     for order, given in zip(orders, parts, strict=True):
         yield msgspec.structs.replace(order, inputs=tuple(map(len, given))), given
 
@@ -32,6 +33,10 @@ def cut(orders: Sequence[Order], shares: Sequence[bytes | Path]) -> Iterator[tup
 def read(order: Order, inputs: Sequence[Buffer]) -> list[OwnerShare]:
     """Return this worker's part of every share; nothing at a server that takes none."""
     job, worker = order.task.job, worker_of(order)
-    sums = len(job.terms.sums) if worker.leads else 0
+    protocol, sums = job.terms.protocol, len(job.terms.sums)
+    server = protocol.server_named(order.task.server)
     sizes = [len(blocks(size, worker.count)[worker.index]) for size in job.sizes] if inputs else []
-    return [job.terms.protocol.read_share(raw, size, sums) for raw, size in zip(inputs, sizes, strict=True)]
+    return [
+        protocol.read_share(raw, server, size, sums, leads=worker.leads)
+        for raw, size in zip(inputs, sizes, strict=True)
+    ]

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ppaurora.data import Samples
-from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
-from ppaurora.protocols.base import Protocol
+from ppaurora.protocols import Fast
 from ppaurora.sharing.planes import unpack_lanes
 from ppaurora.suites.bitsliced.shares import PlanesShare
 
@@ -69,8 +68,8 @@ def split_record(samples: Samples, index: int) -> SplitRecord:
     return SplitRecord(tuple(_bits_of(share) for share in shares if isinstance(share, PlanesShare)))
 
 
-def _protocol() -> Protocol:
-    return find_protocol(DEFAULT_PROTOCOL)()
+def _protocol() -> Fast:
+    return Fast()
 
 
 def _only(samples: Samples, index: int) -> Samples:

@@ -1,0 +1,137 @@
+"""Protocols to which owners submit lists: sorted, split record by record, merged inside."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ppaurora.algorithms.merge import MergeTwo, merge_all
+from ppaurora.algorithms.order import count_ascents
+from ppaurora.channel.base import Buffer
+from ppaurora.channel.servers import Server
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.samples import Samples
+from ppaurora.errors import InputError
+from ppaurora.metrics import Query
+from ppaurora.metrics.evidence import Inputs
+from ppaurora.metrics.release import release
+from ppaurora.metrics.sums import ListCounts, OwnerSum, sums_of
+from ppaurora.protocols.base import Protocol
+from ppaurora.randomness.streams import Stream
+from ppaurora.session import Context, Work, Worker
+from ppaurora.sharing.algebra import RING
+from ppaurora.sharing.blocks import blocks
+from ppaurora.sharing.shares import Bytes, Words
+from ppaurora.sharing.stages import InputShare, OwnerShare, ResultShare
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An owner's list, encoded and sorted, descending; still in the clear."""
+
+    keys: Words = field(repr=False)
+    labels: Bytes = field(repr=False)
+
+
+class ListProtocol(Protocol):
+    """A protocol that merges owners' lists. Beside its list an owner submits sums, and perhaps a table."""
+
+    @abstractmethod
+    def encode(self, samples: Samples) -> Words:
+        """Whole numbers that order as the scores do; a score that cannot be exact is refused."""
+
+    def prepare(self, samples: Samples) -> Prepared:
+        """Keys and labels in descending order of the keys; equal keys in the owner's order."""
+        keys = self.encode(samples)
+        order = np.argsort(~keys, kind="stable")
+        return Prepared(keys[order], samples.labels[order])
+
+    @abstractmethod
+    def split(self, prepared: Prepared, *, stream: Stream | None = None) -> tuple[InputShare, ...]:
+        """Split a list: a share for every input server, from the operating system's randomness."""
+
+    @abstractmethod
+    def input_bytes(self, size: int) -> int:
+        """Return how long an owner's share of so many samples is as bytes."""
+
+    @abstractmethod
+    def read_input(self, raw: bytes | memoryview, size: int) -> InputShare:
+        """Return a share from its bytes."""
+
+    def share(
+        self, data: Samples | CountTable, wanted_sums: Sequence[OwnerSum], *, stream: Stream | None = None
+    ) -> tuple[OwnerShare, ...]:
+        if isinstance(data, CountTable):
+            raise InputError(f"{data.source}: a table of counts is for the protocol 'grid'; give the samples")
+        stream = Stream.fresh() if stream is None else stream
+        lists = self.split(self.prepare(data), stream=stream)
+        sums = sums_of(data, wanted_sums)
+        drawn = [stream.words(sums.shape) for _ in lists[1:]]
+        parts = [*drawn, sums - sum(drawn, np.zeros_like(sums))]
+        if self.grid is None:
+            return tuple(OwnerShare(*both) for both in zip(lists, parts, strict=True))
+        tables = self.split_table(CountTable.of(data, self.grid), stream)
+        return tuple(OwnerShare(*every) for every in zip(lists, parts, tables, strict=True))
+
+    def share_bytes(self, server: Server, size: int, sums: int, *, leads: bool = True) -> int:
+        behind = RING.wire_bytes(sums) + self.table_bytes(server)
+        return self.input_bytes(size) + (behind if leads else 0)
+
+    def read_share(
+        self, raw: Buffer, server: Server, size: int, sums: int, *, leads: bool = True
+    ) -> OwnerShare:
+        expected = self.share_bytes(server, size, sums, leads=leads)
+        if len(raw) != expected:
+            raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
+        whole, end = memoryview(raw), self.input_bytes(size)
+        samples = self.read_input(whole[:end], size)
+        if not leads:
+            return OwnerShare(samples, RING.from_wire(whole[end:], (0,)))
+        behind_sums = end + RING.wire_bytes(sums)
+        words = RING.from_wire(whole[end:behind_sums], (sums,))
+        return OwnerShare(samples, words, self.read_table(whole[behind_sums:], server))
+
+    def worker_share(self, share: OwnerShare, worker: Worker, size: int) -> OwnerShare:
+        """A block of the list; the first worker also has the sums and the table."""
+        block = blocks(size, worker.count)[worker.index]
+        samples = None if share.samples is None else share.samples.part(block)
+        if worker.leads:
+            return OwnerShare(samples, share.sums, share.table)
+        return OwnerShare(samples, share.sums[:0])
+
+    @abstractmethod
+    def merge_two(self) -> MergeTwo:
+        """Return how two sorted lists become one."""
+
+    def run(
+        self, context: Context, query: Query, inputs: list[OwnerShare], recipients: int
+    ) -> tuple[ResultShare, ...]:
+        context.progress = Work(self.work(query), context.progress)
+        suite = self.suite(context)
+        team = suite.team
+        with context.step("input"):
+            sizes_here = [len(blocks(size, team.count)[team.index]) for size in query.sizes]
+            lists = suite.inputs([share.samples for share in inputs], sizes_here)
+            sums = None
+            if query.sums and team.leads:
+                sums = suite.input_words(
+                    [share.sums for share in inputs], (len(query.sizes), len(query.sums))
+                )
+            tables = self.tables(suite, query, inputs) if team.leads else None
+        inputs.clear()
+        ascents = None if self.unfit is None else count_ascents(suite, lists, query.sizes)
+        counts = None
+        if query.needs_list_counts:
+            sizes = np.array(query.sizes, dtype=np.uint64)
+            counts = ListCounts(sizes, team.total(suite.count_positives(lists)))
+        merged = []
+        if query.needs_curve:
+            with context.step("merge"):
+                taken = (lists.pop(0) for _ in range(len(lists)))  # so that nobody else holds them
+                merged.append(merge_all(suite, taken, self.merge_two(), query.sizes))
+        lists.clear()
+        columns = release(suite, query, merged, Inputs(ascents, counts, sums, tables))
+        return suite.result(columns, recipients) if team.leads else ()
