@@ -133,7 +133,10 @@ def _nearest_floats(
     denominators = [
         _denominator(ratio) * (1 << scale_bits(output)) for output, ratio in zip(outputs, ratios, strict=True)
     ]
-    quotients = suite.wide_quotients(concat(magnitudes), concat(denominators), leading_zeros(query))
+    bound = 1 + max(largest_denominator(query, output) << scale_bits(output) for output in outputs)
+    quotients = suite.wide_quotients(
+        concat(magnitudes), concat(denominators), leading_zeros(query), bound=bound
+    )
     mantissas, exponents = quotients.rows()
     return stack([_with_signs(suite, mantissas, signs, outputs), exponents])
 

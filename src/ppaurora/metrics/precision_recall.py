@@ -22,8 +22,8 @@ from ppaurora.statistics.intervals import ap_logit_interval, half_unit
 class UnderPrecision(Area):
     """An area under precisions, each of which is at most one step off: the area is at most P steps off.
 
-    What is rounded is the area and P steps, which is not below the exact one. So an area that lies exactly
-    between two grid points is rounded up, as it must be.
+    What is rounded to so many digits is the area and P steps, which is not below the exact one. So an area
+    that lies exactly between two grid points is rounded up, as it must be.
     """
 
     needs = (PRECISION,)
@@ -35,8 +35,10 @@ class UnderPrecision(Area):
         return precision_bits(samples) + self.precisions - 1
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        not_below = secrets[0] + evidence.positives * self.precisions
-        return [Ratio(not_below, self.secret_denominator(evidence))]
+        area = secrets[0]
+        if evidence.query.policy.decimals is not None:
+            area = area + evidence.positives * self.precisions
+        return [Ratio(area, self.secret_denominator(evidence))]
 
 
 @register

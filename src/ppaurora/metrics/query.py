@@ -156,7 +156,7 @@ class Query:
     @property
     def areas(self) -> dict[Output, Area]:
         """Outputs that are released as the nearest float64, for which 64 bits are enough."""
-        if self.policy.decimals is not None:
+        if self.policy.decimals is not None or self.tabulated:
             return {}
         return {area.outputs(self)[0]: cast("Area", area) for area in self.metrics if area.is_area}
 

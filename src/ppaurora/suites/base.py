@@ -296,8 +296,9 @@ class SuiteOf(ABC, Generic[Keys, Flags, Marks]):
         denominator: WideShare,
         leading_zeros: int,
         significant_bits: int = SIGNIFICAND_BITS,
+        bound: int = WIDE_BOUND,
     ) -> RingShare:
-        """Rows (mantissa, exponent) of n/d = mantissa / 2^exponent, for 0 <= n <= d < 2^230.
+        """Rows (mantissa, exponent) of n/d = mantissa / 2^exponent, for 0 <= n <= d < bound <= 2^230.
 
         Rounded to so many bits, half up; by default to the nearest float64. A quotient with more
         than `leading_zeros` zeros in front loses as many bits.

@@ -14,7 +14,7 @@ from ppaurora.randomness import Stream
 from ppaurora.sharing.shares import BitShare, Elements, HalfWords, Holder, RingShare, WideShare, Words
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.suites.arrays import AdditiveShare, ArrayRecords, ArraySuite
-from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, N
+from ppaurora.suites.base import GRID_BOUND, SIGNIFICAND_BITS, WIDE_BOUND, N
 from ppaurora.suites.team import Team
 
 CLEARTEXT = Holder("cleartext", (1,))
@@ -99,6 +99,7 @@ class CleartextSuite(ArraySuite):
         denominator: WideShare,
         leading_zeros: int,
         significant_bits: int = SIGNIFICAND_BITS,
+        bound: int = WIDE_BOUND,
     ) -> RingShare:
         pairs = zip(numerator.values.tolist(), denominator.values.tolist(), strict=True)
         rounded = [_rounded_quotient(n, d, leading_zeros, significant_bits) for n, d in pairs]

@@ -272,8 +272,19 @@ def rounded_quotients(
     return cost + to_ring(count * (significant_bits + 1 + bits))
 
 
-def wide_quotients(count: int, leading_zeros: int, significant_bits: int = SIGNIFICAND_BITS) -> Cost:
-    return rounded_quotients(count, WIDE_BOUND, leading_zeros, significant_bits, WIDE)
+def wide_quotients(
+    count: int, leading_zeros: int, significant_bits: int = SIGNIFICAND_BITS, bound: int = WIDE_BOUND
+) -> Cost:
+    """Leading zeros are skipped, as many at once as the ring holds; then the bits behind them."""
+    cost, skipped, left = Cost(), Cost(), leading_zeros
+    while left:
+        zeros = min(division.zeros_per_step(bound), left)
+        left -= zeros
+        flags = count * zeros
+        cost += negative(flags, grid_width(bound << zeros))
+        cost += _bit_product(WIDE_WORDS * flags, WIDE_WORDS * flags, WIDE_WORDS * count)
+        skipped += to_ring(flags)
+    return cost + rounded_quotients(count, bound, 1, significant_bits, WIDE) + skipped
 
 
 def widen(count: int) -> Cost:

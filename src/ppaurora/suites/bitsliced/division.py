@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ppaurora.errors import MisuseError
-from ppaurora.sharing.algebra import RING, Ring
+from ppaurora.sharing.algebra import RING, WIDE, Ring
 from ppaurora.sharing.planes import Planes, unpack_lanes
-from ppaurora.sharing.shares import Bytes, RingShare, Words, stack
+from ppaurora.sharing.shares import Bytes, RingShare, WideShare, Words, stack
 from ppaurora.suites.base import SIGNIFICAND_BITS, N
+from ppaurora.suites.bitsliced import conversions
 from ppaurora.suites.bitsliced.lanes import packed
 from ppaurora.suites.bitsliced.shares import MaskedShare
+from ppaurora.suites.bitsliced.wide import grid_width
 
 if TYPE_CHECKING:
     from ppaurora.suites.bitsliced.suite import BitslicedSuite
@@ -130,6 +132,50 @@ def nearest_floats(
     ring = _ring_bits(suite, bits)
     summed = (ring[:, np.newaxis] * weights[:, :, np.newaxis]).sum(axis=2, dtype=np.uint64)
     return MaskedShare(suite.holder, summed)
+
+
+def zeros_per_step(bound: int) -> int:
+    """Return so many that a wide number up to the bound, times 2^zeros, can still be compared."""
+    zeros = WIDE.bits - 2 - bound.bit_length()
+    if zeros < 1:
+        raise MisuseError(f"denominators up to 2^{bound.bit_length()} leave no room for a wide division")
+    return zeros
+
+
+def nearest_wide_floats(
+    suite: BitslicedSuite,
+    numerator: WideShare,
+    denominator: WideShare,
+    bound: int,
+    leading_zeros: int,
+    significant_bits: int,
+) -> MaskedShare:
+    """As `nearest_floats`, with leading zeros skipped at once instead of divided one by one.
+
+    1. f_k = [n·2^k <= d] for all k up to what the ring holds: the f_k are 1 up to the number of zeros
+    2. n becomes n·(1 + sum f_k·2^(k-1)); the exponent grows by the sum of f_k. Again, for further zeros
+    3. what is left of n / d has no leading zero but one: its significant bits, as in `nearest_floats`
+    """
+    skipped: list[Planes] = []
+    left, elements = leading_zeros, len(numerator)
+    while left:
+        zeros = min(zeros_per_step(bound), left)
+        left -= zeros
+        powers = WIDE.elements(np.array([1 << k for k in range(1, zeros + 1)], dtype=object))[:, np.newaxis]
+        shifted = stack([numerator]) * powers
+        fits = ~conversions.negative(suite._gates, stack([denominator]) - shifted, grid_width(bound << zeros))
+        skipped.append(fits)
+        bits = unpack_lanes(fits.data[:, 0], len(fits)).reshape(-1, zeros, elements)
+        halves = stack([numerator]) * (powers >> 1)
+        (gained,) = suite._gates.begin_bit_product(bits, halves.values, ring=WIDE, sum_first_axis=True)()
+        numerator = numerator + numerator.like(gained)
+    no_shifts = [0] * elements
+    floats = nearest_floats(suite, numerator, denominator, no_shifts, bound, 1, significant_bits)
+    mantissa, exponent = floats.rows()
+    for fits in skipped:
+        counted = suite.to_ring(fits).values.reshape(-1, len(fits) // elements, elements)
+        exponent = exponent + exponent.like(counted.sum(axis=1, dtype=np.uint64))
+    return stack([mantissa, exponent])
 
 
 def _ring_bits(suite: BitslicedSuite, bits: Bytes) -> Words:

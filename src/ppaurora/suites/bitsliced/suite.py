@@ -311,10 +311,10 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         denominator: WideShare,
         leading_zeros: int,
         significant_bits: int = SIGNIFICAND_BITS,
+        bound: int = WIDE_BOUND,
     ) -> MaskedShare:
-        no_shifts = [0] * len(numerator)
-        return division.nearest_floats(
-            self, numerator, denominator, no_shifts, WIDE_BOUND, leading_zeros, significant_bits
+        return division.nearest_wide_floats(
+            self, numerator, denominator, bound, leading_zeros, significant_bits
         )
 
     def random_bits(self, thresholds: Words) -> Planes:
