@@ -140,11 +140,17 @@ def _steps_within(reach: int, slope: int, curvature: int, most: int) -> int:
 
 
 def _rounded_quotient(n: int, d: int, leading_zeros: int, significant_bits: int) -> tuple[int, int]:
-    """Mantissa and exponent of n/d, from `leading_zeros` bits of it and one more than is significant."""
+    """Mantissa and exponent of n/d, from `leading_zeros` bits of it and one more than is significant.
+
+    All zeros but one are skipped first, as a suite does it that divides in secret: also of 0 and 0/0.
+    """
+    skipped = max(leading_zeros - 1, 0)
+    if not d:
+        return 1 << significant_bits, significant_bits - 1 + skipped
     behind_point = leading_zeros + significant_bits
-    quotient = (n << behind_point) // d if d else (2 << behind_point) - 1
+    quotient = (n << behind_point) // d
     if not quotient:
-        return 0, 0
+        return 0, skipped
     exponent = behind_point - quotient.bit_length() + significant_bits
     with_next = (quotient << (significant_bits + 1)) >> quotient.bit_length()
     return (with_next + 1) >> 1, exponent

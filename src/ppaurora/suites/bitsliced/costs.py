@@ -276,7 +276,7 @@ def wide_quotients(
     count: int, leading_zeros: int, significant_bits: int = SIGNIFICAND_BITS, bound: int = WIDE_BOUND
 ) -> Cost:
     """Leading zeros are skipped, as many at once as the ring holds; then the bits behind them."""
-    cost, skipped, left = Cost(), Cost(), leading_zeros
+    cost, skipped, left = Cost(), Cost(), max(leading_zeros - 1, 0)
     while left:
         zeros = min(division.zeros_per_step(bound), left)
         left -= zeros
@@ -284,7 +284,7 @@ def wide_quotients(
         cost += negative(flags, grid_width(bound << zeros))
         cost += _bit_product(WIDE_WORDS * flags, WIDE_WORDS * flags, WIDE_WORDS * count)
         skipped += to_ring(flags)
-    return cost + rounded_quotients(count, bound, 1, significant_bits, WIDE) + skipped
+    return cost + rounded_quotients(count, bound, min(leading_zeros, 1), significant_bits, WIDE) + skipped
 
 
 def widen(count: int) -> Cost:

@@ -157,7 +157,7 @@ def nearest_wide_floats(
     3. what is left of n / d has no leading zero but one: its significant bits, as in `nearest_floats`
     """
     skipped: list[Planes] = []
-    left, elements = leading_zeros, len(numerator)
+    left, elements = max(leading_zeros - 1, 0), len(numerator)
     while left:
         zeros = min(zeros_per_step(bound), left)
         left -= zeros
@@ -170,7 +170,8 @@ def nearest_wide_floats(
         (gained,) = suite._gates.begin_bit_product(bits, halves.values, ring=WIDE, sum_first_axis=True)()
         numerator = numerator + numerator.like(gained)
     no_shifts = [0] * elements
-    floats = nearest_floats(suite, numerator, denominator, no_shifts, bound, 1, significant_bits)
+    zeros = min(leading_zeros, 1)
+    floats = nearest_floats(suite, numerator, denominator, no_shifts, bound, zeros, significant_bits)
     mantissa, exponent = floats.rows()
     for fits in skipped:
         counted = suite.to_ring(fits).values.reshape(-1, len(fits) // elements, elements)
