@@ -49,7 +49,7 @@ def total(limbs: Limbs) -> int:
     return sum(int(number.values[0]) * weight for number, weight in limbs)
 
 
-def clear_sums(curve: Curve) -> tuple[int, int]:
+def clear_sums(curve: ListCurve) -> tuple[int, int]:
     sums = begin_placement_sums(curve)()
     return total(sums.of_negatives), total(sums.of_positives)
 

@@ -63,7 +63,7 @@ def exact_specificity(owner: Owner, sensitivity: Fraction) -> Fraction:
     )
 
 
-def partial_area(curve: Curve, max_fpr: Fraction, class_product: RingShare) -> PartialArea[RingShare]:
+def partial_area(curve: ListCurve, max_fpr: Fraction, class_product: RingShare) -> PartialArea[RingShare]:
     limit = up_to_fpr(curve, max_fpr)
     (crossing,) = find_crossings(curve, [limit])
     (area,) = areas_up_to(curve, [crossing])
@@ -77,12 +77,12 @@ class SecretRatio:
     denominator: RingShare
 
 
-def sensitivity_at_specificity(curve: Curve, specificity: Fraction) -> SecretRatio:
+def sensitivity_at_specificity(curve: ListCurve, specificity: Fraction) -> SecretRatio:
     (crossing,) = find_crossings(curve, [up_to_fpr(curve, 1 - specificity)])
     return SecretRatio(crossing.within.tp, curve.positives)
 
 
-def specificity_at_sensitivity(curve: Curve, sensitivity: Fraction) -> SecretRatio:
+def specificity_at_sensitivity(curve: ListCurve, sensitivity: Fraction) -> SecretRatio:
     (crossing,) = find_crossings(curve, [below_tpr(curve, sensitivity)])
     negatives = curve.size - curve.positives
     return SecretRatio(negatives - crossing.beyond.fp, negatives)

@@ -67,14 +67,16 @@ def roc_points(owner: Owner) -> list[tuple[int, int]]:
     return [(0, 0), *zip(negatives, positives, strict=True)]
 
 
-def curve_of(suite: Suite, records: Records, quantities: Sequence[Quantity]) -> Curve:
+def curve_of(suite: Suite, records: Records, quantities: Sequence[Quantity]) -> ListCurve:
     """That has kept its ends."""
     curve = ListCurve(suite, records.labels, suite.ends_of_groups(records.keys), quantities)
     curve.keep_ends()
     return curve
 
 
-def clear_curve(labels: NDArray[np.bool_], ends: NDArray[np.bool_], quantities: Sequence[Quantity]) -> Curve:
+def clear_curve(
+    labels: NDArray[np.bool_], ends: NDArray[np.bool_], quantities: Sequence[Quantity]
+) -> ListCurve:
     """The same in the clear, of so many samples that lists are too slow."""
     bits = [BitShare(CLEARTEXT, flags.view(np.uint8)) for flags in (labels, ends)]
     curve = ListCurve(CleartextSuite(), bits[0], bits[1], quantities)
