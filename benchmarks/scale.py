@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from benchmarks import grids
 from benchmarks.options import network_options, numbers, out_option
 from benchmarks.plain import checked_difference, pooled
 from benchmarks.progress import progress_of
@@ -29,7 +30,7 @@ from ppaurora.errors import InputError
 from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.messages.workers import RayPlace
 from ppaurora.metrics import DEFAULT_METRICS
-from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
+from ppaurora.protocols import DEFAULT_PROTOCOL, GridProtocol, find_protocol
 from ppaurora.session import Progress
 from ppaurora.testing.ray_clusters import clusters as start_clusters
 from ppaurora.workers.cluster import installed_ray
@@ -256,6 +257,13 @@ def steps_table(rows: Sequence[dict[str, Any]], samples: int, owners: int) -> Ta
     show_default=True,
     help="Where several workers run: local, ray, or both. Ray is started for it, a cluster per party.",
 )
+@click.option(
+    "--protocol",
+    type=click.Choice([DEFAULT_PROTOCOL, GridProtocol.name]),
+    default=DEFAULT_PROTOCOL,
+    show_default=True,
+    help="With 'grid', tables of up to a billion samples beside lists; other options do not apply.",
+)
 @click.option("--large", is_flag=True, help=f"Also {LARGE:,} samples; takes minutes and some gigabytes.")
 @network_options
 @out_option("scale", "scale.json, or workers.json if there are several, which the measurements are added to")
@@ -266,11 +274,15 @@ def scale_command(
     key_bits: str,
     workers: str,
     engines: str,
+    protocol: str,
     large: bool,
     network: Network | None,
     out: Path,
 ) -> None:
     """Time, traffic, rounds and memory against samples and owners, checked against scikit-learn."""
+    if protocol == GridProtocol.name:
+        grids.run(out)
+        return
     chosen = settings(
         numbers(sizes, "sizes", 2) + ([LARGE] if large else []),
         numbers(owners, "owners", 2),

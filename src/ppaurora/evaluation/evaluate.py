@@ -10,6 +10,7 @@ from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network
 from ppaurora.data import Columns, Samples, samples_of
+from ppaurora.data.count_table import CountTable
 from ppaurora.errors import InputError
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
@@ -134,7 +135,7 @@ def evaluate(
 
 
 def evaluate_samples(
-    owners: Sequence[Samples],
+    owners: Sequence[Samples | CountTable],
     *,
     metrics: Sequence[str | Metric] | None,
     policy: Policy | None = None,

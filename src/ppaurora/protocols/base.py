@@ -64,7 +64,7 @@ class Protocol(ABC):
         self.parameters = registry.check_parameters(type(self), parameters)
 
     @classmethod
-    def fitting(cls, owners: Sequence[Samples], **parameters: Any) -> Self:
+    def fitting(cls, owners: Sequence[Samples | CountTable], **parameters: Any) -> Self:
         """Choose, for whoever holds all data, what was left out of the parameters."""
         return cls(**parameters)
 

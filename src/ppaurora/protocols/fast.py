@@ -15,6 +15,7 @@ from ppaurora.algorithms.merge_network import merge_network
 from ppaurora.algorithms.merge_plan import plan_cost
 from ppaurora.channel.meter import Cost
 from ppaurora.channel.servers import Server
+from ppaurora.data.count_table import CountTable
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
@@ -81,9 +82,9 @@ class Fast(ListProtocol):
         return self.parameters.grid
 
     @classmethod
-    def fitting(cls, owners: Sequence[Samples], **parameters: Any) -> Self:
+    def fitting(cls, owners: Sequence[Samples | CountTable], **parameters: Any) -> Self:
         if parameters.get("key_bits") is None:
-            parameters["key_bits"] = least_key_bits(owners)
+            parameters["key_bits"] = least_key_bits(one for one in owners if isinstance(one, Samples))
         return cls(**parameters)
 
     def encode(self, samples: Samples) -> Words:
