@@ -20,7 +20,8 @@ def example_studies(query: Query, prevalence: float, count: int) -> Iterator[Stu
     """Yield so many studies of a query's sizes, as they come at a prevalence.
 
     A marker is normal in both classes and higher in positives; scores are the risks that follow from it. Of a
-    query whose thresholds or bins are no probabilities, they are spread evenly over these.
+    query whose thresholds or bins are no probabilities, or whose grid goes beyond 0 and 1, they are spread
+    evenly over these. They are as the study reads them.
     """
     random = np.random.default_rng([_SEED, query.samples, round(prevalence * 1000)])
     n = query.samples
@@ -30,6 +31,8 @@ def example_studies(query: Query, prevalence: float, count: int) -> Iterator[Stu
         marker = random.normal(size=n) + SEPARATION * labels
         odds = np.log(prevalence / (1 - prevalence)) + SEPARATION * (marker - SEPARATION / 2)
         scores = _spread_over(_cuts(query), 1 / (1 + np.exp(-odds)))
+        if query.tabulated and query.grid is not None:
+            scores = query.grid.values[np.clip(query.grid.nearest(scores), 0, query.grid.cells - 1)]
         ends = np.cumsum(query.sizes)[:-1]
         owners = zip(np.split(scores, ends), np.split(labels, ends), strict=True)
         yield [Samples("example", *owner) for owner in owners]
@@ -51,8 +54,10 @@ def with_other_label(study: Study, rank: float) -> Study:
 
 
 def _cuts(query: Query) -> Sequence[float]:
-    """Return all thresholds and edges of bins."""
-    return sorted({*query.thresholds, *(edge for metric in query.metrics for edge in metric.edges())})
+    """Return all thresholds and edges of bins, and the ends of the grid if there is one."""
+    ends = () if query.grid is None else (query.grid.low, query.grid.high)
+    edges = (edge for metric in query.metrics for edge in metric.edges())
+    return sorted({*query.thresholds, *edges, *ends})
 
 
 def _spread_over(cuts: Sequence[float], risks: np.ndarray) -> np.ndarray:

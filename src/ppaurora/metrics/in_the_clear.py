@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ppaurora.algorithms.pooled_table import OwnerTables
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.metrics.evidence import Inputs
 from ppaurora.metrics.query import Query
@@ -36,7 +39,7 @@ def released_in_the_clear(query: Query, owners: Sequence[Samples]) -> ReleasedRe
     """
     merged: list[Records] = []
     sums = None
-    if query.needs_curve:
+    if query.needs_curve and not query.tabulated:
         scores, labels = (np.concatenate([getattr(one, of) for one in owners]) for of in ("scores", "labels"))
         order = np.argsort(-scores, kind="stable")
         groups = np.append(True, np.diff(scores[order]) != 0).cumsum(dtype=np.uint64)
@@ -51,6 +54,14 @@ def released_in_the_clear(query: Query, owners: Sequence[Samples]) -> ReleasedRe
         for numbers in (query.sizes, [np.count_nonzero(one.labels) for one in owners])
     )
     counts = ListCounts(sizes, RingShare(CLEARTEXT, positives))
-    sorted_lists = RingShare(CLEARTEXT, np.zeros_like(sizes))
-    columns = release(_WithoutNoise(), query, merged, Inputs(sorted_lists, counts, sums))
+    sorted_lists = None if query.tabulated else RingShare(CLEARTEXT, np.zeros_like(sizes))
+    tables = None if query.grid is None else _tables(query, query.grid, owners)
+    columns = release(_WithoutNoise(), query, merged, Inputs(sorted_lists, counts, sums, tables))
     return read_release(columns.values, query, [one.source for one in owners])
+
+
+def _tables(query: Query, grid: Grid, owners: Sequence[Samples]) -> OwnerTables:
+    """Return what owners would submit as tables."""
+    tables = [CountTable.of(samples, grid) for samples in owners]
+    rows = [np.concatenate([table.positives, table.negatives]) for table in tables]
+    return OwnerTables(grid, query.negated, RingShare(CLEARTEXT, np.stack(rows).astype(np.uint64)))
