@@ -90,7 +90,11 @@ class Case:
     ) -> RunOutcome:
         """As one worker of one party."""
         protocol, shares = self.job.terms.protocol, self.inputs.get(transport.role, ())
-        given = [share if intra_party is None else protocol.worker_share(share, worker) for share in shares]
+        shared = zip(shares, self.job.sizes, strict=False)  # the helper has none
+        given = [
+            share if intra_party is None else protocol.worker_share(share, worker, size)
+            for share, size in shared
+        ]
         outcome = take_part(transport, self.job, given, worker=worker, intra_party=intra_party)
         transport.finish()
         return outcome

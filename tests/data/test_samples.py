@@ -22,7 +22,7 @@ LONGDOUBLE_IS_WIDER = np.finfo(np.longdouble).nmant > 52
 @pytest.mark.parametrize(("case", "protocol"), by_protocol(BAD_ARRAYS))
 def test_bad_arrays_are_refused_and_the_place_is_named(case: BadArrays, protocol: Protocol) -> None:
     with pytest.raises(DataError) as caught:
-        protocol.prepare(check_samples("owner 7", case.y_true, case.y_score, case.pos_label))
+        protocol.share(check_samples("owner 7", case.y_true, case.y_score, case.pos_label), ())
     error = caught.value
     assert (error.source, error.row, error.column) == ("owner 7", case.row, case.column)
     assert case.says in str(error)
@@ -135,7 +135,7 @@ def test_the_positive_label_must_be_a_value(pos_label: object) -> None:
 def test_what_the_caller_passed_stays_as_it_was(protocol: Protocol) -> None:
     y_true, y_score = np.array([1, 0, 1]), np.array([0.5, -0.0, 0.75])
     y_score.flags.writeable = False
-    protocol.split(protocol.prepare(check_samples("owner 1", y_true, y_score)))
+    protocol.share(check_samples("owner 1", y_true, y_score), ())
     assert y_true.tolist() == [1, 0, 1]
     assert np.signbit(y_score).tolist() == [False, True, False]
 

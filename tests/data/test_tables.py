@@ -23,7 +23,7 @@ def test_a_bad_file_is_refused_and_the_place_is_named(
 ) -> None:
     path = written(tmp_path, case.content)
     with pytest.raises(DataError) as caught:
-        protocol.prepare(read_table(path, **case.options))
+        protocol.share(read_table(path, **case.options), ())
     error = caught.value
     assert (error.source, error.row, error.column) == (str(path), case.row, case.column)
     assert case.says in str(error)

@@ -202,9 +202,9 @@ def test_shares_of_sums_add_up_and_look_like_nothing(protocol: Fast | Paper) -> 
     again = protocol.share(own, wanted)[0]
     assert not (first.sums == again.sums).any()
     assert not (first.sums == sums_of(own, wanted)).any()
-    raw = first.to_bytes()
-    assert len(raw) == protocol.share_bytes(len(own), len(wanted))
-    assert protocol.read_share(raw, len(own), len(wanted)).sums.tolist() == first.sums.tolist()
+    raw, server = first.to_bytes(), protocol.input_servers[0]
+    assert len(raw) == protocol.share_bytes(server, len(own), len(wanted))
+    assert protocol.read_share(raw, server, len(own), len(wanted)).sums.tolist() == first.sums.tolist()
 
 
 def lower_is_positive(owners: list[Scored], *metrics: Metric) -> Report:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ppaurora.data import check_samples
 from ppaurora.errors import DataError
-from ppaurora.protocols import Fast, Paper, Prepared, Protocol
+from ppaurora.protocols import Fast, ListProtocol, Paper, Prepared
 from ppaurora.protocols.fast import least_key_bits
 from tests.support.owners import samples_of
 
@@ -23,7 +23,7 @@ float32s = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 @dataclass(frozen=True)
 class Encoding:
-    protocol: Protocol
+    protocol: ListProtocol
     scores: st.SearchStrategy[float]
     bits_used: int
     neighbours: type = np.float64  # next to a score in this type, there is no other

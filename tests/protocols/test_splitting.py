@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ppaurora.protocols import Fast, Paper, Prepared, Protocol
+from ppaurora.protocols import Fast, ListProtocol, Paper, Prepared
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import InputShare
 from ppaurora.suites.arrays import AdditiveShare
@@ -48,7 +48,7 @@ def looks_uniform(share: InputShare) -> bool:
     return all(half_set(row) for row in rows) and len(set(words)) == len(words)
 
 
-def constant_data(protocol: Protocol) -> Prepared:
+def constant_data(protocol: ListProtocol) -> Prepared:
     """As far from random as can be: one score, one label."""
     return protocol.prepare(samples_of([0.5] * PLENTY, [1] * PLENTY))
 
@@ -95,7 +95,7 @@ def test_the_two_planes_shares_xor_to_keys_and_labels(size: int, key_bits: int) 
 
 
 @each_split
-def test_each_share_alone_looks_uniform(protocol: Protocol) -> None:
+def test_each_share_alone_looks_uniform(protocol: ListProtocol) -> None:
     data = constant_data(protocol)
     first, second = protocol.split(data)
     assert looks_uniform(first)
@@ -107,7 +107,7 @@ def test_each_share_alone_looks_uniform(protocol: Protocol) -> None:
 
 
 @each_split
-def test_the_same_data_is_never_shared_alike(protocol: Protocol) -> None:
+def test_the_same_data_is_never_shared_alike(protocol: ListProtocol) -> None:
     data = constant_data(protocol)
     np.random.seed(1)  # has no influence
     once = protocol.split(data)
@@ -122,7 +122,7 @@ def test_the_same_data_is_never_shared_alike(protocol: Protocol) -> None:
 
 @each_split
 def test_shares_are_drawn_from_the_operating_system(
-    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+    protocol: ListProtocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query: list[int] = []
 

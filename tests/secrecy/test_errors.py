@@ -49,7 +49,7 @@ def test_no_error_about_a_file_quotes_it(case: BadFile, protocol: Protocol, tmp_
     path = tmp_path / "ward.csv"
     path.write_bytes(case.content)
     with pytest.raises(DataError) as caught:
-        protocol.prepare(read_table(path, **case.options))
+        protocol.share(read_table(path, **case.options), ())
     assert leaks(everything_about(caught.value), [PLANTED_DIGITS]) == []
 
 

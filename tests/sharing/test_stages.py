@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ppaurora.protocols import Fast, Paper, Protocol
+from ppaurora.protocols import Fast, ListProtocol, Paper
 from ppaurora.suites.arrays import AdditiveShare
 from ppaurora.suites.bitsliced.shares import PlanesShare
 from tests.support.owners import each_split, samples_of, varied_data
@@ -34,7 +34,7 @@ def test_a_planes_share_survives_the_wire(size: int, key_bits: int) -> None:
 
 
 @each_split
-def test_a_server_reads_what_an_owner_writes(protocol: Protocol) -> None:
+def test_a_server_reads_what_an_owner_writes(protocol: ListProtocol) -> None:
     prepared = protocol.prepare(samples_of([k / 128 for k in range(65)], [1] * 65))
     for share in protocol.split(prepared):
         raw = share.to_bytes()

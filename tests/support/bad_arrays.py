@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.bad_input import ONLY_FAST_32, ONLY_PAPER, PLANTED, BadArrays
+from tests.support.bad_input import ONLY_FAST_32, ONLY_GRID, ONLY_PAPER, PLANTED, BadArrays
 
 _PLANTED = float(PLANTED)
 BAD_ARRAYS = [
@@ -27,6 +27,15 @@ BAD_ARRAYS = [
     *(
         BadArrays(name, [0, 1], [0.5, score], 2, "y_score", "outside [0, 1]", protocols=ONLY_PAPER)
         for name, score in (("below zero", -_PLANTED), ("smallest below zero", -5e-324))
+    ),
+    *(
+        BadArrays(name, [0, 1], [0.5, score], 2, "y_score", "outside of the study's", protocols=ONLY_GRID)
+        for name, score in (
+            ("above the grid", 1 + _PLANTED),
+            ("below the grid", -_PLANTED),
+            ("far below the grid", -1.7976931348623157e308),
+            ("integer above the grid", 7391826450917),
+        )
     ),
     BadArrays(
         "integer score",

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.bad_input import GOOD_FILE, ONLY_FAST_32, ONLY_PAPER, PLANTED, PLANTED_DIGITS, BadFile
+from tests.support.bad_input import (
+    GOOD_FILE,
+    ONLY_FAST_32,
+    ONLY_GRID,
+    ONLY_PAPER,
+    PLANTED,
+    PLANTED_DIGITS,
+    BadFile,
+)
 
 
 def _table(*rows: str, header: str = "patient,score,label", end: str = "\n") -> bytes:
@@ -33,6 +41,15 @@ BAD_FILES = [
     ),
     _bad_score("below zero", f"-{PLANTED}", "outside [0, 1]", protocols=ONLY_PAPER),
     _bad_score("just above one", "1.0000000000000002", "outside [0, 1]", protocols=ONLY_PAPER),
+    _bad_score(
+        "above the grid",
+        f"1.{PLANTED_DIGITS}",
+        "outside of the study's grid, from 0 to 1 (agree on a grid that holds all scores",
+        protocols=ONLY_GRID,
+    ),
+    _bad_score("below the grid", f"-{PLANTED}", "outside of the study's grid", protocols=ONLY_GRID),
+    _bad_score("far beyond the grid", f"-{PLANTED_DIGITS}e300", "outside of the", protocols=ONLY_GRID),
+    _bad_score("by a little more than half a step", "1.0000500001", "outside of the", protocols=ONLY_GRID),
     _bad_score(
         "float64 for keys of 32 bits",
         PLANTED,

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ppaurora.protocols import Fast, Paper, Protocol
+from ppaurora.protocols import Fast, GridProtocol, Paper, Protocol
 
-BOTH: tuple[Protocol, ...] = (Fast(key_bits=64), Paper())
+ALL: tuple[Protocol, ...] = (Fast(key_bits=64), GridProtocol(), Paper())
 ONLY_FAST_32: tuple[Protocol, ...] = (Fast(key_bits=32),)
 ONLY_PAPER: tuple[Protocol, ...] = (Paper(),)
+ONLY_GRID: tuple[Protocol, ...] = (GridProtocol(),)
 PLANTED_DIGITS = "7391826450917"
 PLANTED = f"0.{PLANTED_DIGITS}"
 GOOD_FILE = b"patient,score,label\na,0.25,0\nb,0.75,1\n"
@@ -31,7 +32,7 @@ class BadFile:
     column: str | None
     says: str
     options: dict[str, str] = field(default_factory=dict)
-    protocols: tuple[Protocol, ...] = BOTH
+    protocols: tuple[Protocol, ...] = ALL
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class BadArrays:
     column: str | None
     says: str
     pos_label: object = None
-    protocols: tuple[Protocol, ...] = BOTH
+    protocols: tuple[Protocol, ...] = ALL
 
 
 Bad = TypeVar("Bad", BadFile, BadArrays)

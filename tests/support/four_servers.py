@@ -24,8 +24,8 @@ from ppaurora.channel.servers import Server
 from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.io.models import StrictModel
 from ppaurora.party.process import main
-from ppaurora.protocols import Prepared, Protocol, register
-from ppaurora.protocols.security import NOTHING, Adversary, Corruption, Knowledge, all_follow
+from ppaurora.protocols import ListProtocol, Prepared, register
+from ppaurora.protocols.security import NOTHING, UNFIT_LIST, Adversary, Corruption, Knowledge, all_follow
 from ppaurora.randomness import Stream
 from ppaurora.session import Context
 from ppaurora.sharing.algebra import BITS, RING, Algebra, Array, Shape
@@ -238,7 +238,7 @@ class NoParameters(StrictModel):
     """There is nothing to choose."""
 
 
-class FourServers(Protocol):
+class FourServers(ListProtocol):
     """Three evaluators and a dealer."""
 
     name = "four-servers"
@@ -249,7 +249,7 @@ class FourServers(Protocol):
     input_servers = result_servers = EVALUATORS
     privacy = Corruption(servers=1, adversary=Adversary.FOLLOWS)
     correctness = all_follow(Server4)
-    checks_order = True
+    unfit = UNFIT_LIST
     rounds_inside = False
     process = "tests.support.four_servers"
 

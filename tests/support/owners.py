@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 from ppaurora.data import Samples
-from ppaurora.protocols import Fast, Paper, Prepared, Protocol
+from ppaurora.protocols import Fast, ListProtocol, Paper, Prepared
 
 SCORES = [0.25, 0.75, 0.5]
 LABELS = [0, 1, 1]
 
-SPLITS: dict[str, Protocol] = {
+SPLITS: dict[str, ListProtocol] = {
     "fast, 64 bits": Fast(key_bits=64),
     "fast, 32 bits": Fast(key_bits=32),
     "paper": Paper(),

@@ -25,9 +25,11 @@ def samples_of(owner: Sequence[Sample], name: str = "owner") -> Samples:
     return Samples(name, np.array(scores, dtype=np.float64), np.array(labels, dtype=np.uint8))
 
 
-def watched_run(terms: Terms, submissions: Sequence[Submission]) -> WorldRun:
-    """`.results` has every server's parts of the result."""
-    job = Job(terms=terms, sizes=tuple(len(shares[0]) for shares in submissions))
+def watched_run(
+    terms: Terms, submissions: Sequence[Submission], sizes: Sequence[int] | None = None
+) -> WorldRun:
+    """`.results` has every server's parts of the result. Sizes are the lists', or as announced."""
+    job = Job(terms=terms, sizes=list_sizes(submissions) if sizes is None else tuple(sizes))
     inputs = dict(zip(terms.protocol.input_servers, zip(*submissions, strict=True), strict=True))
 
     def party(context: Context) -> tuple[ResultShare, ...]:
@@ -37,6 +39,12 @@ def watched_run(terms: Terms, submissions: Sequence[Submission]) -> WorldRun:
         terms.protocol, suite=cast(Any, lambda context: context)
     )  # the protocol makes its suite itself
     return world.run(party)
+
+
+def list_sizes(submissions: Sequence[Submission]) -> tuple[int, ...]:
+    """Return how long owners' lists are."""
+    lists = [shares[0].samples for shares in submissions]
+    return tuple(len(samples) for samples in lists if samples is not None)
 
 
 def whole_result(terms: Terms, run: WorldRun) -> Words:

@@ -51,10 +51,10 @@ StartNode = Callable[[str, Callable[[Store, Manifest], object]], Node]
 
 @dataclass(frozen=True)
 class PreparedUpload:
-    """A submission's two bodies, with random contents."""
+    """A submission's bodies, one for every server that takes one, with random contents."""
 
     samples: int
-    bodies: tuple[bytes, bytes]
+    bodies: tuple[bytes, ...]
 
     @property
     def commitments(self) -> tuple[str, ...]:
@@ -132,8 +132,9 @@ class Trials(Deployment):
         return set(os.listdir(self.kit(node) / "data" / "shares"))
 
     def upload(self, manifest: Manifest, count: int = 20) -> PreparedUpload:
-        length = SALT_BYTES + manifest.protocol.share_bytes(count, len(manifest.terms.sums))
-        upload = PreparedUpload(count, (os.urandom(length), os.urandom(length)))
+        protocol, sums = manifest.protocol, len(manifest.terms.sums)
+        lengths = [protocol.share_bytes(server, count, sums) for server in protocol.input_servers]
+        upload = PreparedUpload(count, tuple(os.urandom(SALT_BYTES + length) for length in lengths))
         self.secrets += upload.as_printed()
         return upload
 

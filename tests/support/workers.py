@@ -102,7 +102,10 @@ def released_in_the_clear(owners: Sequence[Samples], query: Query, workers: int)
         shares.append(OwnerShare(AdditiveShare(prepared.keys, prepared.labels), sums))
 
     def work(team: Team, worker: Worker) -> tuple[ResultShare, ...]:
-        given = [protocol.worker_share(share, worker) for share in shares]
+        given = [
+            protocol.worker_share(share, worker, size)
+            for share, size in zip(shares, query.sizes, strict=True)
+        ]
         return protocol.run(cast(Any, ClearContext(team)), query, given, 1)
 
     (parts, *others) = by_threads(workers, work)

@@ -48,7 +48,7 @@ def run(
     sums = len(TERMS.sums)
     shares: dict[Server, list[OwnerShare]] = {
         server: [
-            PROTOCOL.read_share(os.urandom(PROTOCOL.share_bytes(size, sums)), size, sums)
+            PROTOCOL.read_share(os.urandom(PROTOCOL.share_bytes(server, size, sums)), server, size, sums)
             for size in JOB.sizes
         ]
         for server in PROTOCOL.input_servers

@@ -18,6 +18,7 @@ from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.meter import Cost, MeterReading
 from ppaurora.channel.shaped import Network
 from ppaurora.data import Samples
+from ppaurora.data.grid import Grid
 from ppaurora.metrics import Query, metrics_named
 from ppaurora.party.run import RunOutcome, take_part
 from ppaurora.protocols import Fast
@@ -126,17 +127,22 @@ def test_outcomes_of_workers_in_one() -> None:
     assert whole.meter == MeterReading(7, 2, 110, steps, inside_messages=3, inside_bytes=33)
 
 
-def test_a_workers_share_is_its_block() -> None:
+@pytest.mark.parametrize("protocol", [Fast(), Fast(grid=Grid(decimals=1))], ids=str)
+def test_a_workers_share_is_its_block(protocol: Fast) -> None:
     samples = Samples("owner", np.arange(300) / 300, (np.arange(300) % 2).astype(np.uint8))
-    protocol = Fast()
     sums = Query(metrics_named("brier"), (300,), Policy.exact()).sums
-    for share in protocol.share(samples, sums):
-        parts = [protocol.worker_share(share, Worker(index, 4)) for index in range(4)]
-        assert sum(map(len, parts)) == 300
+    for server, share in zip(protocol.input_servers, protocol.share(samples, sums), strict=True):
+        parts = [protocol.worker_share(share, Worker(index, 4), 300) for index in range(4)]
+        lists = [part.samples for part in parts if part.samples is not None]
+        assert sum(map(len, lists)) == 300
         assert [len(part.sums) for part in parts] == [len(sums), 0, 0, 0]
-        for part in parts:
-            again = protocol.read_share(part.to_bytes(), len(part), len(part.sums))
+        for part, samples_of_worker in zip(parts, lists, strict=True):
+            leads = part is parts[0]
+            again = protocol.read_share(
+                part.to_bytes(), server, len(samples_of_worker), len(sums), leads=leads
+            )
             assert again.to_bytes() == part.to_bytes()
+            assert (again.table is None) == (part.table is None) == (protocol.grid is None or not leads)
 
 
 def test_what_an_engine_does() -> None:
@@ -154,7 +160,8 @@ def test_what_an_engine_does() -> None:
     sessions: list[bytes] = []
 
     def process(role: Role, worker: Worker) -> RunOutcome:
-        own = [terms.protocol.worker_share(share, worker) for share in given.get(role, ())]
+        shared = zip(given.get(role, ()), job.sizes, strict=False)  # the helper has none
+        own = [terms.protocol.worker_share(share, worker, size) for share, size in shared]
         return take_part(
             lanes[worker.index][role],
             job,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
+import msgspec
 import numpy as np
 
 from ppaurora.errors import InputError
-from ppaurora.io.models import StrictModel, checked, to_builtins
+from ppaurora.io.models import StrictModel, checked, from_builtins, to_builtins
 
 if TYPE_CHECKING:
     from ppaurora.protocols.base import Protocol
@@ -44,7 +45,9 @@ def check_parameters(kind: type[Protocol], given: dict[str, Any]) -> StrictModel
             raise InputError(f"{name} {_whose(name, kind)}")
         try:
             parameters[name] = _plain(value)
-        except TypeError:
+            if not isinstance(parameters[name], dict):  # of which the whole check says more
+                from_builtins(get_type_hints(kind.Parameters, include_extras=True)[name], parameters[name])
+        except (TypeError, msgspec.ValidationError):
             raise InputError(f"{kind.expected[name]}, not {value!r}") from None
     return checked(kind.Parameters, parameters)
 
