@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppaurora.algorithms import placements
-from ppaurora.algorithms.curve import FP, MOST_SAMPLES, TP, Curve, ListCurve
+from ppaurora.algorithms.curve import FP, MOST_SAMPLES, TP, ListCurve
 from ppaurora.algorithms.placements import (
     HIGH_FP,
     HIGH_TP,

@@ -92,7 +92,8 @@ def test_studies(vector: dict[str, Any]) -> None:
     sizes = [one["samples"] for one in vector["agreed"]]
     floors = [one["floors"] for one in vector["agreed"]]
     terms = {**content["terms"], "policy": strictest([content["terms"]["policy"], *floors])}
-    job = {"sizes": sizes, "terms": terms}
+    negated = content["evaluation"]["score_direction"] == "lower"
+    job = {"sizes": sizes, "terms": terms, "negated": negated}
     text = json.dumps(job, sort_keys=True, separators=(",", ":"))
     assert sha256(b"ppaurora job\0", sha256(study.encode()), text.encode()).hex() == vector["job_hash"]
     assert vector["attempt_name"] == f"{vector['token']}.job.ppaurora"
@@ -150,14 +151,36 @@ def fast_key(score: float, bits: int) -> int:
     return (1 << bits) - 1 - pattern if pattern >> (bits - 1) else pattern + (1 << (bits - 1))
 
 
-def check_sums(vector: dict[str, Any]) -> int:
-    """How many there are."""
+def counts(raw: bytes) -> list[int]:
+    return list(struct.unpack(f"<{len(raw) // 4}I", raw))
+
+
+def steps_on_grid(number: float, grid: dict[str, Any]) -> int:
+    """The number in units of the last decimal; Python rounds half to even."""
+    steps: int = round(number * 10 ** grid["decimals"])
+    return steps
+
+
+def check_table(vector: dict[str, Any], grid: dict[str, Any], seed: bytes, rest: bytes) -> None:
+    """Both shares of a table, and the counts of samples that are in it."""
+    first, last = (steps_on_grid(grid[end], grid) for end in ("low", "high"))
+    read = [steps_on_grid(score, grid) for score in vector["scores"]]
+    samples = list(zip(read, vector["labels"], strict=True))
+    table = [samples.count((value, label)) for label in (1, 0) for value in range(first, last + 1)]
+    assert table == vector["positives"] + vector["negatives"]
+    assert sum(table) == len(samples)
+    pad = counts(stream(seed, 4 * len(table)))
+    assert [(one + other) % 2**32 for one, other in zip(pad, counts(rest), strict=True)] == table
+
+
+def check_sums(vector: dict[str, Any], shares: list[bytes]) -> int:
+    """How many there are behind the lists."""
     samples = list(zip(vector["scores"], vector["labels"], strict=True))
     sums = [total for metric in vector["metrics"] for total in owner_sums(metric, samples).items()]
     sums += beside_thresholds(vector["metrics"], samples).items()
     assert list(dict(sums).values()) == vector["sums"]
     if sums:
-        behind = [words(bytes.fromhex(share)[-8 * len(vector["sums"]) :]) for share in vector["shares"]]
+        behind = [words(share[-8 * len(vector["sums"]) :]) for share in shares]
         assert [(one + other) % WORD for one, other in zip(*behind, strict=True)] == vector["sums"]
     return len(vector["sums"])
 
@@ -226,7 +249,12 @@ def test_input_shares_of_fast(vector: dict[str, Any]) -> None:
     check_commitments(vector)
     first, second = (bytes.fromhex(share) for share in vector["shares"])
     assert first == stream(bytes.fromhex(vector["stream_key"]), len(first))
-    sums = check_sums(vector)
+    grid = vector["protocol"].get("grid")
+    if grid is not None:
+        cells = len(vector["positives"])
+        check_table(vector, grid, first[-32:], second[-8 * cells :])
+        first, second = first[:-32], second[: -8 * cells]
+    sums = check_sums(vector, [first, second])
     first, second = first[: len(first) - 8 * sums], second[: len(second) - 8 * sums]
     planes = [one ^ other for one, other in zip(words(first), words(second), strict=True)]
     per_plane = -(-size // 64)
@@ -237,6 +265,14 @@ def test_input_shares_of_fast(vector: dict[str, Any]) -> None:
         assert bit[-1] == vector["sorted_labels"][record]
 
 
+@vectors("input_shares_grid")
+def test_input_shares_of_grid(vector: dict[str, Any]) -> None:
+    check_commitments(vector)
+    first, second = (bytes.fromhex(share) for share in vector["shares"])
+    assert first == stream(bytes.fromhex(vector["stream_key"]), 32)
+    check_table(vector, vector["protocol"], first, second)
+
+
 @vectors("input_shares_paper")
 def test_input_shares_of_paper(vector: dict[str, Any]) -> None:
     size = len(vector["scores"])
@@ -244,8 +280,8 @@ def test_input_shares_of_paper(vector: dict[str, Any]) -> None:
         vector, [struct.unpack(">Q", struct.pack(">d", score + 0.0))[0] for score in vector["scores"]]
     )
     check_commitments(vector)
-    assert check_sums(vector) == 0
     first, second = (bytes.fromhex(share) for share in vector["shares"])
+    assert check_sums(vector, [first, second]) == 0
     drawn = bytearray(stream(bytes.fromhex(vector["stream_key"]), len(first)))
     drawn[-1] &= 0xFF >> (-size % 8)
     assert first == drawn
@@ -255,7 +291,7 @@ def test_input_shares_of_paper(vector: dict[str, Any]) -> None:
     assert [bits[record // 8] >> (record % 8) & 1 for record in range(size)] == vector["sorted_labels"]
 
 
-@pytest.mark.parametrize("name", ["fast", "paper"])
+@pytest.mark.parametrize("name", ["fast", "grid", "paper"])
 def test_results(name: str) -> None:
     for vector in json.loads((ROOT / f"test_vectors/result_{name}.json").read_text())["vectors"]:
         parts = [words(bytes.fromhex(part)) for part in vector["parts"]]
@@ -266,7 +302,7 @@ def test_results(name: str) -> None:
         whole = [(one + other) % WORD for one, other in zip(*parts, strict=True)]
         columns = [[whole[place], whole[place + len(whole) // 2]] for place in range(len(whole) // 2)]
         assert columns == vector["columns"]
-        assert vector["outcome"] == learnt(json.loads(vector["job"]), columns, name == "fast")
+        assert vector["outcome"] == learnt(json.loads(vector["job"]), columns)
 
 
 Row = tuple[str, str, bool]  # a metric, one of its numbers, and whether it may be missing by itself
@@ -281,6 +317,8 @@ def released_numbers(job: dict[str, Any]) -> list[Row]:
     for metric in terms["metrics"]:
         name = metric if isinstance(metric, str) else metric["name"]
         numbers = [name]
+        if name == "auroc" and terms["protocol"]["name"] == "grid":
+            numbers.append("grid_bound")
         if name in WITH_STANDARD_ERRORS and terms["confidence_level"] is not None:
             numbers.append("standard_error")
         if name == "ppv" and told:
@@ -310,15 +348,16 @@ def read_number(job: dict[str, Any], metric: str, number: str, mantissa: int, ex
     signed = mantissa - WORD if mantissa >= WORD // 2 else mantissa
     if policy["digits"] != "exact":
         small = metric in ("brier", "calibration_in_the_large", "net_benefit")
-        digits = policy["digits"] + small + (number == "standard_error")
+        digits = policy["digits"] + small + (number in ("standard_error", "grid_bound"))
         if policy["counts"] == "hidden" and metric in ("ppv", "sensitivity"):
             digits = min(digits, 2)
-        return float(Fraction(signed, 10**digits))
+        rounded = float(Fraction(signed, 10**digits))
+        return rounded + 0.5 * 10**-digits if number == "grid_bound" else rounded
     value = math.ldexp(signed, (7 if metric == "observed_expected" else 0) - exponent)
     return math.sqrt(value) if number == "standard_error" else value
 
 
-def learnt(job: dict[str, Any], columns: list[list[int]], checks_order: bool) -> dict[str, Any]:
+def learnt(job: dict[str, Any], columns: list[list[int]]) -> dict[str, Any]:
     numbers = released_numbers(job)
     released, rest = columns[0], columns[1 + len(numbers) :]
     flags = iter(rest)
@@ -328,7 +367,7 @@ def learnt(job: dict[str, Any], columns: list[list[int]], checks_order: bool) ->
         value = read_number(job, metric, number, mantissa, exponent) if there == 1 else None
         values.append((metric, number, value))
     of_owners = list(flags)
-    assert len(of_owners) == (len(job["sizes"]) if checks_order else 0)
+    assert len(of_owners) == (0 if job["terms"]["protocol"]["name"] == "paper" else len(job["sizes"]))
     if [0, 0] in of_owners:
         return {"error": "UnsortedListError"}
     if released == [0, 0]:
@@ -346,6 +385,8 @@ def in_words(values: list[tuple[str, str, float | None]]) -> dict[str, Any]:
         elif number == "standard_error":
             if value is not None:
                 outcome.setdefault("standard_errors", {})[metric] = value
+        elif number == "grid_bound":
+            outcome.setdefault("grid_bounds", {})[metric] = value
         elif metric in ("ppv", "sensitivity"):
             rows = outcome["values"].setdefault(metric, [])
             if number == metric:
@@ -364,23 +405,31 @@ def test_runs_give_what_their_parts_say(vector: dict[str, Any]) -> None:
         parts = [words(bytes.fromhex(part)) for part in recipient]
         whole = [(one + other) % WORD for one, other in zip(*parts, strict=True)]
         columns = [[whole[place], whole[place + len(whole) // 2]] for place in range(len(whole) // 2)]
-        assert learnt(job, columns, job["terms"]["protocol"]["name"] == "fast") == vector["outcome"]
+        assert learnt(job, columns) == vector["outcome"]
 
 
 @vectors("run")
 def test_runs_give_the_metrics_of_the_pooled_samples(vector: dict[str, Any]) -> None:
     """To as many digits as the policy gives; what it suppresses is in tests/messages/test_runs.py."""
-    pooled = [
+    terms = json.loads(vector["job"])["terms"]
+    samples = [
         sample for owner in vector["owners"] for sample in zip(owner["scores"], owner["labels"], strict=True)
     ]
+    pooled = samples
+    if terms["protocol"]["name"] == "grid":
+        pooled = [(steps_on_grid(score, terms["protocol"]), label) for score, label in samples]
     exact: dict[str, Fraction | None] = {
         "auroc": exact_auroc(pooled),
         "aupr": exact_aupr(pooled),
         "ap": exact_average_precision(pooled),
     }
-    policy = json.loads(vector["job"])["terms"]["policy"]
+    policy = terms["policy"]
     steps = Fraction(1, 2**30) if policy["digits"] == "exact" else Fraction(1, 2 * 10 ** policy["digits"])
     values = vector["outcome"].get("values", {})
     assert values or vector["outcome"] == {"suppressed": True}
     for name in exact.keys() & values.keys():
         assert abs(Fraction(values[name]) - defined(exact[name])) <= steps + Fraction(1, 2**50)
+    for name, bound in vector["outcome"].get("grid_bounds", {}).items():
+        assert name == "auroc"
+        moved = abs(defined(exact_auroc(pooled)) - defined(exact_auroc(samples)))
+        assert moved <= bound <= Fraction(1, 2) + steps

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from ppaurora.algorithms.crossing import areas_up_to, find_crossings
-from ppaurora.algorithms.curve import FP, MOST_SAMPLES, Curve, ListCurve
+from ppaurora.algorithms.curve import FP, MOST_SAMPLES, ListCurve
 from ppaurora.errors import InputError, MisuseError
 from ppaurora.metrics.operating_points import (
     PartialArea,

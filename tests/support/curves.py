@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.algorithms.curve import Curve, ListCurve, Quantity
+from ppaurora.algorithms.curve import ListCurve, Quantity
 from ppaurora.sharing import BitShare
 from ppaurora.suites.base import Records, Suite
 from ppaurora.suites.cleartext import CLEARTEXT, CleartextSuite

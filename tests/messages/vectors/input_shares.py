@@ -247,7 +247,7 @@ def spoil_fast() -> list[Bad]:
         *_bad_lengths(narrow, 40, metrics_named("auroc")),
         *_bad_lengths(wide, 65, metrics_named("auroc")),
         *_bad_lengths(wide, 65, _SUMMED),
-        *(bad for server in (0, 1) for bad in _bad_lengths(_WITH_TABLE, 5, _SUMMED, server)),
+        *(bad for server in (0, 1) for bad in _bad_lengths(_WITH_TABLE, 65, _SUMMED, server)),
         _bad_score("a score that is no float32, with 32-bit keys", narrow, 0.1, "not a float32"),
         _bad_score("a score beyond float32, with 32-bit keys", narrow, 1e300, "not a float32"),
         _bad_score("a score below float32, with 32-bit keys", narrow, 2.0**-150, "not a float32"),

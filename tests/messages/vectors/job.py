@@ -6,10 +6,11 @@ import json
 
 from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
+from ppaurora.data.grid import Grid
 from ppaurora.io.models import canonical_json, from_json
 from ppaurora.metrics import METRICS, metrics_named
 from ppaurora.policy.rules import MOST_DIGITS, Policy, Weights
-from ppaurora.protocols import Fast, Paper
+from ppaurora.protocols import Fast, GridProtocol, Paper
 from tests.messages.vectors.file import Bad, Entry, VectorFile
 from tests.messages.vectors.seeds import seed
 from tests.messages.vectors.spoiling import MISSING, Fault, spoilt
@@ -74,6 +75,21 @@ PAPER = Job(
     ),
     sizes=(1000, 20),
 )
+GRID = Job(
+    terms=Terms(
+        metrics=metrics_named("auroc", "ap"),
+        confidence_level=0.95,
+        protocol=GridProtocol(low=-5.0, high=40.0, decimals=2),
+        limits=Limits(samples_per_owner=MOST_SAMPLES),
+        policy=Policy.exact(),
+    ),
+    sizes=(1000, MOST_SAMPLES - 1000),
+    negated=True,
+)
+TABLE = Job(
+    terms=Terms(metrics=metrics_named("auroc"), protocol=Fast(key_bits=32, grid=Grid(decimals=3))),
+    sizes=(60, 45, 40),
+)
 LARGEST = Job(
     terms=Terms(
         metrics=metrics_named("auroc_no_ties"),
@@ -87,6 +103,8 @@ JOBS = {
     "fast in a study": (FAST, seed("a study")),
     "paper": (PAPER, b""),
     "paper in a study": (PAPER, seed("a study")),
+    "grid, and lower scores are the more positive ones": (GRID, b""),
+    "fast with a table beside the lists": (TABLE, b""),
     "the policy that studies have by default": (STUDY, b""),
     "a policy with noise": (PRIVATE, b""),
     "parameters of metrics, intervals, no default": (FULL, seed("a study")),
@@ -209,6 +227,30 @@ PRIVATE_FAULTS: tuple[Fault, ...] = (
     ("a weight of what is no mechanism", "unknown field", "terms.policy.weights.ap", 1.0),
 )
 
+_GRID = "terms.protocol"
+GRID_FAULTS: tuple[Fault, ...] = (
+    ("a direction that is a text", "Expected `bool`", "negated", "lower"),
+    ("a direction that is a number", "Expected `bool`", "negated", 1),
+    ("a grid without a range", "above low", f"{_GRID}.high", -5.0),
+    ("a grid that ends between two values", "as many decimals", f"{_GRID}.high", 40.001),
+    ("a grid of ten decimals", "<= 9", f"{_GRID}.decimals", 10),
+    ("a grid of too many values", "at most 1,048,576 values", f"{_GRID}.decimals", 6),
+    ("decimals of a grid that are a text", "expected int", f"{_GRID}.decimals", "2"),
+    ("a metric that takes equal scores apart", "no meaning", "terms.metrics", ["auroc_no_ties"]),
+    (
+        "a metric of probabilities, on a wider grid",
+        "takes probabilities",
+        "terms.metrics",
+        ["brier"],
+    ),
+    ("a grid of another protocol", "no such setting", "terms.protocol.key_bits", 64),
+)
+TABLE_FAULTS: tuple[Fault, ...] = (
+    ("a table on a grid that is a number", "expected object", f"{_GRID}.grid", 3),
+    ("a table on a grid with too many values", "at most 1,048,576 values", f"{_GRID}.grid.decimals", 7),
+    ("a table on a grid with an unknown field", "no such setting", f"{_GRID}.grid.steps", 7),
+)
+
 
 def spoil() -> list[Bad]:
     refused = [
@@ -218,6 +260,8 @@ def spoil() -> list[Bad]:
             (FULL, FULL_FAULTS),
             (STUDY, STUDY_FAULTS),
             (PRIVATE, PRIVATE_FAULTS),
+            (GRID, GRID_FAULTS),
+            (TABLE, TABLE_FAULTS),
         )
         for why, says, content in spoilt(json.loads(canonical_json(job)), faults)
     ]

@@ -10,7 +10,8 @@ from tests.messages.vectors.file import Entry
 
 
 def learnt(released: ReleasedResult) -> Entry:
-    """Values by metric, of a table row by row; standard errors, and how many positives, if that is told."""
+    """Values by metric, of a table row by row; standard errors, how far a grid may have moved
+    them, and how many positives, if that is told."""
     if released.suppressed:
         return {"suppressed": True}
     errors = {
@@ -18,8 +19,14 @@ def learnt(released: ReleasedResult) -> Entry:
         for name, found in released.metrics.items()
         if isinstance(found, Estimate) and found.standard_error is not None
     }
+    bounds = {
+        name: found.grid_bound
+        for name, found in released.metrics.items()
+        if isinstance(found, Estimate) and found.grid_bound is not None
+    }
     return {
         "values": {name: _plain(found) for name, found in released.metrics.items()},
+        **({"grid_bounds": bounds} if bounds else {}),
         **({"standard_errors": errors} if errors else {}),
         **({} if released.positives is None else {"positives": released.positives}),
     }

@@ -105,7 +105,19 @@ def _paper() -> Entry:
     return _content({"name": "paper", "delta": 3}, {"metrics": ["ap", "auroc"], "policy": {"kind": "exact"}})
 
 
-CONTENTS = {"every default": least(), "no default": _full(), "paper": _paper()}
+def _grid() -> Entry:
+    """Scores from 0 to 40 points, of which the lower ones are the more positive."""
+    lower = {**FULL_EVALUATION, "score_direction": "lower", "score_scale": "any"}
+    return _content({"name": "grid", "high": 40.0, "decimals": 1}, evaluation=lower)
+
+
+CONTENTS = {
+    "every default": least(),
+    "no default": _full(),
+    "grid, lower scores": _grid(),
+    "a table beside the lists": _content({"name": "fast", "grid": {"decimals": 3}}),
+    "paper": _paper(),
+}
 
 
 def make() -> list[Entry]:
@@ -273,7 +285,7 @@ def _bad_contents_of_paper(good: Entry) -> list[Fault]:
         ),
         (
             "lower scores, which the protocol does not take negated",
-            "outside [0, 1]",
+            "takes scores from 0 to 1 of which",
             "evaluation",
             {**good["evaluation"], "score_direction": "lower", "score_scale": "any"},
         ),

@@ -1,4 +1,4 @@
-"""result_fast.json, result_paper.json: parts of a result, and what an owner makes of them."""
+"""result_fast.json, result_grid.json, result_paper.json: a result's parts, and what owners read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ppaurora.errors import PpauroraError, ProtocolError
 from ppaurora.io.models import canonical_json, from_json, to_json
 from ppaurora.metrics import METRICS, metrics_named
 from ppaurora.policy.rules import Policy
-from ppaurora.protocols import Fast, Paper, Protocol
+from ppaurora.protocols import Fast, GridProtocol, Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.sharing.stages import ResultShare
 from tests.messages.vectors.file import Bad, Entry, VectorFile
@@ -44,7 +44,14 @@ parts that do not belong together, and texts that are no part of a result.
 _SORTED = (
     ", and for every owner in `owners` 1 if its list was sorted and its sums can be of such a list, else 0"
 )
+_ADDED_UP = ", and for every owner in `owners` 1 if its counts add up to its number of samples, else 0"
+_BOUND = """
+Behind "auroc", before its standard error, is the number of pairs of unlike class that share a value, over
+twice the number of pairs of unlike class: how far it is at most from that of the scores as they were.
+Rounded, it has one digit more, and an owner adds half a unit of that digit: `grid_bounds`.
+"""
 FAST_WHAT = _WHAT.format(protocol="fast", flags=_SORTED)
+GRID_WHAT = _WHAT.format(protocol="grid", flags=_ADDED_UP) + _BOUND
 PAPER_WHAT = _WHAT.format(protocol="paper", flags="")
 
 OWNERS = ("hospital-a", "hospital-b", "hospital-c")
@@ -97,6 +104,16 @@ def _plain(protocol: Protocol, checked: int) -> _Setting:
 
 
 FAST, PAPER = _plain(Fast(), len(OWNERS)), _plain(Paper(), 0)
+_ON_GRID = GridProtocol(decimals=2)
+GRID = _Setting(
+    Terms(metrics=metrics_named("auroc", "aupr"), protocol=_ON_GRID, policy=_EXACT),
+    (_YES, _AUROC, (0x13_3333_3333_3333, 60), _AUPR),
+)
+# 705 positives, 0.733, which is 0.0042 off at most but for rounding, 0.0125, 0.104.
+GRID_ROUNDED = _Setting(
+    Terms(metrics=metrics_named("auroc", "ap"), protocol=_ON_GRID, confidence_level=0.95),
+    (_YES, (141, 0), (733, 0), (42, 0), (125, 0), (104, 0), _YES),
+)
 # With everything that may be behind a number: 0.733, 0.0125, -0.0450, 0.01205, 705 positives; of ppv 0.25 and
 # 0.5.
 ROUNDED = _Setting(
@@ -136,18 +153,48 @@ CLOSE = _Setting(
 DEFAULT = _Setting(Terms(metrics=metrics_named("auroc", "ap")), (_YES, (141, 0), (733, 0), (104, 0)))
 
 
-def _cases(setting: _Setting) -> dict[str, tuple[_Setting, list[Column]]]:
+Cases = dict[str, tuple[_Setting, list[Column]]]
+
+
+def _cases(setting: _Setting) -> Cases:
+    middle = setting.columns[2:-1]
     cases = {
         "a result": setting.good,
-        "the ends of the range": [_YES, (0, 0), (1, 0), *setting.in_order],
-        "many binary places": [_YES, (2**62 + 1, 63), (1, 300), *setting.in_order],
+        "the ends of the range": [_YES, (0, 0), *middle, (1, 0), *setting.in_order],
+        "many binary places": [_YES, (2**62 + 1, 63), *middle, (1, 300), *setting.in_order],
         "one class only": setting.nothing,
     }
-    if not setting.in_order:
-        return {name: (setting, columns) for name, columns in cases.items()}
-    cases["an unsorted list"] = [_NO, _NO, _NO, _YES, _NO, _YES]
-    cases["two unsorted lists"] = [_NO, _NO, _NO, _NO, _YES, _NO]
-    return {name: (setting, columns) for name, columns in cases.items()} | {
+    if setting.in_order:
+        nothing = setting.nothing[: len(setting.columns)]
+        one, several = _UNFIT[setting.terms.protocol.name]
+        cases[one] = [*nothing, _YES, _NO, _YES]
+        cases[several] = [*nothing, _NO, _YES, _NO]
+    of_setting = {name: (setting, columns) for name, columns in cases.items()}
+    return of_setting | _more_cases()[setting.terms.protocol.name]
+
+
+_UNFIT = {
+    "fast": ("an unsorted list", "two unsorted lists"),
+    "grid": ("a table that does not add up", "two tables that do not add up"),
+}
+
+
+def _more_cases() -> dict[str, Cases]:
+    return {"fast": _rounded_cases(), "grid": _grid_cases(), "paper": {}}
+
+
+def _grid_cases() -> Cases:
+    return {
+        "rounded": (GRID_ROUNDED, GRID_ROUNDED.good),
+        "rounded, no two of unlike class share a value": (GRID_ROUNDED, GRID_ROUNDED.but(c3=_NO)),
+        "rounded, without a standard error": (GRID_ROUNDED, GRID_ROUNDED.but(c4=_NO, c6=_NO)),
+        "rounded, suppressed": (GRID_ROUNDED, GRID_ROUNDED.nothing),
+        "rounded, a table that does not add up": (GRID_ROUNDED, [*GRID_ROUNDED.nothing[:-1], _NO]),
+    }
+
+
+def _rounded_cases() -> Cases:
+    return {
         "rounded": (ROUNDED, ROUNDED.good),
         "rounded, without a standard error": (ROUNDED, ROUNDED.but(c3=_NO, c10=_NO)),
         "rounded, without a row of a table": (
@@ -231,16 +278,23 @@ def _bad_columns(setting: _Setting) -> dict[str, list[Column]]:
         "an exponent one too large": [_YES, (1, 301), *good[2:]],
     }
     if in_order:
-        bad["whether a list was sorted is neither 0 nor 1"] = [*good[:-1], (2, 0)]
-        bad["whether a list was sorted has an exponent"] = [*good[:-1], (1, 1)]
-        bad["whether a list was sorted is garbage, and there is no result"] = [
-            _NO,
-            _NO,
-            _NO,
-            *good[3:-1],
-            (7, 7),
-        ]
+        fits = "whether a table adds up" if setting is GRID else "whether a list was sorted"
+        bad[f"{fits} is neither 0 nor 1"] = [*good[:-1], (2, 0)]
+        bad[f"{fits} has an exponent"] = [*good[:-1], (1, 1)]
+        bad[f"{fits} is garbage, and there is no result"] = [*setting.nothing[:-1], (7, 7)]
     return bad
+
+
+_BAD_GRID = {
+    "a bound above one": GRID.but(c2=((1 << 53) + 1, 53)),
+    "a bound below zero": GRID.but(c2=(2**64 - 5, 53)),
+}
+_BAD_GRID_ROUNDED = {
+    "a rounded bound with an exponent": GRID_ROUNDED.but(c3=(42, 1)),
+    "a rounded bound above one": GRID_ROUNDED.but(c3=(10_001, 0)),
+    "a rounded bound below zero": GRID_ROUNDED.but(c3=(2**64 - 42, 0)),
+    "suppressed, and yet a bound": [*GRID_ROUNDED.nothing[:3], (42, 0), *GRID_ROUNDED.nothing[4:]],
+}
 
 
 _BAD_ROUNDED = {
@@ -297,11 +351,15 @@ def spoil(setting: _Setting) -> list[Bad]:
         (setting, ill_matched | spoilt, "belong together"),
         (setting, ill_shaped, "every metric asked for"),
     ]
-    if setting.in_order:
-        for case, bad in ((ROUNDED, _BAD_ROUNDED), (CLOSE, _BAD_CLOSE), (PRECISE, _BAD_PRECISE)):
-            groups.append(
-                (case, {why: _parts(columns, seed(why)) for why, columns in bad.items()}, "belong together")
-            )
+    more = {
+        "fast": ((ROUNDED, _BAD_ROUNDED), (CLOSE, _BAD_CLOSE), (PRECISE, _BAD_PRECISE)),
+        "grid": ((GRID, _BAD_GRID), (GRID_ROUNDED, _BAD_GRID_ROUNDED)),
+        "paper": (),
+    }[setting.terms.protocol.name]
+    for case, bad in more:
+        groups.append(
+            (case, {why: _parts(columns, seed(why)) for why, columns in bad.items()}, "belong together")
+        )
     refused = [
         Bad(
             why,
@@ -336,4 +394,5 @@ def _bad_texts(text: str) -> list[Bad]:
 
 
 FAST_FILE = VectorFile("result_fast", FAST_WHAT, partial(make, FAST), partial(spoil, FAST), check, take)
+GRID_FILE = VectorFile("result_grid", GRID_WHAT, partial(make, GRID), partial(spoil, GRID), check, take)
 PAPER_FILE = VectorFile("result_paper", PAPER_WHAT, partial(make, PAPER), partial(spoil, PAPER), check, take)

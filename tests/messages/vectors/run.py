@@ -13,13 +13,14 @@ from ppaurora.channel.base import Buffer, Channel
 from ppaurora.channel.frames import Header
 from ppaurora.channel.memory import MemoryTransport, memory_transports
 from ppaurora.channel.servers import Server
+from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.errors import PeerMisbehavedError
 from ppaurora.io.models import canonical_json, from_json
 from ppaurora.local.threads import run_parties
 from ppaurora.metrics import METRICS, metrics_named
 from ppaurora.policy.rules import Policy
-from ppaurora.protocols import Fast, Paper, Protocol
+from ppaurora.protocols import Fast, GridProtocol, Paper, Protocol
 from ppaurora.randomness import Stream
 from ppaurora.session import Context
 from ppaurora.sharing.stages import ResultShare
@@ -30,7 +31,7 @@ from tests.messages.vectors.seeds import seed
 from tests.messages.vectors.session import agreed
 
 WHAT = """
-Whole runs. Every owner's list in `owners` is split with the stream under its `stream_key`, as in
+Whole runs. Every owner's samples in `owners` are split with the stream under its `stream_key`, as in
 input_shares_*.json; the servers have the nonces and private keys of session.json, for the first attempt
 at `job`. `sent` has, for every two servers, how many frames one sent to the other after the keys were
 agreed, how many bytes they have together, headers included, and the SHA-256 of them all, one after the
@@ -46,7 +47,7 @@ _OWNERS: list[Owner] = [
     ([0.5, 0.875, 0.25], [1, 1, 0]),
     ([0.375, 0.5], [0, 1]),
 ]
-_PROTOCOLS = (Fast(key_bits=32), Fast(key_bits=64), Paper(delta=1), Paper(delta=3))
+_PROTOCOLS = (Fast(key_bits=32), Fast(key_bits=64), Paper(delta=1), Paper(delta=3), GridProtocol(decimals=1))
 _METRICS = metrics_named("auroc", "aupr", "ap")
 _POLICY = Policy.exact(counts="hidden")
 # Under a policy, with intervals and sums: floors that hold, and one that does not.
@@ -62,6 +63,8 @@ _RELEASED = Terms(
         minimum_positives=2, minimum_negatives=2, minimum_per_cell=2, digits=2, counts="rounded"
     ),
 )
+_GRID = msgspec.structs.replace(_RELEASED, protocol=GridProtocol(decimals=2))
+_TABLE = msgspec.structs.replace(_RELEASED, protocol=Fast(key_bits=32, grid=Grid(decimals=1)))
 _SUPPRESSED = msgspec.structs.replace(
     _RELEASED, policy=msgspec.structs.replace(_RELEASED.policy, minimum_positives=4)
 )
@@ -166,7 +169,12 @@ def _names(owners: Sequence[Entry]) -> list[str]:
 
 def make() -> list[Entry]:
     named = {str(protocol): _plain(protocol) for protocol in _PROTOCOLS}
-    named |= {"released under a policy": _RELEASED, "suppressed by a policy": _SUPPRESSED}
+    named |= {
+        "released under a policy": _RELEASED,
+        "suppressed by a policy": _SUPPRESSED,
+        "released under a policy, from tables": _GRID,
+        "released under a policy, with tables beside the lists": _TABLE,
+    }
     return [_vector(name, terms) for name, terms in named.items()]
 
 
@@ -187,7 +195,7 @@ def take(bad: Entry) -> object:
 
 
 def spoil() -> list[Bad]:
-    return [bad for protocol in (_PROTOCOLS[0], _PROTOCOLS[2]) for bad in _bad_runs(protocol)]
+    return [bad for protocol in (_PROTOCOLS[0], _PROTOCOLS[2], _PROTOCOLS[4]) for bad in _bad_runs(protocol)]
 
 
 def _bad_runs(protocol: Protocol) -> list[Bad]:
