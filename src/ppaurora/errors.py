@@ -43,7 +43,7 @@ class PpauroraError(Exception):
     ...     ppaurora.evaluate([([1, 0], [0.9, 0.4])], protocol="papyr")
     ... except ppaurora.PpauroraError as error:
     ...     print(error.exit_code, error)
-    2 unknown protocol 'papyr'; there are: fast, paper
+    2 unknown protocol 'papyr'; there are: fast, grid, paper
     """
 
     exit_code = 1

@@ -50,7 +50,7 @@ def test_which_there_are() -> None:
     for name, kind in protocols().items():
         assert find_protocol(name) is kind
     for unknown in ("quick", "", "Fast", None, 5, ["fast"]):
-        with pytest.raises(InputError, match=r"unknown protocol '.*'; there are: fast, paper"):
+        with pytest.raises(InputError, match=r"unknown protocol '.*'; there are: fast, grid, paper"):
             find_protocol(unknown)
 
 
@@ -134,10 +134,10 @@ def test_jobs_that_differ_in_the_protocol_alone_have_different_hashes() -> None:
         ("fast", "a protocol is a table with a name and its parameters"),
         (None, "a protocol is a table with a name and its parameters"),
         (["fast"], "a protocol is a table with a name and its parameters"),
-        ({}, "unknown protocol 'None'; there are: fast, paper"),
-        ({"key_bits": 64}, "unknown protocol 'None'; there are: fast, paper"),
-        ({"name": "quick"}, "unknown protocol 'quick'; there are: fast, paper"),
-        ({"name": 5}, "unknown protocol '5'; there are: fast, paper"),
+        ({}, "unknown protocol 'None'; there are: fast, grid, paper"),
+        ({"key_bits": 64}, "unknown protocol 'None'; there are: fast, grid, paper"),
+        ({"name": "quick"}, "unknown protocol 'quick'; there are: fast, grid, paper"),
+        ({"name": 5}, "unknown protocol '5'; there are: fast, grid, paper"),
         ({"name": "fast", "key_bits": "64"}, "key_bits: expected int, got str"),
         ({"name": "fast", "key_bits": 64.0}, "key_bits: expected int, got float"),
         ({"name": "fast", "key_bits": True}, "key_bits: expected int, got bool"),

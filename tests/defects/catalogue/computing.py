@@ -179,8 +179,8 @@ DEFECTS = (
         "negatives-off-by-one",
         "there is one negative before the first position",
         file=f"{_ALGORITHMS}/curve.py",
-        old="positions = curve.start + np.arange(block.start, block.stop, dtype=np.uint64)",
-        new="positions = curve.start + np.arange(block.start + 1, block.stop + 1, dtype=np.uint64)",
+        old="positions = self.start + np.arange(block.start, block.stop, dtype=np.uint64)",
+        new="positions = self.start + np.arange(block.start + 1, block.stop + 1, dtype=np.uint64)",
         tests=("tests/algorithms/test_curve.py::test_rows_and_areas",),
     ),
     Defect(

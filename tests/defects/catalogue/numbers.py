@@ -222,7 +222,7 @@ DEFECTS = (
     Defect(
         "sorted-the-wrong-way",
         "an owner's list is in ascending order",
-        file=f"{_PROTOCOLS}/base.py",
+        file=f"{_PROTOCOLS}/lists.py",
         old='np.argsort(~keys, kind="stable")',
         new='np.argsort(keys, kind="stable")',
         tests=("tests/protocols/test_encoding.py",),
@@ -230,7 +230,7 @@ DEFECTS = (
     Defect(
         "sums-are-not-split",
         "one server gets an owner's sums as they are",
-        file=f"{_PROTOCOLS}/base.py",
+        file=f"{_PROTOCOLS}/lists.py",
         old="drawn = [stream.words(sums.shape) for _ in lists[1:]]",
         new="drawn = [np.zeros_like(sums) for _ in lists[1:]]",
         tests=("tests/metrics/test_sums.py",),
