@@ -6,7 +6,14 @@ import pickle
 
 import pytest
 
-from ppaurora.errors import DataError, InputError, PeerTimeoutError, PpauroraError, UnsortedListError
+from ppaurora.errors import (
+    DataError,
+    InputError,
+    MissingPackageError,
+    PeerTimeoutError,
+    PpauroraError,
+    UnsortedListError,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,6 +21,7 @@ from ppaurora.errors import DataError, InputError, PeerTimeoutError, PpauroraErr
     [
         DataError("is empty", source="a.csv", row=3, column="score", hint="fill it"),
         InputError("no"),
+        MissingPackageError("needs one more package"),
         UnsortedListError("owner 2: the list that was sent is not sorted"),
         PeerTimeoutError("proxy 1", "sent nothing for 3 seconds"),
     ],

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ppaurora.owner.report import StudyReport
     from ppaurora.owner.study import Study
     from ppaurora.owner.verifying import verify_receipt
-    from ppaurora.pages.report import write_report
+    from ppaurora.pages.report import save_figures, write_report
     from ppaurora.policy.rules import Policy
     from ppaurora.protocols.names import ProtocolName
     from ppaurora.statistics.estimates import Estimate, Table
@@ -79,6 +79,7 @@ __all__ = [
     "UnsortedListError",
     "Verification",
     "evaluate",
+    "save_figures",
     "verify_receipt",
     "write_report",
 ]
@@ -107,6 +108,7 @@ _HOMES = {
     "Transport": "ppaurora.evaluation.evaluate",
     "Verification": "ppaurora.study.receipt",
     "evaluate": "ppaurora.evaluation.evaluate",
+    "save_figures": "ppaurora.pages.report",
     "verify_receipt": "ppaurora.owner.verifying",
     "write_report": "ppaurora.pages.report",
 }

@@ -4,6 +4,7 @@
     ├── InputError                 what the user gave cannot be used            exit code 2
     │   ├── DataError              ... and it is in the data: owner, row, column
     │   ├── WarnedError            ... the data check has warnings, and nobody was there to decide  6
+    │   ├── MissingPackageError    ... without a package that is not installed; also an ImportError
     │   ├── BudgetError            ... studies would spend more epsilon on it than its owner lets them  8
     │   └── UnsortedListError      ... found inside the computation, owner named
     ├── UndefinedResultError       the metric does not exist for this data      exit code 2
@@ -119,6 +120,10 @@ class WarnedError(InputError):
     """The check of an owner's data warns, and nobody was there to decide; nothing was sent."""
 
     exit_code = WARNED_EXIT_CODE
+
+
+class MissingPackageError(InputError, ImportError):
+    """What was asked for needs a package that is not installed; the message says how to install it."""
 
 
 class BudgetError(InputError):

@@ -70,6 +70,10 @@ def test_from_a_wrong_file_to_the_report(
     expect(page.get_by_text("Warning:")).to_have_count(0)
     expect(page.get_by_role("heading", name="What you agree to")).to_be_visible()
     visitor.look("data, ready to be submitted")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as PNG").first.click()
+    assert download.value.suggested_filename == "scores-by-class-in-your-own-data.png"
+    assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
     owner.submit()
     expect(owner.row("north")).to_contain_text("submitted")
     visitor.look("study, data submitted")

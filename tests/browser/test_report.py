@@ -63,6 +63,15 @@ def test_it_needs_no_script(report: Path, new_visitor: NewVisitor) -> None:
     expect(page.get_by_role("heading", name="Results", exact=True)).to_be_visible()
 
 
+def test_a_figure_is_saved_without_a_script(report: Path, new_visitor: NewVisitor) -> None:
+    page = new_visitor(java_script_enabled=False).page
+    page.goto(report.as_uri())
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as SVG").first.click()
+    assert download.value.suggested_filename == "values-and-their-uncertainty.svg"
+    assert "<title>Values and their uncertainty</title>" in Path(download.value.path()).read_text()
+
+
 def test_it_prints_on_a_few_pages_in_black_on_white(report: Path, visitor: Visitor) -> None:
     page = visitor.page
     page.goto(report.as_uri())

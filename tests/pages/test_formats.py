@@ -166,7 +166,12 @@ def test_the_page_loads_nothing(facts: Facts) -> None:
         assert name not in ("src", "srcset", "action", "data", "style", "background")
         if name == "href":
             assert tag == "a"
-            assert value.startswith(("#", "https://doi.org/"))
+            assert value.startswith(("#", "https://doi.org/", "data:image/svg+xml;base64,"))
+    links = [value for tag, name, value in page.attributes if name == "href" and value.startswith("data:")]
+    saved = [value for tag, name, value in page.attributes if (tag, name) == ("a", "download")]
+    assert (
+        len(links) == len(saved) == page.tags.count("figure") > 1
+    )  # which a browser saves, and does not open
     assert not re.search(r"https?://(?!doi\.org/|www\.w3\.org/2000/svg)", as_html(facts))
 
 

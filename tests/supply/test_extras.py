@@ -202,6 +202,19 @@ def check_report(ppaurora: Installed, hospitals: Data) -> None:
     assert "<svg" in page
 
 
+def check_plot(ppaurora: Installed, hospitals: Data) -> None:
+    """A figure of a report as PNG, without a screen."""
+    for name, (labels, scores) in hospitals.items():
+        write_csv(ppaurora.folder / f"{name}.csv", labels, 1 / (1 + np.exp(-scores)))
+    code = """
+from ppaurora.plot.painting import png
+svg = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><circle cx="4" cy="4" r="2"/></svg>'
+open("circle.png", "wb").write(png(svg))
+"""
+    ppaurora.python(code)
+    assert (ppaurora.folder / "circle.png").read_bytes().startswith(b"\x89PNG")
+
+
 def check_app(ppaurora: Installed, hospitals: Data) -> None:
     """Its first page, and every file of ours that the page asks for."""
     browser = urllib.request.build_opener(
@@ -239,6 +252,7 @@ EXTRAS: dict[str, Check] = {
     "demo": check_demo,
     "node": check_node,
     "ray": check_ray,
+    "plot": check_plot,
     "report": check_report,
     "app": check_app,
 }

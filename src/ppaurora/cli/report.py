@@ -8,10 +8,11 @@ import click
 
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import column_options, id_option
-from ppaurora.cli.paths import FILE
-from ppaurora.data import Columns
+from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.data import Columns, Samples
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
-from ppaurora.pages.report.sources import source_of
+from ppaurora.pages.report.saving import possible_formats, save_charts
+from ppaurora.pages.report.sources import ReportSource, source_of
 from ppaurora.pages.report.texts import OWN_TITLE, OWN_WORDS
 from ppaurora.pages.report.writing import FORMATS, format_of, make_report, own_samples, save
 
@@ -22,6 +23,7 @@ from ppaurora.pages.report.writing import FORMATS, format_of, make_report, own_s
         "ppaurora report kit --out report.html",
         "ppaurora report kit/results/sepsis-2026.json --out table.tex",
         "ppaurora report kit --data scores.csv --score risk --label died --out mine.html",
+        "ppaurora report kit --figures figures",
     ),
 )
 @click.argument("result", type=click.Path(path_type=Path))
@@ -32,6 +34,12 @@ from ppaurora.pages.report.writing import FORMATS, format_of, make_report, own_s
     "output",
     type=click.Choice(list(FORMATS)),
     help="By default the extension of --out, or html.",
+)
+@click.option(
+    "--figures",
+    type=FOLDER,
+    help="A folder to save every figure in, as SVG, and as PNG if Matplotlib is installed. Without --out and "
+    "--format, no report is written then.",
 )
 @click.option(
     "--manifest-hash", help="Refuse any manifest without this hash; give at least its first 12 digits."
@@ -46,6 +54,7 @@ def report_command(
     study: str | None,
     out: Path | None,
     output: str | None,
+    figures: Path | None,
     manifest_hash: str | None,
     data: Path | None,
     columns: Columns,
@@ -58,13 +67,24 @@ def report_command(
     chosen = output or format_of(out)
     source = source_of(result, study=study, manifest_hash=manifest_hash)
     samples = None if data is None else own_samples(source, data, columns)
-    text = make_report(source, chosen, samples)
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        save(out, text)
-        click.echo(f"report: {out}", err=True)
+    if figures is None or out is not None or output is not None:
+        text = make_report(source, chosen, samples)
+        if out is None:
+            click.echo(text, nl=False)
+        else:
+            save(out, text.encode())
+            click.echo(f"report: {out}", err=True)
+    if figures is not None:
+        _save_figures(figures, source, samples)
     if samples is not None:
         click.echo(f"{OWN_TITLE} {OWN_WORDS}", err=True)
     if source.result is not None and source.result.suppressed:
         click.get_current_context().exit(SUPPRESSED_EXIT_CODE)
+
+
+def _save_figures(folder: Path, source: ReportSource, samples: Samples | None) -> None:
+    formats = possible_formats()
+    for path in save_charts(source, folder, formats, samples):
+        click.echo(f"figure: {path}", err=True)
+    if "png" not in formats:
+        click.echo("figures are SVG only; as PNG, too, with: pip install 'ppaurora[plot]'", err=True)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from ppaurora.data.tables import MOST_ROWS, NamedColumns, running_query, too_many
-from ppaurora.errors import DataError, InputError, PpauroraError
+from ppaurora.errors import DataError, MissingPackageError, PpauroraError
 
 PARQUET = b"PAR1"
 ARROW_FILE = b"ARROW1"
@@ -115,6 +115,6 @@ def _module(name: str, what: str, source: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise InputError(
+        raise MissingPackageError(
             f"{source}: {what} needs one more package; install it with: pip install 'ppaurora[arrow]'"
         ) from None

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.channel.servers import Server
-from ppaurora.errors import InputError
+from ppaurora.errors import MissingPackageError
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.names import MetricAttributes, MetricName
@@ -142,7 +142,7 @@ class MetricValues(MetricAttributes):
         try:
             import pandas
         except ModuleNotFoundError:
-            raise InputError("a data frame is one of pandas: pip install pandas") from None
+            raise MissingPackageError("a data frame is one of pandas: pip install pandas") from None
         records = [
             _record(name, row.at, column, estimate)
             for name, found in self.metrics.items()

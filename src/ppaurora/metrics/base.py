@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
 from ppaurora.algorithms.pooled_table import PooledTable
 from ppaurora.data.samples import Samples
-from ppaurora.errors import InputError, MisuseError
+from ppaurora.errors import MissingPackageError, MisuseError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import Figure, PublicCounts, SampleClass
@@ -302,7 +302,7 @@ def scikit_learn(function: str) -> Callable[..., Any]:
         try:
             import sklearn.metrics
         except ImportError:
-            raise InputError("references are scikit-learn's: pip install 'ppaurora[demo]'") from None
+            raise MissingPackageError("references are scikit-learn's: pip install 'ppaurora[demo]'") from None
         return getattr(sklearn.metrics, function)(*arguments, **options)
 
     return call

@@ -8,7 +8,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ppaurora.errors import InputError
+from ppaurora.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,7 +27,7 @@ def environment(*folders: Path) -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
     except ModuleNotFoundError:
-        raise InputError(
+        raise MissingPackageError(
             "a page needs one more package: sh install.sh app, or pip install 'ppaurora[report]'"
         ) from None
     made = Environment(

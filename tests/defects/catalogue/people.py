@@ -184,6 +184,22 @@ DEFECTS = (
         tests=("tests/pages/test_charts.py::test_the_curve_is_that_of_the_definition",),
     ),
     Defect(
+        "figure-upside-down",
+        "a rectangle of a figure is painted on the other side of its corner",
+        file="src/ppaurora/plot/painting.py",
+        old='_at(own, "width"), _at(own, "height")',
+        new='_at(own, "width"), -_at(own, "height")',
+        tests=("tests/pages/test_figures.py::test_a_shape_is_painted_where_it_is",),
+    ),
+    Defect(
+        "edge-of-two-bins",
+        "a score at which two bins meet is in the lower one, whatever the metric says",
+        file="src/ppaurora/statistics/estimates.py",
+        old="        if len(found) == 1:\n            return found[0]\n        if found:\n",
+        new="        if found:\n            return found[0]\n        if found:\n",
+        tests=("tests/evaluation/test_frame.py::test_where_two_bins_meet_a_score_may_be_in_either",),
+    ),
+    Defect(
         "changed-evaluation-is-reported",
         "a report is made of a result that somebody has changed",
         file=f"{_PAGES}/report/sources.py",

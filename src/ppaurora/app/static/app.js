@@ -1,7 +1,8 @@
-// The little that pages cannot do by themselves: parts that stay up to date, an upload with progress.
+// The little that pages cannot do by themselves: parts that stay up to date, an upload with progress, figures as PNG.
 "use strict";
 
 const SECONDS_BETWEEN_LOOKS = 1.5;
+const PNG_SCALE = 3; // dots of a picture for each of the screen's: about 300 in an inch
 
 // A part of a page that the app renders anew: data-live is its address, data-every how often, in seconds. What it shows may send the page on:
 // data-goto, for instance when the work is over that it tells of.
@@ -108,6 +109,29 @@ function chooseByDropping(form) {
   form.dataset.ready = "";
 }
 
+// A figure as PNG: what the link before it saves as SVG, painted larger.
+function offerPng(link) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button--link";
+  button.innerHTML = link.innerHTML.replace("SVG", "PNG");
+  button.addEventListener("click", async () => {
+    const image = new Image();
+    image.src = link.href;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = PNG_SCALE * image.naturalWidth;
+    canvas.height = PNG_SCALE * image.naturalHeight;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    const saved = document.createElement("a");
+    saved.href = canvas.toDataURL("image/png");
+    saved.download = link.download.replace(/svg$/, "png");
+    saved.click();
+  });
+  link.after(button);
+}
+
+for (const link of document.querySelectorAll(".figure__save a")) offerPng(link);
 for (const part of document.querySelectorAll("[data-live]")) keepUpToDate(part);
 for (const form of document.querySelectorAll("form[data-upload]")) chooseByDropping(form);
 for (const form of document.querySelectorAll("form:not([data-upload])")) {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
+
+from ppaurora.pages.charts.standalone import standalone
 
 Place = tuple[float, float]
 
@@ -25,6 +29,21 @@ class Chart:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     reach: float = 1.0
+
+    @property
+    def file_name(self) -> str:
+        """Return its title as the name of a file, without an ending."""
+        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+    @property
+    def standalone(self) -> str:
+        """Return the picture for other programs: an SVG that needs no style sheet."""
+        return standalone(self.svg)
+
+    @property
+    def data_link(self) -> str:
+        """Return that as an address inside of a page, so that a browser can save it without a script."""
+        return "data:image/svg+xml;base64," + base64.b64encode(self.standalone.encode()).decode()
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def write_report(
     chosen = format or format_of(path)
     source = source_of(result if isinstance(result, StudyReport | Report) else Path(result), study=study)
     samples = None if data is None else own_samples(source, data, Columns(**columns))
-    save(path, make_report(source, chosen, samples))
+    save(path, make_report(source, chosen, samples).encode())
 
 
 def format_of(path: Path | None) -> str:
@@ -134,9 +134,9 @@ def _own(source: ReportSource, study: StudyReport | None, samples: Samples | Non
     )
 
 
-def save(path: Path, text: str) -> None:
+def save(path: Path, content: bytes) -> None:
     """Whole or not at all; readable by its owner only, as results are."""
     try:
-        replace_file(path, text.encode(), mode=0o600)
+        replace_file(path, content, mode=0o600)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
