@@ -11,7 +11,13 @@ import pytest
 import ppaurora
 from tests.support.examples import NO_OBJECTS, OF_OTHERS, ON_NODES, run_examples
 
-MODULES = ("ppaurora", "ppaurora.evaluation.evaluate", "ppaurora.evaluation.report", "ppaurora.data.samples")
+MODULES = (
+    "ppaurora",
+    "ppaurora.evaluation.evaluate",
+    "ppaurora.evaluation.report",
+    "ppaurora.data.samples",
+    "ppaurora.plot",
+)
 
 
 @pytest.mark.parametrize("module", MODULES)

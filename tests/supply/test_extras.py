@@ -203,16 +203,17 @@ def check_report(ppaurora: Installed, hospitals: Data) -> None:
 
 
 def check_plot(ppaurora: Installed, hospitals: Data) -> None:
-    """A figure of a report as PNG, without a screen."""
+    """A display, without a screen."""
     for name, (labels, scores) in hospitals.items():
         write_csv(ppaurora.folder / f"{name}.csv", labels, 1 / (1 + np.exp(-scores)))
-    code = """
-from ppaurora.plot.painting import png
-svg = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><circle cx="4" cy="4" r="2"/></svg>'
-open("circle.png", "wb").write(png(svg))
+    code = f"""
+import ppaurora
+from ppaurora.plot import CalibrationDisplay
+report = ppaurora.evaluate([f"{{name}}.csv" for name in {FILES}], metrics=["reliability"])
+CalibrationDisplay.from_report(report).figure_.savefig("reliability.png")
 """
     ppaurora.python(code)
-    assert (ppaurora.folder / "circle.png").read_bytes().startswith(b"\x89PNG")
+    assert (ppaurora.folder / "reliability.png").read_bytes().startswith(b"\x89PNG")
 
 
 def check_app(ppaurora: Installed, hospitals: Data) -> None:

@@ -1,0 +1,305 @@
+"""Displays: each draws one kind of figure of a report, and can be drawn again in other axes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as MatplotlibFigure
+from matplotlib.figure import SubFigure
+from matplotlib.ticker import FuncFormatter
+
+from ppaurora.evaluation.report import MetricValues
+from ppaurora.metrics.facts import Figure
+from ppaurora.metrics.thresholds import PositivePredictiveValue, Sensitivity, Specificity
+from ppaurora.plot.numbers import (
+    Column,
+    area_of,
+    counts_in_words,
+    in_words,
+    missing,
+    nothing_to_draw,
+    tables_of,
+)
+from ppaurora.statistics.estimates import Row, Table
+
+_EDGE = 0.02  # beyond 0 and 1, so that marks there are whole
+_BAND_OPACITY = 0.2
+_MARKS: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "elinewidth": 0.8}
+_GUIDE: dict[str, Any] = {"color": "0.45", "linewidth": 1}
+
+
+@dataclass(kw_only=True)
+class Display(ABC):
+    """Numbers of a report that are drawn together.
+
+    Attributes
+    ----------
+    released
+        What was done to the numbers before they were released, in words, for the legend.
+    ax_, figure_
+        The axes and the figure of the last plot.
+    """
+
+    figure: ClassVar[Figure]
+    released: str
+    ax_: Axes = field(init=False, repr=False)
+    figure_: MatplotlibFigure | SubFigure = field(init=False, repr=False)
+
+    @classmethod
+    def from_report(
+        cls, report: MetricValues, ax: Axes | None = None, *, name: str = "pooled", **style: Any
+    ) -> Self:
+        """Take the numbers of a report, and draw them as `plot` does.
+
+        Raises `InputError` if the report has none of them.
+        """
+        return cls._of(report).plot(ax, name=name, **style)
+
+    def plot(self, ax: Axes | None = None, *, name: str = "pooled", **style: Any) -> Self:
+        """Draw in these axes, or in those of a new figure, and return the display.
+
+        Parameters
+        ----------
+        ax
+            Axes of Matplotlib; several displays in the same axes compare reports.
+        name
+            How the legend names what is drawn.
+        **style
+            How Matplotlib draws it, for instance `color="C3"`.
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots(layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        self._draw(ax, name, style)
+        ax.legend(fontsize="small")
+        return self
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, report: MetricValues) -> Self:
+        """Take the numbers out of a report."""
+
+    @abstractmethod
+    def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
+        """Draw them, with titles of both axes, and labels for the legend."""
+
+    def _label(self, name: str, *more: str) -> str:
+        return "\n".join([f"{name}, {self.released}", *filter(None, more)])
+
+
+@dataclass(kw_only=True)
+class PointsDisplay(Display):
+    """Points of two numbers each, with whiskers for their intervals.
+
+    Attributes
+    ----------
+    x, y
+        The numbers: arrays `values`, `lower` and `upper`, with NaN for what is withheld or not there.
+    area
+        The area under the curve with its interval, for the legend; empty if it was not released.
+    """
+
+    columns: ClassVar[tuple[str, str]]  # x and y, of the metric's table
+    tables: ClassVar[tuple[str, str] | None] = None  # the same as two metrics at thresholds
+    area_figure: ClassVar[Figure | None] = None
+    x: Column
+    y: Column
+    area: str = ""
+
+    @classmethod
+    def _of(cls, report: MetricValues) -> Self:
+        for table in (*tables_of(report, cls.figure), *cls._joined(report)):
+            x, y = (Column.of(table, name) for name in cls.columns)
+            if np.isfinite(x.values + y.values).any():
+                area = "" if cls.area_figure is None else area_of(report, cls.area_figure)
+                return cls(x=x, y=y, released=in_words(report, (x, y)), area=area)
+        raise nothing_to_draw(report, cls.figure)
+
+    @classmethod
+    def _joined(cls, report: MetricValues) -> list[Table]:
+        """Return the numbers of two metrics, at the thresholds that both have, as one table."""
+        if cls.tables is None or not all(name in report.metrics for name in cls.tables):
+            return []
+        by_threshold: dict[float, list[Any]] = {}
+        for name in cls.tables:
+            found = report.metrics[name]
+            for row in found if isinstance(found, Table) else ():
+                by_threshold.setdefault(row.at["threshold"], []).append(row[name])
+        return [
+            Table(
+                tuple(
+                    Row({"threshold": at}, dict(zip(cls.columns, numbers, strict=True)))
+                    for at, numbers in sorted(by_threshold.items())
+                    if len(numbers) == len(cls.columns)
+                )
+            )
+        ]
+
+    def _points(
+        self, ax: Axes, x: Column, name: str, style: dict[str, Any], ends: Sequence[float] = ()
+    ) -> None:
+        """Draw the points that are there, joined by a line; it begins and ends on the diagonal at `ends`."""
+        y, level = self.y, self.y.level or x.level
+        drawn = np.isfinite(x.values + y.values)
+        along = [np.concatenate([ends[:1], one.values[drawn], ends[1:]]) for one in (x, y)]
+        (line,) = ax.plot(*along, **style)
+        ax.errorbar(
+            x.values[drawn],
+            y.values[drawn],
+            xerr=x.whiskers[:, drawn],
+            yerr=y.whiskers[:, drawn],
+            label=self._label(name, self.area, level and f"whiskers: {level}", missing(drawn)),
+            **_MARKS,
+            color=line.get_color(),
+        )
+        edges = (-_EDGE, 1 + _EDGE)
+        ax.set(xlim=edges, ylim=edges, aspect="equal")
+
+
+@dataclass(kw_only=True)
+class CalibrationDisplay(PointsDisplay):
+    """The reliability diagram: observed against mean predicted probabilities, in bins."""
+
+    figure = Figure.RELIABILITY_DIAGRAM
+    columns = ("mean_predicted", "observed")
+
+    def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
+        _guide(ax, "perfect calibration", [0, 1], [0, 1])
+        self._points(ax, self.x, name, style)
+        ax.set(xlabel="mean predicted probability", ylabel="observed fraction of positives")
+
+
+@dataclass(kw_only=True)
+class RocCurveDisplay(PointsDisplay):
+    """The ROC curve at public thresholds: `x` is the specificity, `y` the sensitivity."""
+
+    figure = Figure.ROC_POINTS
+    columns = (Specificity.name, Sensitivity.name)
+    tables = columns
+    area_figure = Figure.ROC_CURVE
+
+    def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
+        _guide(ax, "random guessing", [0, 1], [0, 1])
+        self._points(ax, self.x.complement, name, style, ends=(1.0, 0.0))
+        ax.set(xlabel="1 − specificity", ylabel="sensitivity (recall)")
+
+
+@dataclass(kw_only=True)
+class PrecisionRecallDisplay(PointsDisplay):
+    """The precision-recall curve at public thresholds."""
+
+    figure = Figure.PRECISION_RECALL_POINTS
+    columns = ("recall", "precision")
+    tables = (Sensitivity.name, PositivePredictiveValue.name)
+    area_figure = Figure.PRECISION_RECALL_CURVE
+
+    def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
+        self._points(ax, self.x, name, style)
+        ax.set(xlabel="recall (sensitivity)", ylabel="precision (positive predictive value)")
+
+
+@dataclass(kw_only=True)
+class DecisionCurveDisplay(Display):
+    """Net benefit against the risk threshold, with a band for its intervals.
+
+    Attributes
+    ----------
+    thresholds
+        The risk thresholds.
+    net_benefit
+        The numbers there: arrays `values`, `lower` and `upper`, with NaN for what is withheld or not there.
+    """
+
+    figure = Figure.DECISION_CURVE
+    thresholds: np.ndarray
+    net_benefit: Column
+
+    @classmethod
+    def _of(cls, report: MetricValues) -> Self:
+        for table in tables_of(report, cls.figure):
+            column = Column.of(table, next(iter(table[0].values)))
+            if np.isfinite(column.values).any():
+                thresholds = np.array([row.at["threshold"] for row in table])
+                released = in_words(report, (column,))
+                return cls(thresholds=thresholds, net_benefit=column, released=released)
+        raise nothing_to_draw(report, cls.figure)
+
+    def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
+        benefit, level = self.net_benefit, self.net_benefit.level
+        drawn = np.isfinite(benefit.values)
+        thresholds = self.thresholds[drawn]
+        ax.axhline(0.0, label=_once(ax, "treating none"), linestyle=":", **_GUIDE)
+        label = self._label(name, level and f"band: {level} at each threshold", missing(drawn))
+        (line,) = ax.plot(
+            thresholds, benefit.values[drawn], label=label, **{"marker": "o", "markersize": 4, **style}
+        )
+        ax.fill_between(
+            thresholds,
+            benefit.lower[drawn],
+            benefit.upper[drawn],
+            color=line.get_color(),
+            alpha=_BAND_OPACITY,
+            linewidth=0,
+        )
+        ax.set(xlabel="threshold probability", ylabel="net benefit")
+
+
+@dataclass(kw_only=True)
+class ScoreDistributionDisplay(Display):
+    """Scores by class: fractions of the positives above the axis, of the negatives below it.
+
+    Attributes
+    ----------
+    edges
+        Those of the bins of scores.
+    positives, negatives
+        How many samples are in each bin: arrays `values`, with NaN for what is withheld.
+    """
+
+    figure = Figure.SCORES_BY_CLASS
+    edges: np.ndarray
+    positives: Column
+    negatives: Column
+
+    @classmethod
+    def _of(cls, report: MetricValues) -> Self:
+        for table in tables_of(report, cls.figure):
+            both = tuple(Column.of(table, name) for name in ("positives", "negatives"))
+            if any(np.isfinite(column.values).any() for column in both):
+                edges = np.array([table[0].at["low"], *(row.at["high"] for row in table)])
+                released = counts_in_words(report)
+                return cls(edges=edges, positives=both[0], negatives=both[1], released=released)
+        raise nothing_to_draw(report, cls.figure)
+
+    def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
+        for column, side, what in ((self.positives, 1, "positives"), (self.negatives, -1, "negatives")):
+            drawn = np.isfinite(column.values)
+            total = np.maximum(column.values[drawn], 0.0).sum() or 1.0
+            ax.bar(
+                self.edges[:-1],
+                side * column.values / total,
+                width=np.diff(self.edges),
+                align="edge",
+                label=self._label(f"{what}, {name}", missing(drawn)),
+                **{"alpha": 0.6, "edgecolor": "white", **style},
+            )
+        ax.axhline(0.0, **_GUIDE)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):g}"))
+        ax.set(xlabel="score", ylabel="fraction of the class")
+
+
+def _guide(ax: Axes, label: str, x: list[float], y: list[float]) -> None:
+    """Draw a line to compare with, once in the same axes."""
+    ax.plot(x, y, label=_once(ax, label), linestyle="--", **_GUIDE)
+
+
+def _once(ax: Axes, label: str) -> str | None:
+    """Return a label for the legend, unless it has it already."""
+    return None if label in ax.get_legend_handles_labels()[1] else label
