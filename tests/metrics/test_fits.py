@@ -23,7 +23,7 @@ from ppaurora.metrics.sums import (
     SamplesIn,
     sums_of,
 )
-from ppaurora.protocols import base
+from ppaurora.protocols import lists
 from ppaurora.sharing import RingShare
 from ppaurora.sharing.shares import Words
 from ppaurora.suites.cleartext import CLEARTEXT
@@ -99,6 +99,6 @@ def test_sums_that_no_list_gives_are_found(lie: str, monkeypatch: pytest.MonkeyP
         lies = [told(total, int(sum_), len(samples)) for total, sum_ in zip(wanted, true, strict=True)]
         return np.array(lies, dtype=np.uint64)
 
-    monkeypatch.setattr(base, "sums_of", lying)
+    monkeypatch.setattr(lists, "sums_of", lying)
     with pytest.raises(UnsortedListError, match="owner 2: the list that was sent is not sorted, or its sums"):
         evaluate(metric)

@@ -48,7 +48,7 @@ BAD_FILES = [
         protocols=ONLY_GRID,
     ),
     _bad_score("below the grid", f"-{PLANTED}", "outside of the study's grid", protocols=ONLY_GRID),
-    _bad_score("far beyond the grid", f"-{PLANTED_DIGITS}e300", "outside of the", protocols=ONLY_GRID),
+    _bad_score("far beyond the grid", f"-{PLANTED_DIGITS}e295", "outside of the", protocols=ONLY_GRID),
     _bad_score("by a little more than half a step", "1.0000500001", "outside of the", protocols=ONLY_GRID),
     _bad_score(
         "float64 for keys of 32 bits",

@@ -83,7 +83,8 @@ class Grid(StrictModel):
 
     def nearest(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the place of the nearest value, also beyond both ends; halfway, the even one in units."""
-        places = np.rint(scores * 10**self.decimals) - self.first
+        with np.errstate(over="ignore"):  # what is beyond float64 is beyond the end, too
+            places = np.rint(scores * 10**self.decimals) - self.first
         clipped: NDArray[np.int64] = np.clip(places, -1, self.cells).astype(np.int64)
         return clipped
 

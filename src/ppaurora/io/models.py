@@ -185,5 +185,6 @@ def _inner(kind: Any, name: str) -> Any:
     """Return the type of a model's field, or of an element of a tuple."""
     hints = get_type_hints(kind, include_extras=True) if isinstance(kind, type) else {}
     inner = hints.get(name, next(iter(get_args(kind)), Any))
-    models = [part for part in get_args(inner) if hasattr(part, "__struct_fields__")]
-    return models[0] if models and type(None) in get_args(inner) else inner
+    parts = get_args(get_args(inner)[0] if hasattr(inner, "__metadata__") else inner)
+    models = [part for part in parts if hasattr(part, "__struct_fields__")]
+    return models[0] if models and type(None) in parts else inner
