@@ -1,6 +1,7 @@
 """Exact pooled AUROC and AUPR over several owners' samples, computed on shares of them.
 
     evaluate        a model on several owners' samples, with all servers on this machine
+    tabulate, Grid  an owner's data of any size as counts on a grid, which both take in its place
     Study           an owner's part in a study between organisations
     verify_receipt  whether a receipt, or a result with its receipt, is what the nodes signed
     METRICS         the metrics by name, each a class with its description and its definition
@@ -35,6 +36,7 @@ from ppaurora.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ppaurora.check import DataCheck, DataWarning
+    from ppaurora.data import CountTable, Grid, tabulate
     from ppaurora.evaluation.evaluate import Transport, evaluate
     from ppaurora.evaluation.report import Report, RunCost
     from ppaurora.metrics import METRICS
@@ -52,10 +54,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
+    "CountTable",
     "DataCheck",
     "DataError",
     "DataWarning",
     "Estimate",
+    "Grid",
     "InputError",
     "MetricName",
     "NotReleasedError",
@@ -80,6 +84,7 @@ __all__ = [
     "Verification",
     "evaluate",
     "save_figures",
+    "tabulate",
     "verify_receipt",
     "write_report",
 ]
@@ -91,9 +96,11 @@ def __dir__() -> list[str]:
 
 _HOMES = {
     "METRICS": "ppaurora.metrics",
+    "CountTable": "ppaurora.data",
     "DataCheck": "ppaurora.check",
     "DataWarning": "ppaurora.check",
     "Estimate": "ppaurora.statistics.estimates",
+    "Grid": "ppaurora.data",
     "MetricName": "ppaurora.metrics.names",
     "OverlapWarning": "ppaurora.owner.ledger",
     "Policy": "ppaurora.policy.rules",
@@ -109,6 +116,7 @@ _HOMES = {
     "Verification": "ppaurora.study.receipt",
     "evaluate": "ppaurora.evaluation.evaluate",
     "save_figures": "ppaurora.pages.report",
+    "tabulate": "ppaurora.data",
     "verify_receipt": "ppaurora.owner.verifying",
     "write_report": "ppaurora.pages.report",
 }

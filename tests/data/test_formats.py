@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.data import read_data
-from ppaurora.data.tables import MOST_ROWS
+from ppaurora.data.chunks import MOST_ROWS
 from ppaurora.errors import DataError, InputError
 from tests.support.formats import FILES, IN_MEMORY, Columns
 from tests.support.owners import LABELS, SCORES
@@ -231,7 +231,7 @@ def test_a_table_with_too_many_rows_is_refused_before_they_are_read(
 ) -> None:
     path = given_as("Parquet", GOOD, tmp_path)
     monkeypatch.setattr("ppaurora.data.arrow.MOST_ROWS", 2)
-    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "read", None)
+    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "iter_batches", None)
     with pytest.raises(DataError, match="3 rows are too many; the computation holds 1,073,741,824 samples"):
         read_data(path)
     monkeypatch.setattr("ppaurora.data.numpy_files.MOST_ROWS", 1)

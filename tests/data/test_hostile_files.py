@@ -43,10 +43,10 @@ def test_ten_gigabytes_are_refused_without_being_read(tmp_path: Path) -> None:
 def test_what_unpacks_to_too_much_is_refused_on_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ppaurora.data.text.MOST_BYTES", 1000)
+    monkeypatch.setattr("ppaurora.data.reading.MOST_BYTES", 1000)
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"score,label\n" + b"0.5,1\n" * 200))
-    with pytest.raises(InputError, match=r"is larger than 0 GiB \(keep only the columns"):
+    with pytest.raises(InputError, match=r"is larger than 4 GiB \(keep only the columns"):
         read_table(path)
 
 

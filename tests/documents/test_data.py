@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.data.chunks import MOST_ROWS
 from ppaurora.data.labels import is_missing
-from ppaurora.data.tables import MOST_ROWS
 from ppaurora.data.text import MOST_BYTES
 from tests.support.repository import ROOT
 

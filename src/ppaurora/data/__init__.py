@@ -1,16 +1,22 @@
 """An owner's samples in the clear: read from a file or memory, and checked. They never leave the owner."""
 
+from ppaurora.data.chunks import Description
 from ppaurora.data.columns import ColumnNames, Columns
-from ppaurora.data.dataset import Dataset, Description
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.dataset import CountedDataset, Dataset
+from ppaurora.data.grid import Grid
 from ppaurora.data.owners import samples_of
-from ppaurora.data.reading import read_columns, read_data, read_dataset, read_table
+from ppaurora.data.reading import read_columns, read_data, read_dataset, read_table, tabulate
 from ppaurora.data.samples import Samples, check_samples
 
 __all__ = [
     "ColumnNames",
     "Columns",
+    "CountTable",
+    "CountedDataset",
     "Dataset",
     "Description",
+    "Grid",
     "Samples",
     "check_samples",
     "read_columns",
@@ -18,4 +24,5 @@ __all__ = [
     "read_dataset",
     "read_table",
     "samples_of",
+    "tabulate",
 ]

@@ -13,8 +13,11 @@ from ppaurora.data.labels import MISSING_HINT, is_missing, spelt
 from ppaurora.errors import DataError
 
 
-def one_per_sample(values: ArrayLike, source: str, column: str) -> NDArray[Any]:
-    """Return one value per sample, none of them masked. A single column, of shape (n, 1), is taken, too."""
+def one_per_sample(values: ArrayLike, source: str, column: str, before: int = 0) -> NDArray[Any]:
+    """Return one value per sample, none of them masked. A single column, of shape (n, 1), is taken, too.
+
+    So many rows come before them.
+    """
     try:
         array = np.asarray(values)
     except ValueError:  # lists of unequal lengths
@@ -33,15 +36,18 @@ def one_per_sample(values: ArrayLike, source: str, column: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         masked = np.flatnonzero(np.ma.getmaskarray(values))
         if len(masked):
-            row = int(masked[0]) + 1
+            row = before + int(masked[0]) + 1
             raise DataError("the value is masked", source=source, row=row, column=column, hint=MISSING_HINT)
     return array
 
 
-def scores_from(array: NDArray[Any], source: str, column: str) -> tuple[NDArray[np.float64], int | None]:
+def scores_from(
+    array: NDArray[Any], source: str, column: str, before: int = 0
+) -> tuple[NDArray[np.float64], int | None]:
     """Return scores as float64, exactly, and where the first missing one is, which becomes NaN.
 
-    Decimals, of databases for instance, become the nearest float64, as the digits of a text do.
+    Decimals, of databases for instance, become the nearest float64, as the digits of a text do. So many rows
+    come before them.
     """
     first_gap = None
     if array.dtype == object:
@@ -62,7 +68,7 @@ def scores_from(array: NDArray[Any], source: str, column: str) -> tuple[NDArray[
         raise DataError(
             "the score does not fit a float64 exactly",
             source=source,
-            row=changed + 1,
+            row=before + changed + 1,
             column=column,
             hint="convert the scores to float64 before, if that may make different ones equal",
         )
@@ -99,6 +105,6 @@ def _first_changed(scores: NDArray[Any], converted: NDArray[np.float64]) -> int 
     if scores.dtype.kind == "f":
         changed = np.flatnonzero(np.isfinite(scores) & (converted.astype(scores.dtype) != scores)).tolist()
     else:
-        large = np.flatnonzero(np.abs(converted) > 2.0**53).tolist()
+        large = np.flatnonzero(np.abs(converted) >= 2.0**53).tolist()
         changed = [index for index in large if int(converted[index]) != int(scores[index])]
     return changed[0] if changed else None

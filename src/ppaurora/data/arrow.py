@@ -8,28 +8,33 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO
 
-from ppaurora.data.tables import MOST_ROWS, NamedColumns, running_query, too_many
+from ppaurora.data.chunks import MOST_ROWS, ROWS_PER_CHUNK, too_many
+from ppaurora.data.tables import NamedColumns, Parts, running_query
 from ppaurora.errors import DataError, MissingPackageError, PpauroraError
 
 PARQUET = b"PAR1"
 ARROW_FILE = b"ARROW1"
 ARROW_STREAM = b"\xff\xff\xff\xff"
+_BUFFER_BYTES = 1 << 20  # of a column: else all of a row group's would be in memory
 
 
 def parquet_table(file: BinaryIO, source: str) -> NamedColumns:
     parquet = _module("pyarrow.parquet", "a Parquet file", source)
     with _whole("Parquet", source):
-        opened = parquet.ParquetFile(file, page_checksum_verification=True)
+        opened = parquet.ParquetFile(
+            file, buffer_size=_BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+        )
         names, rows = opened.schema_arrow.names, opened.metadata.num_rows
     if rows > MOST_ROWS:
         raise too_many(source, rows)
 
-    def fetch(names: Sequence[str]) -> Sequence[Any]:
-        with _whole("Parquet", source):
-            table = opened.read(columns=list(names))
-            return [_plain(table.column(name)) for name in names]
+    def parts(wanted: Sequence[str]) -> Iterator[Sequence[Any]]:
+        def batches() -> Any:
+            return opened.iter_batches(ROWS_PER_CHUNK, columns=list(wanted), use_threads=False)
 
-    return NamedColumns("Parquet", names, fetch, is_file=True)
+        return _parts(wanted, batches, partial(_whole, "Parquet", source))
+
+    return NamedColumns("Parquet", names, parts, is_file=True)
 
 
 def file_table(file: BinaryIO, source: str) -> NamedColumns:
@@ -43,7 +48,7 @@ def file_table(file: BinaryIO, source: str) -> NamedColumns:
     def batches() -> Iterator[Any]:
         return (opened.get_batch(number) for number in range(opened.num_record_batches))
 
-    return NamedColumns("Arrow", names, _fetch(names, batches, whole, source), is_file=True)
+    return NamedColumns("Arrow", names, _named_parts(names, batches, whole), is_file=True)
 
 
 def stream_file_table(file: BinaryIO, source: str) -> NamedColumns:
@@ -52,7 +57,7 @@ def stream_file_table(file: BinaryIO, source: str) -> NamedColumns:
     with whole():
         opened = ipc.open_stream(file)
         names = opened.schema.names
-    return NamedColumns("Arrow", names, _fetch(names, lambda: opened, whole, source), is_file=True)
+    return NamedColumns("Arrow", names, _named_parts(names, lambda: opened, whole), is_file=True)
 
 
 def stream_table(data: Any, source: str) -> NamedColumns:
@@ -62,28 +67,27 @@ def stream_table(data: Any, source: str) -> NamedColumns:
     with running():
         opened = pyarrow.RecordBatchReader.from_stream(data)
         names = opened.schema.names
-    return NamedColumns("Arrow", names, _fetch(names, lambda: opened, running, source))
+    return NamedColumns("Arrow", names, _named_parts(names, lambda: opened, running))
 
 
-def _fetch(
-    header: Sequence[str], batches: Callable[[], Any], guard: Callable[[], Any], source: str
-) -> Callable[[Sequence[str]], Sequence[Any]]:
-    """Batch by batch, of each only what is wanted; `guard` answers what goes wrong meanwhile."""
-    import pyarrow
+def _named_parts(header: Sequence[str], batches: Callable[[], Any], guard: Callable[[], Any]) -> Parts:
+    """Return a way to get columns by their names, batch by batch; of each only what is wanted."""
+    return lambda names: _parts([header.index(name) for name in names], batches, guard)
 
-    def fetch(names: Sequence[str]) -> Sequence[Any]:
-        places, rows = [header.index(name) for name in names], 0
-        chunks: list[list[Any]] = [[] for _ in names]
+
+def _parts(
+    places: Sequence[int | str], batches: Callable[[], Any], guard: Callable[[], Any]
+) -> Iterator[Sequence[Any]]:
+    """Get columns by their places or names, batch by batch; `guard` answers what goes wrong meanwhile."""
+    with guard():
+        opened = iter(batches())
+    while True:
         with guard():
-            for batch in batches():
-                rows += batch.num_rows
-                if rows > MOST_ROWS:
-                    raise too_many(source, rows)
-                for found, place in zip(chunks, places, strict=True):
-                    found.append(batch.column(place))
-            return [_plain(pyarrow.chunked_array(found)) if found else [] for found in chunks]
-
-    return fetch
+            batch = next(opened, None)
+            if batch is None:
+                return
+            columns = [_plain(batch.column(place)) for place in places]
+        yield columns
 
 
 def _plain(column: Any) -> Any:
@@ -95,7 +99,7 @@ def _plain(column: Any) -> Any:
         column = column.cast(column.type.storage_type)
     if pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)  # as it is, a null would become the first category
-    return column.to_numpy()
+    return column.to_numpy(zero_copy_only=False)
 
 
 @contextmanager

@@ -1,56 +1,51 @@
-"""What was read of one owner's data: described for people, and turned into samples when they are in order."""
+"""What was read of one owner's data: described for people, and turned into samples when they are in order.
+
+Rows are kept, or, on a grid and above a number of them, counted: then memory does not depend on how many
+there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.data.columns import Columns
-from ppaurora.data.labels import MISSING_HINT, is_missing, labels_from
-from ppaurora.data.samples import Samples, check_finite
+from ppaurora.data.chunks import Chunk, Description, Reading, Tally
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.grid import Grid
+from ppaurora.data.labels import MISSING_HINT, labels_from
+from ppaurora.data.samples import Samples, not_finite
+from ppaurora.errors import DataError
+
+ROWS_KEPT = 1 << 20  # of a source that is read on a grid; with more of them, none is kept
+_MOST_SPELLINGS = 16  # of labels that are counted, each at every value of the grid
+MOVED_BY = 1e-12  # from which distance on a score is another one as it is read
 
 
 @dataclass(frozen=True)
-class Description:
-    """What a person looks at before anything is sent. It stays at the owner; counts are not printed.
+class Noted:
+    """What a reader remembers to judge labels and scores by, once the positive label is known."""
 
-    Attributes
-    ----------
-    source
-        The file, or the owner whose data it is.
-    kind
-        Of data, in words: "text, tabs between values", "Parquet", "data frame".
-    columns
-        The names of all columns.
-    score_column, label_column, id_column
-        Those that were asked for; `id_column` only if it was.
-    rows
-        How many there are, complete or not.
-    incomplete, first_incomplete
-        How many rows lack a score or a label, and which is the first of them: the line of a text file, else
-        counted from 1.
-    label_values
-        Labels as they are spelt, in the order in which they appear, and how many there are of each. Missing
-        ones are left out.
-    duplicates, first_duplicate
-        How many rows have the id of a row above, and which is the first. Missing ids do not count.
-    """
+    spellings: tuple[str, ...] = field(repr=False)
+    first_rows: tuple[int, ...] = field(repr=False)  # of each spelling
+    first_gap: int | None = field(repr=False)  # the row of the first score that is not even NaN
+    first_not_finite: tuple[int, float] | None = field(repr=False)
 
-    source: str
-    kind: str
-    columns: tuple[str, ...]
-    score_column: str
-    label_column: str
-    id_column: str | None
-    rows: int
-    incomplete: int = field(repr=False)
-    first_incomplete: int | None = field(repr=False)
-    label_values: Mapping[str, int] = field(repr=False)
-    duplicates: int = field(repr=False)
-    first_duplicate: int | None = field(repr=False)
+    def bits(self, about: Description, pos_label: object | None) -> NDArray[np.uint8]:
+        """Return what each spelling stands for; raise if a score is missing or no number, or a label bad."""
+        if self.first_gap is not None:
+            raise self._bad_score(about, self.first_gap, "the score is missing", MISSING_HINT)
+        bits = labels_from(self.spellings, about.source, about.label_column, self.first_rows, pos_label)
+        if self.first_not_finite is not None:
+            row, score = self.first_not_finite
+            raise self._bad_score(about, row, *not_finite(score))
+        return bits
+
+    def _bad_score(self, about: Description, row: int, problem: str, hint: str) -> DataError:
+        return DataError(problem, source=about.source, row=row, column=about.score_column, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -61,11 +56,10 @@ class Dataset:
     """
 
     description: Description
-    _scores: NDArray[np.float64] = field(repr=False)  # NaN where there is none
-    _labels: NDArray[np.int64] = field(repr=False)  # places in `_spellings`
-    _spellings: tuple[object, ...] = field(repr=False)  # in the order in which they appear
+    _noted: Noted = field(repr=False)
+    _scores: NDArray[np.float64] = field(repr=False)
+    _labels: NDArray[np.int64] = field(repr=False)  # places in the spellings
     _rows: NDArray[np.int64] | None = field(repr=False)
-    _first_gap: int | None = field(repr=False)  # where the first score is that is not even NaN
 
     def samples(self, pos_label: object | None = None) -> Samples:
         """Checked. A value that cannot be used is a `DataError`, with its row and column but not the value.
@@ -73,70 +67,109 @@ class Dataset:
         `pos_label` is the label of the positive class, if labels are not 0/1 or true/false.
         """
         about = self.description
-        bare = Samples(about.source, self._scores, np.empty(0, np.uint8), self._rows, about.score_column)
-        if self._first_gap is not None:
-            raise bare.bad_score(self._first_gap, "the score is missing", MISSING_HINT)
-        _, first = np.unique(self._labels, return_index=True)
-        rows = [bare.row_of(int(index)) for index in first]
-        bits = labels_from(self._spellings, about.source, about.label_column, rows, pos_label)
-        samples = Samples(about.source, self._scores, bits[self._labels], self._rows, about.score_column)
-        check_finite(samples)
-        return samples
+        bits = self._noted.bits(about, pos_label)
+        return Samples(about.source, self._scores, bits[self._labels], self._rows, about.score_column)
 
 
-class Repeats:
-    """Counts ids that were there before."""
+@dataclass(frozen=True)
+class CountedDataset:
+    """One owner's data of which no row was kept: counts of every label at every value of a grid.
 
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self.count = 0
-        self.first_row: int | None = None
+    Attributes
+    ----------
+    description
+        As of a `Dataset`.
+    grid
+        How scores were read; one outside of its range was refused.
+    moved
+        How many scores are not, but for 1e-12, the values that they were read as.
+    """
 
-    def add(self, name: str, row: int) -> None:
-        if name not in self._seen:
-            self._seen.add(name)
-        elif not is_missing(name):
-            self.count += 1
-            self.first_row = row if self.first_row is None else self.first_row
+    description: Description
+    grid: Grid
+    moved: int = field(repr=False)
+    _noted: Noted = field(repr=False)
+    _counts: Sequence[NDArray[np.uint32]] = field(repr=False)  # by spelling
+
+    def samples(self, pos_label: object | None = None) -> CountTable:
+        """Return the table, checked as the samples of a `Dataset` are."""
+        about = self.description
+        bits = self._noted.bits(about, pos_label)
+        of_class = [np.zeros(self.grid.cells, dtype=np.uint32) for _ in (0, 1)]
+        for bit, counts in zip(bits, self._counts, strict=True):
+            of_class[bit] += counts
+        return CountTable(about.source, self.grid, of_class[1], of_class[0])
 
 
-def dataset_of(
-    source: str,
-    kind: str,
-    columns: Sequence[str],
-    used: Columns,
-    *,
-    scores: NDArray[np.float64],
-    first_gap: int | None,
-    labels: NDArray[np.int64],
-    spellings: tuple[object, ...],
-    rows: NDArray[np.int64] | None,
-    repeats: Repeats,
-) -> Dataset:
-    """Make a dataset of what a reader has gathered; `labels` are places in `spellings`."""
-    counts = np.bincount(labels, minlength=len(spellings)).tolist()
-    missing = np.array([is_missing(value) for value in spellings], dtype=bool)
-    incomplete = np.flatnonzero(np.isnan(scores) | missing[labels])
-    first_row = None
-    if len(incomplete):
-        first = int(incomplete[0])
-        first_row = first + 1 if rows is None else int(rows[first])
-    description = Description(
-        source=source,
-        kind=kind,
-        columns=tuple(columns),
-        score_column=used.score,
-        label_column=used.label,
-        id_column=used.id,
-        rows=len(scores),
-        incomplete=len(incomplete),
-        first_incomplete=first_row,
-        label_values={
-            str(value): count
-            for value, count, none in zip(spellings, counts, missing, strict=True)
-            if not none
-        },
-        duplicates=repeats.count,
-        first_duplicate=repeats.first_row,
+class _Counting:
+    """Adds chunks up."""
+
+    def __init__(self, reading: Reading, grid: Grid) -> None:
+        self._reading = reading
+        self._values = grid.values
+        self.grid = grid
+        self.moved = 0
+        self.counts: list[NDArray[np.uint32]] = []
+
+    def add(self, chunk: Chunk, before: int) -> None:
+        """Count rows that come behind so many others; those without a score count nowhere."""
+        source, used, spellings = self._reading.source, self._reading.used, self._reading.spellings
+        if len(spellings) > _MOST_SPELLINGS:
+            row = int(chunk.rows(before)[np.argmax(chunk.labels >= _MOST_SPELLINGS)])
+            raise DataError(
+                f"there are more than {_MOST_SPELLINGS} different labels",
+                source=source,
+                row=row,
+                column=used.label,
+                hint="is it the right column? There are two classes",
+            )
+        new = range(len(self.counts), len(spellings))
+        self.counts += [np.zeros(self.grid.cells, dtype=np.uint32) for _ in new]
+        there = np.isfinite(chunk.scores)
+        scores, labels = chunk.scores[there], chunk.labels[there]
+        bare = Samples(source, scores, np.empty(0, np.uint8), chunk.rows(before)[there], used.score)
+        places = self.grid.places(bare)
+        self.moved += int(np.count_nonzero(np.abs(self._values[places] - scores) > MOVED_BY))
+        for place in np.unique(labels).tolist():
+            found, times = np.unique(places[labels == place], return_counts=True)
+            self.counts[place][found] += times.astype(np.uint32)
+
+
+def gather(reading: Reading, grid: Grid | None) -> Dataset | CountedDataset:
+    """Read all rows. With a grid, more than `ROWS_KEPT` of them are counted, and none is kept.
+
+    Then no more ids are compared either, which would take more memory than all else.
+    """
+    tally, kept, counting = Tally(reading), list[Chunk](), None
+    for chunk in reading.chunks:
+        before = tally.rows
+        if counting is None and grid is not None and before + len(chunk) > ROWS_KEPT:
+            tally.forget_ids()
+            counting, passed = _Counting(reading, grid), 0
+            for one in kept:
+                counting.add(one, passed)
+                passed += len(one)
+            kept.clear()
+        tally.add(chunk)
+        if counting is None:
+            kept.append(chunk)
+        else:
+            counting.add(chunk, before)
+    if not tally.rows:
+        raise reading.is_empty
+    about = tally.description()
+    noted = Noted(tuple(reading.spellings), tuple(tally.first_rows), tally.first_gap, tally.first_not_finite)
+    if counting is not None:
+        return CountedDataset(about, counting.grid, counting.moved, noted, counting.counts)
+    lines = [chunk.lines for chunk in kept if chunk.lines is not None]
+    return Dataset(
+        about,
+        noted,
+        _joined([chunk.scores for chunk in kept]),
+        _joined([chunk.labels for chunk in kept]),
+        _joined(lines) if lines else None,
     )
-    return Dataset(description, scores, labels, spellings, rows, first_gap)
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -8,7 +8,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ppaurora.data.tables import MOST_ROWS, NamedColumns, too_many
+from ppaurora.data.chunks import MOST_ROWS, too_many
+from ppaurora.data.tables import NamedColumns
 from ppaurora.errors import DataError
 
 ZIP = b"PK\x03\x04"
@@ -33,14 +34,14 @@ def archive_table(file: BinaryIO, source: str) -> NamedColumns:
             "is a zip archive, not a table", source=source, hint="unpack it, or pack the table with gzip"
         )
 
-    def fetch(names: Sequence[str]) -> Sequence[Any]:
+    def parts(names: Sequence[str]) -> Sequence[Sequence[Any]]:
         for name in names:
             if members[f"{name}.npy"] > 8 * MOST_ROWS:
                 raise too_many(source, members[f"{name}.npy"] // 8)
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
-                return [archive[name] for name in names]
+                return [[archive[name] for name in names]]
         except Exception:
             raise DataError(
                 "has an array that cannot be read: it holds Python objects, or is damaged",
@@ -48,7 +49,7 @@ def archive_table(file: BinaryIO, source: str) -> NamedColumns:
                 hint='save numbers or texts, as in numpy.savez("data.npz", score=scores, label=labels)',
             ) from None
 
-    return NamedColumns("NumPy archive", names, fetch, is_file=True)
+    return NamedColumns("NumPy archive", names, parts, is_file=True)
 
 
 def single_array(source: str) -> DataError:

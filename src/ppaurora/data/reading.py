@@ -8,16 +8,18 @@ import stat
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import msgspec
 
 from ppaurora.data import arrow, numpy_files
 from ppaurora.data.columns import Columns, is_value
-from ppaurora.data.dataset import Dataset
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.dataset import CountedDataset, Dataset, gather
+from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
-from ppaurora.data.tables import NamedColumns, dataset_from, table_in_memory
-from ppaurora.data.text import MOST_BYTES, read_header, read_text, too_large
+from ppaurora.data.tables import NamedColumns, rows_of, table_in_memory
+from ppaurora.data.text import MOST_BYTES, opened, read_header, rows_in, too_large
 from ppaurora.errors import DataError, InputError
 
 T = TypeVar("T")
@@ -78,21 +80,79 @@ def read_data(
     return read_dataset(source, Columns(score=score, label=label, id=id), name=name)
 
 
+@overload
 def read_dataset(
     source: Any, columns: Columns, *, name: str | None = None, watch: Watch | None = None
-) -> Dataset:
+) -> Dataset: ...
+
+
+@overload
+def read_dataset(
+    source: Any, columns: Columns, *, name: str | None = None, watch: Watch | None = None, grid: Grid | None
+) -> Dataset | CountedDataset: ...
+
+
+def read_dataset(
+    source: Any,
+    columns: Columns,
+    *,
+    name: str | None = None,
+    watch: Watch | None = None,
+    grid: Grid | None = None,
+) -> Dataset | CountedDataset:
     """Read one owner's data as `read_data` does.
 
-    Of a file, `watch` is called now and then with how many bytes of it are read.
+    Of a file, `watch` is called now and then with how many bytes of it are read. With a grid, a source may be
+    of any size: many rows are counted on it, and none is kept.
     """
     if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), name, partial(_dataset_in, used=columns), watch)
+        return _read_file(Path(source), name, partial(_dataset_in, used=columns, grid=grid), watch)
     name = "the data" if name is None else name
     table = table_in_memory(source, name)
     if table is None:
         table = _pair(source, name)
         columns = msgspec.structs.replace(columns, score="y_score", label="y_true")
-    return dataset_from(table, name, columns)
+    return gather(rows_of(table, name, columns), grid)
+
+
+def tabulate(
+    data: Any,
+    grid: Grid,
+    *,
+    score: str = "score",
+    label: str = "label",
+    pos_label: object | None = None,
+    name: str | None = None,
+) -> CountTable:
+    """Count one owner's samples by class and by the value of a grid that their score is read as.
+
+    Rows are read in a stream and not kept: some hundred megabytes of memory are enough for any number of
+    them, from CSV, Parquet and Arrow files, from cursors and Arrow streams. The table is what `evaluate` and
+    `Study` take in the place of the data, where a study reads scores on this grid.
+
+    Parameters
+    ----------
+    data
+        Anything that `ppaurora.data.read_data` takes.
+    grid
+        How scores are read. One outside of its range is refused, with its row and column.
+    score, label, pos_label
+        The names of the columns, and the label of the positive class, if labels are not 0/1 or true/false.
+    name
+        Whose data it is, for errors; a file's path by default.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> table = ppaurora.tabulate(([1, 0, 0], [0.75, 0.25, 0.251]), ppaurora.Grid(decimals=2))
+    >>> len(table), table.grid.cells
+    (3, 101)
+    >>> table.negatives[25]
+    np.uint32(2)
+    """
+    columns = Columns(score=score, label=label, pos_label=pos_label)
+    read = read_dataset(data, columns, name=name, grid=grid).samples(pos_label)
+    return read if isinstance(read, CountTable) else CountTable.of(read, grid)
 
 
 def read_table(
@@ -108,7 +168,7 @@ def _pair(source: Any, name: str) -> NamedColumns:
     except (TypeError, ValueError):
         raise InputError(f"{name}: give two arrays, (y_true, y_score), a data frame, or a file") from None
     arrays = {"y_true": y_true, "y_score": y_score}
-    return NamedColumns("arrays", list(arrays), lambda names: [arrays[name] for name in names])
+    return NamedColumns("arrays", list(arrays), lambda names: [[arrays[name] for name in names]])
 
 
 def read_columns(path: Path, name: str | None = None) -> tuple[str, ...]:
@@ -149,25 +209,28 @@ class _WatchedFile(io.FileIO):
         return count
 
 
-def _dataset_in(file: io.BufferedReader, source: str, used: Columns) -> Dataset:
+def _dataset_in(
+    file: io.BufferedReader, source: str, used: Columns, grid: Grid | None
+) -> Dataset | CountedDataset:
     table = _table_in(file, source)
     if table is not None:
-        return dataset_from(table, source, used)
-    _check_size(file, source)
-    return read_text(file, source, used)
+        return gather(rows_of(table, source, used), grid)
+    most_bytes = MOST_BYTES if grid is None else None  # what is counted takes no room
+    _check_size(file, source, most_bytes)
+    with opened(file, source) as text:
+        return gather(rows_in(text, source, used, most_bytes), grid)
 
 
 def _columns_in(file: io.BufferedReader, source: str) -> Sequence[str]:
     table = _table_in(file, source)
     if table is not None:
         return table.names
-    _check_size(file, source)
     return read_header(file, source)
 
 
-def _check_size(file: io.BufferedReader, source: str) -> None:
+def _check_size(file: io.BufferedReader, source: str, most_bytes: int | None) -> None:
     about = os.fstat(file.fileno())
-    if stat.S_ISREG(about.st_mode) and about.st_size > MOST_BYTES:
+    if most_bytes is not None and stat.S_ISREG(about.st_mode) and about.st_size > most_bytes:
         raise too_large(source)
 
 

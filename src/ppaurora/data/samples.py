@@ -109,5 +109,10 @@ def check_finite(samples: Samples) -> None:
     bad = np.flatnonzero(~np.isfinite(samples.scores))
     if len(bad):
         index = int(bad[0])
-        what = "is missing (NaN)" if np.isnan(samples.scores[index]) else "is infinite"
-        raise samples.bad_score(index, f"the score {what}", "every score must be a finite number")
+        raise samples.bad_score(index, *not_finite(samples.scores[index]))
+
+
+def not_finite(score: float) -> tuple[str, str]:
+    """Return what is wrong with a score that is not finite, and what to do about it."""
+    what = "is missing (NaN)" if np.isnan(score) else "is infinite"
+    return f"the score {what}", "every score must be a finite number"

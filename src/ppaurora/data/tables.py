@@ -1,80 +1,77 @@
-"""Named columns of any origin, and the dataset that is made of two or three of them."""
+"""Named columns of any origin, part after part, and the rows that two or three of them make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppaurora.data.arrays import one_per_sample, scores_from, spellings_of
+from ppaurora.data.chunks import ROWS_PER_CHUNK, Chunk, Reading
 from ppaurora.data.columns import Columns
-from ppaurora.data.dataset import Dataset, Repeats, dataset_of
 from ppaurora.data.labels import spelt
 from ppaurora.errors import DataError, InputError, PpauroraError
 
-MOST_ROWS = 1 << 30  # what the computation holds
 _ROWS_AT_A_TIME = 10_000
 
-# From names of columns to the columns, which anything may be that NumPy makes an array of.
-Fetch = Callable[[Sequence[str]], Sequence[Any]]
+# From names of columns to parts of these columns, which anything may be that NumPy makes arrays of.
+Parts = Callable[[Sequence[str]], Iterable[Sequence[Any]]]
 
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """The names of columns, and a way to get those that are asked for."""
+    """The names of columns, and a way to get those that are asked for, part after part."""
 
     kind: str
     names: Sequence[str]
-    fetch: Fetch
+    parts: Parts
     is_file: bool = False
 
 
-def dataset_from(table: NamedColumns, source: str, used: Columns) -> Dataset:
-    """Make a dataset of two columns, and ids if they are wanted: of equal lengths, scores as numbers."""
-    named = used.named
+def rows_of(table: NamedColumns, source: str, used: Columns) -> Reading:
+    """Read two columns, and ids if they are wanted: of equal lengths, scores as numbers."""
     used.find(table.names, source, is_file=table.is_file)
-    fetched = table.fetch(list(named.values()))
-    columns = {
-        option: one_per_sample(values, source, name)
-        for (option, name), values in zip(named.items(), fetched, strict=True)
-    }
-    rows = len(columns["label"])
-    for option, values in columns.items():
-        if len(values) != rows:
-            problem = f"{used.label} has {rows} values, {named[option]} has {len(values)}"
-            raise DataError(problem, source=source)
-    if not rows:
-        raise DataError("has no samples", source=source, hint="leave this owner out")
-    if rows > MOST_ROWS:
-        raise too_many(source, rows)
-    scores, first_gap = scores_from(columns["score"], source, used.score)
-    labels, spellings = spellings_of(columns["label"])
-    repeats = Repeats()
-    for row, value in enumerate(columns["id"].tolist() if "id" in columns else (), start=1):
-        repeats.add(spelt(value), row)
-    return dataset_of(
-        source,
-        table.kind,
-        table.names,
-        used,
-        scores=scores,
-        first_gap=first_gap,
-        labels=labels,
-        spellings=spellings,
-        rows=None,
-        repeats=repeats,
-    )
-
-
-def too_many(source: str, rows: int) -> DataError:
-    return DataError(
-        f"{rows:,} rows are too many; the computation holds {MOST_ROWS:,} samples",
+    spellings: dict[str, int] = {}
+    return Reading(
         source=source,
-        hint="is it the right table?",
+        columns=tuple(table.names),
+        used=used,
+        kind=lambda: table.kind,
+        spellings=spellings,
+        chunks=_chunks(table, source, used, spellings),
+        is_empty=DataError("has no samples", source=source, hint="leave this owner out"),
     )
+
+
+def _chunks(table: NamedColumns, source: str, used: Columns, spellings: dict[str, int]) -> Iterator[Chunk]:
+    named, before = used.named, 0
+    for part in table.parts(list(named.values())):
+        columns = {
+            option: one_per_sample(values, source, name, before)
+            for (option, name), values in zip(named.items(), part, strict=True)
+        }
+        rows = len(columns["label"])
+        for option, values in columns.items():
+            if len(values) != rows:
+                problem = f"{used.label} has {rows} values, {named[option]} has {len(values)}"
+                raise DataError(problem, source=source)
+        for start in range(0, rows, ROWS_PER_CHUNK):
+            some = {option: values[start : start + ROWS_PER_CHUNK] for option, values in columns.items()}
+            scores, first_gap = scores_from(some["score"], source, used.score, before + start)
+            ids = [spelt(value) for value in some["id"].tolist()] if "id" in some else ()
+            yield Chunk(scores, _places(some["label"], spellings), None, first_gap, ids)
+        before += rows
+
+
+def _places(labels: NDArray[Any], spellings: dict[str, int]) -> NDArray[np.int64]:
+    """Return where each label stands among the spellings, which get those that are new."""
+    here, values = spellings_of(labels)
+    places = [spellings.setdefault(spelt(value), len(spellings)) for value in values]
+    return np.array(places, dtype=np.int64)[here]
 
 
 def has_columns(data: Any) -> bool:
@@ -104,7 +101,7 @@ def running_query(source: str) -> Iterator[None]:
 def _by_name(kind: str, data: Any, keys: Sequence[Any]) -> NamedColumns:
     """Names need not be texts: a frame's may be numbers."""
     key_of = {str(key): key for key in keys}
-    return NamedColumns(kind, list(map(str, keys)), lambda names: [data[key_of[name]] for name in names])
+    return NamedColumns(kind, list(map(str, keys)), lambda names: [[data[key_of[name]] for name in names]])
 
 
 def _stream_table(data: Any, source: str) -> NamedColumns:
@@ -123,16 +120,17 @@ def _query_table(cursor: Any, source: str) -> NamedColumns:
         raise InputError(f"{source}: the cursor has no rows to give; execute a SELECT with it first")
     header = [str(column[0]) for column in cursor.description]
 
-    def fetch(names: Sequence[str]) -> Sequence[Any]:
+    def parts(names: Sequence[str]) -> Iterator[Sequence[Any]]:
         places = [header.index(name) for name in names]
-        columns: list[list[Any]] = [[] for _ in names]
-        with running_query(source):
-            while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
-                for column, place in zip(columns, places, strict=True):
-                    column.extend(row[place] for row in rows)
-        return columns
+        while True:
+            with running_query(source):
+                rows = cursor.fetchmany(_ROWS_AT_A_TIME)
+                columns = [[row[place] for row in rows] for place in places]
+            if not rows:
+                return
+            yield columns
 
-    return NamedColumns("query", header, fetch)
+    return NamedColumns("query", header, parts)
 
 
 # How each is recognised, and read. The first that fits: pandas' frames speak Arrow too, DuckDB's relations

@@ -19,8 +19,8 @@ from typing import cast
 
 import numpy as np
 
+from ppaurora.data.chunks import ROWS_PER_CHUNK, Chunk, Reading
 from ppaurora.data.columns import Columns
-from ppaurora.data.dataset import Dataset, Repeats, dataset_of
 from ppaurora.data.labels import MISSING
 from ppaurora.errors import DataError
 
@@ -40,32 +40,31 @@ def too_large(source: str) -> DataError:
     )
 
 
-def read_text(file: io.BufferedReader, source: str, used: Columns) -> Dataset:
-    """Read a header row, then one row per sample; commas, semicolons, tabs or bars stand between values.
+def rows_in(text: io.TextIOWrapper, source: str, used: Columns, most_bytes: int | None) -> Reading:
+    """Read a header row; one row per sample follows. Commas, semicolons, tabs or bars stand between values.
 
     UTF-8, or UTF-16 with its mark; compressed by gzip or not. Where no comma separates values, it may be the
-    decimal sign.
+    decimal sign. Text longer than `most_bytes` is refused.
     """
-    try:
-        with _opened(file) as text:
-            return _read_rows(_begin(_lines(text, source), source, used), source, used)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise _damaged(source) from None
+    table = _begin(_lines(text, source, most_bytes), source, used)
+    numbers = _Numbers(source, used.score, commas=table.delimiter != ",")
+    delimiter = _DELIMITERS.get(table.delimiter, repr(table.delimiter))
+    spellings: dict[str, int] = {}
+    return Reading(
+        source=source,
+        columns=tuple(table.header),
+        used=used,
+        kind=lambda: f"text, {delimiter} between values{numbers.remark}",
+        spellings=spellings,
+        chunks=_chunks(table, source, used, numbers, spellings),
+        is_empty=DataError("has a header but no samples", source=source, hint="leave this file out"),
+    )
 
 
 def read_header(file: io.BufferedReader, source: str) -> list[str]:
     """Return the names of the columns of such a table, and no more of it."""
-    try:
-        with _opened(file) as text:
-            return _begin(_lines(text, source), source, None).header
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise _damaged(source) from None
-
-
-def _damaged(source: str) -> DataError:
-    return DataError(
-        "is compressed by gzip, and damaged or not whole", source=source, hint="copy or pack it again"
-    )
+    with opened(file, source) as text:
+        return _begin(_lines(text, source, None), source, None).header
 
 
 @dataclass(frozen=True)
@@ -97,41 +96,38 @@ def _begin(lines: Iterator[str], source: str, used: Columns | None) -> _Begun:
     return _Begun([name.strip() for name in names], header_row, records, delimiter)
 
 
-def _read_rows(table: _Begun, source: str, used: Columns) -> Dataset:
-    header, delimiter = table.header, table.delimiter
+def _chunks(
+    table: _Begun, source: str, used: Columns, numbers: _Numbers, spellings: dict[str, int]
+) -> Iterator[Chunk]:
+    header = table.header
     found = used.find(header, source, table.header_row)
     score_at, label_at, id_at = found["score"], found["label"], found.get("id")
-    numbers = _Numbers(source, used.score, commas=delimiter != ",")
-    scores, places, rows = array("d"), array("q"), array("q")
-    spellings: dict[str, int] = {}
-    repeats = Repeats()
-    for row, record in table.records:
+    scores, places, lines, ids = array("d"), array("q"), array("q"), list[str]()
+    for line, record in table.records:
         if len(record) != len(header):
             raise DataError(
                 f"values in the row: {len(record)}, columns in the header: {len(header)}",
                 source=source,
-                row=row,
+                row=line,
                 hint="look for a decimal comma, a delimiter inside a value, or a value left out",
             )
-        scores.append(numbers.read(record[score_at], row))
+        scores.append(numbers.read(record[score_at], line, len(scores)))
         places.append(spellings.setdefault(record[label_at].strip(), len(spellings)))
-        rows.append(row)
+        lines.append(line)
         if id_at is not None:
-            repeats.add(record[id_at].strip(), row)
-    if not rows:
-        raise DataError("has a header but no samples", source=source, hint="leave this file out")
-    return dataset_of(
-        source,
-        f"text, {_DELIMITERS.get(delimiter, repr(delimiter))} between values{numbers.remark}",
-        header,
-        used,
-        scores=np.frombuffer(scores),
-        first_gap=numbers.first_gap,
-        labels=np.frombuffer(places, np.int64),
-        spellings=tuple(spellings),
-        rows=np.frombuffer(rows, np.int64),
-        repeats=repeats,
-    )
+            ids.append(record[id_at].strip())
+        if len(scores) == ROWS_PER_CHUNK:
+            yield _chunk(scores, places, lines, numbers.take_gap(), ids)
+            scores, places, lines, ids = array("d"), array("q"), array("q"), []
+    if scores:
+        yield _chunk(scores, places, lines, numbers.take_gap(), ids)
+
+
+def _chunk(
+    scores: array[float], places: array[int], lines: array[int], first_gap: int | None, ids: list[str]
+) -> Chunk:
+    labels, rows = (np.frombuffer(values, np.int64) for values in (places, lines))
+    return Chunk(np.frombuffer(scores), labels, rows, first_gap, ids)
 
 
 class _Numbers:
@@ -142,12 +138,10 @@ class _Numbers:
         self._column = column
         self._commas = commas
         self._sign = ""
-        self._read = 0
-        self.first_gap: int | None = None
+        self._first_gap: int | None = None
 
-    def read(self, text: str, row: int) -> float:
-        """Return the nearest float64; NaN if there is nothing."""
-        self._read += 1
+    def read(self, text: str, row: int, place: int) -> float:
+        """Return the nearest float64; NaN if there is nothing, at this place of the chunk."""
         text = text.strip()
         sign = "," if self._commas and "," in text else "." if "." in text else ""
         digits = text.replace(",", ".") if sign == "," else text
@@ -161,12 +155,17 @@ class _Numbers:
                     self._settle(sign, row)
                 return number
         if text.lower() in MISSING:
-            self.first_gap = self._read - 1 if self.first_gap is None else self.first_gap
+            self._first_gap = place if self._first_gap is None else self._first_gap
             return math.nan
         hint = "write digits and a decimal point, as in 0.25"
         if "," in text:
             hint = "write a point, not a comma" if sign != "," else "write digits and one decimal comma"
         raise self._bad("the score is not a number", row, hint)
+
+    def take_gap(self) -> int | None:
+        """Return where the chunk's first missing score is; the next chunk begins without one."""
+        taken, self._first_gap = self._first_gap, None
+        return taken
 
     @property
     def remark(self) -> str:
@@ -183,16 +182,25 @@ class _Numbers:
         return DataError(problem, source=self._source, row=row, column=self._column, hint=hint)
 
 
-def _opened(file: io.BufferedReader) -> io.TextIOWrapper:
+@contextlib.contextmanager
+def opened(file: io.BufferedReader, source: str) -> Iterator[io.TextIOWrapper]:
     """Unpacked and decoded, with marks in place of what cannot be."""
-    if file.peek(2)[:2] == _GZIP:
-        file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)))
-    if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return io.TextIOWrapper(file, "utf-16", "replace", newline="")
-    return io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
+    try:
+        if file.peek(2)[:2] == _GZIP:
+            file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)))
+        if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            text = io.TextIOWrapper(file, "utf-16", "replace", newline="")
+        else:
+            text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
+        with text:
+            yield text
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DataError(
+            "is compressed by gzip, and damaged or not whole", source=source, hint="copy or pack it again"
+        ) from None
 
 
-def _lines(text: io.TextIOWrapper, source: str) -> Iterator[str]:
+def _lines(text: io.TextIOWrapper, source: str, most_bytes: int | None) -> Iterator[str]:
     """Every line with its end. What is no text is refused where it is found."""
     not_decoded, characters = _NOT_DECODED[text.encoding], 0
     for row, line in enumerate(iter(partial(text.readline, _LONGEST_LINE), ""), start=1):
@@ -203,7 +211,7 @@ def _lines(text: io.TextIOWrapper, source: str) -> Iterator[str]:
             hint = "look for ends of lines: there are none for long"
             raise DataError("the row is too long", source=source, row=row, hint=hint)
         characters += len(line)
-        if characters > MOST_BYTES:  # of a compressed file, or of a pipe
+        if most_bytes is not None and characters > most_bytes:  # of a compressed file, or of a pipe
             raise too_large(source)
         yield line
 

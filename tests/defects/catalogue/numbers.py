@@ -51,8 +51,8 @@ DEFECTS = (
         "large-integers-become-equal",
         "integer scores that no float64 can hold are rounded, and tie",
         file=f"{_DATA}/arrays.py",
-        old="np.abs(converted) > 2.0**53",
-        new="np.abs(converted) > 2.0**64",
+        old="np.abs(converted) >= 2.0**53",
+        new="np.abs(converted) >= 2.0**64",
         tests=("tests/data/test_samples.py::test_bad_arrays_are_refused_and_the_place_is_named",),
     ),
     Defect(
