@@ -59,6 +59,14 @@ def in_steps(values: Iterable[float]) -> Fraction:
     return round(sum(map(Fraction, values), Fraction(0)) / STEP) * STEP
 
 
+def each_in_steps(values: Iterable[float]) -> Fraction:
+    """A sum that is taken from a table of counts: what every sample counts is rounded."""
+    return sum((in_steps([value]) for value in values), Fraction(0))
+
+
+InSteps = Callable[[Iterable[float]], Fraction]
+
+
 # Rules on secrets: so many in all, and without any one owner.
 
 
@@ -128,7 +136,10 @@ def may_be_told_of_tails(policy: Policy, owners: Sequence[Owner], name: str, rat
 
 
 def released(
-    owners: Sequence[Owner], policy: Policy, asked: Mapping[str, Sequence[float]]
+    owners: Sequence[Owner],
+    policy: Policy,
+    asked: Mapping[str, Sequence[float]],
+    summed: InSteps = in_steps,
 ) -> dict[str, list[Fraction | None]]:
     """All numbers of all metrics, each of which has its thresholds, edges of bins or rate."""
     thresholds = sorted({one for name, given in asked.items() if name in AT_THRESHOLDS for one in given})
@@ -138,7 +149,7 @@ def released(
         for one in thresholds
         if may_be_told_at(policy, owners, one, thresholds) and may_be_told_beside(policy, owners, one, edges)
     }
-    found = {name: _numbers(name, owners, policy, given, told) for name, given in asked.items()}
+    found = {name: _numbers(name, owners, policy, given, told, summed) for name, given in asked.items()}
     if policy.whole_tables:
         tables = [name for name in found if name in TABLES]
         if any(None in found[name] for name in tables):
@@ -152,19 +163,20 @@ def _numbers(
     policy: Policy,
     parameters: Sequence[float],
     told: Collection[float],
+    summed: InSteps,
 ) -> list[Fraction | None]:
     if name in AT_THRESHOLDS:
         return [_at_threshold(name, owners, one) if one in told else None for one in parameters]
     if name == "reliability":
-        return _in_bins(owners, policy, parameters)
+        return _in_bins(owners, policy, parameters, summed)
     if name in AT_RATES:
         (rate,) = parameters
         is_told = may_be_told_of_tails(policy, owners, name, rate)
         return [_at_rate(name, owners, Fraction(str(rate))) if is_told else None]
-    return [_of_all(name, owners, policy)]
+    return [_of_all(name, owners, policy, summed)]
 
 
-def _of_all(name: str, owners: Sequence[Owner], policy: Policy) -> Fraction | None:
+def _of_all(name: str, owners: Sequence[Owner], policy: Policy, summed: InSteps) -> Fraction | None:
     samples = [sample for owner in owners for sample in owner]
     n = len(samples)
     positives = sum(label for _, label in samples)
@@ -175,8 +187,8 @@ def _of_all(name: str, owners: Sequence[Owner], policy: Policy) -> Fraction | No
         return max(recall - false_positive_rate for false_positive_rate, recall in roc_points(samples))
     if name == "brier":
         errors = ([(score - label) ** 2 for score, label in owner] for owner in owners)
-        return sum(map(in_steps, errors), Fraction(0)) / n
-    by_owner = [in_steps(score for score, _ in owner) for owner in owners]
+        return sum(map(summed, errors), Fraction(0)) / n
+    by_owner = [summed(score for score, _ in owner) for owner in owners]
     expected = sum(by_owner, Fraction(0))
     if name == "calibration_in_the_large":
         return (positives - expected) / n
@@ -185,14 +197,16 @@ def _of_all(name: str, owners: Sequence[Owner], policy: Policy) -> Fraction | No
     return positives / expected if enough and expected * 100 > positives else None
 
 
-def _in_bins(owners: Sequence[Owner], policy: Policy, edges: Sequence[float]) -> list[Fraction | None]:
+def _in_bins(
+    owners: Sequence[Owner], policy: Policy, edges: Sequence[float], summed: InSteps
+) -> list[Fraction | None]:
     values: list[Fraction | None] = []
     for low, high in pairwise(edges):
         inside = [[(s, y) for s, y in owner if low < s <= high or (s == low == edges[0])] for owner in owners]
         chosen = [sample for some in inside for sample in some]
         counts = [len(some) for some in inside]
         if chosen and (policy.minimum_per_cell == 1 or remain(counts, policy.minimum_per_cell)):
-            mean = sum((in_steps(s for s, _ in some) for some in inside), Fraction(0)) / len(chosen)
+            mean = sum((summed(s for s, _ in some) for some in inside), Fraction(0)) / len(chosen)
             values += [mean, Fraction(sum(y for _, y in chosen), len(chosen))]
         else:
             values += [None, None]

@@ -26,10 +26,15 @@ def samples_of(owner: Sequence[Sample], name: str = "owner") -> Samples:
 
 
 def watched_run(
-    terms: Terms, submissions: Sequence[Submission], sizes: Sequence[int] | None = None
+    terms: Terms,
+    submissions: Sequence[Submission],
+    sizes: Sequence[int] | None = None,
+    *,
+    negated: bool = False,
 ) -> WorldRun:
     """`.results` has every server's parts of the result. Sizes are the lists', or as announced."""
-    job = Job(terms=terms, sizes=list_sizes(submissions) if sizes is None else tuple(sizes))
+    announced = list_sizes(submissions) if sizes is None else tuple(sizes)
+    job = Job(terms=terms, sizes=announced, negated=negated)
     inputs = dict(zip(terms.protocol.input_servers, zip(*submissions, strict=True), strict=True))
 
     def party(context: Context) -> tuple[ResultShare, ...]:
@@ -54,11 +59,11 @@ def whole_result(terms: Terms, run: WorldRun) -> Words:
     return whole
 
 
-def combined(terms: Terms, run: WorldRun, sizes: Sequence[int]) -> ReleasedResult:
+def combined(terms: Terms, run: WorldRun, sizes: Sequence[int], *, negated: bool = False) -> ReleasedResult:
     """As an owner reads it."""
     parts = _parts(terms, run)
     names = [f"owner {number}" for number in range(1, len(sizes) + 1)]
-    return terms.protocol.combine(parts, terms.query(sizes), names)
+    return terms.protocol.combine(parts, terms.query(sizes, negated=negated), names)
 
 
 def _parts(terms: Terms, run: WorldRun) -> list[ResultShare]:

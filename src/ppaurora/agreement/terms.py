@@ -123,7 +123,7 @@ class Terms(StrictModel):
         if sum(sizes) + awaited > MOST_SAMPLES:
             return f"{sum(sizes):,} samples are too many; the arithmetic holds {MOST_SAMPLES:,} in all"
         for metric in self.metrics:
-            if sum(sizes) + awaited > metric.most_samples:
+            if sum(sizes) + awaited > metric.most_samples and not self.protocol.tabulated:
                 return f"the metric '{metric.name}' takes at most {metric.most_samples:,} samples in all"
         if any(size > self.limits.samples_per_owner for size in sizes):
             return f"an owner has more than {self.limits.samples_per_owner:,} samples"
@@ -168,6 +168,11 @@ class Terms(StrictModel):
         for metric in self.metrics:
             if metric.of_probabilities and isinstance(samples, Samples):
                 check_probabilities(samples, f"the metric '{metric.name}' takes probabilities")
+            elif metric.of_probabilities and samples.negated:
+                raise InputError(
+                    f"{samples.source}: the metric '{metric.name}' takes probabilities, of which the higher "
+                    "one is the more positive"
+                )
         return self.protocol.share(samples, self.sums)
 
     def query(self, sizes: Sequence[int], *, negated: bool = False) -> Query:

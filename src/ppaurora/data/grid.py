@@ -15,6 +15,7 @@ from ppaurora.io.models import StrictModel
 
 MOST_CELLS = 1 << 20
 MOST_DECIMALS = 9
+_MOST_UNITS = 1 << 53  # of the last decimal, that every float64 tells apart
 _HINT = "agree on a grid that holds all scores, or use the protocol 'fast'"
 
 
@@ -35,6 +36,8 @@ class Grid(StrictModel):
                 raise ValueError(f"{name}: must have at most as many decimals as scores: {self.decimals}")
         if self.low >= self.high:
             raise ValueError("high: must be above low")
+        if max(abs(self.first), abs(self.first + self.cells)) > _MOST_UNITS:
+            raise ValueError("decimals: no float64 has so many digits; take fewer decimals")
         if self.cells > MOST_CELLS:
             raise ValueError(
                 f"decimals: a grid has at most {MOST_CELLS:,} values, not {self.cells:,}; take fewer decimals"

@@ -74,7 +74,8 @@ def _what_does_not_fit(query: Query) -> str:
     """Return what an owner learns of a submission that does not fit."""
     if query.tabulated:
         return "the table that was sent does not add up to the number of samples that was stated"
-    return "the list that was sent is not sorted, or its sums do not fit it"
+    beside = "its sums" if query.grid is None else "its sums or its table"
+    return f"the list that was sent is not sorted, or {beside} do not fit it"
 
 
 _UNFIT = "the parts of the result do not belong together"

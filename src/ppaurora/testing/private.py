@@ -23,7 +23,8 @@ def exact_integers(mechanisms: Sequence[Mechanism], samples: Samples) -> list[in
     for mechanism in mechanisms:
         totals = dict(zip(mechanism.sums, map(share, sums_of(samples, mechanism.sums).tolist()), strict=True))
         positives = share(int(samples.labels.sum()))
-        given = Ingredients(len(samples), positives, totals, share(twice_the_pairs_in_order(samples)))
+        area = share(twice_the_pairs_in_order(samples))
+        given = Ingredients(len(samples), len(samples), positives, totals, area)
         found += mechanism.integers(CleartextSuite(), given).values.astype(np.int64).tolist()
     return found
 

@@ -60,7 +60,7 @@ class AurocMechanism(Mechanism):
         """L = N + [P > N]·(P - N); t is the largest k with 2·k·L <= 64·A + L, where A = 2·U."""
         if given.area is None:
             raise MisuseError("the mechanism of AUROC needs the area")
-        n, p = given.samples, given.positives
+        n, p, most = given.samples, given.positives, given.most_samples
         surplus = p * 2 - n
         larger = n - p + suite.mul(suite.is_positive(surplus), surplus)
         wide = suite.widen(concat([given.area, larger]))
@@ -69,8 +69,8 @@ class AurocMechanism(Mechanism):
             area * STEPS + divisor,
             divisor * 2,
             divisor * 0,
-            most=max(n // 2, 1) * STEPS,
-            bound=STEPS * n * (n + 2) + 1,
+            most=max(most // 2, 1) * STEPS,
+            bound=STEPS * most * (most + 2) + 1,
         )
         m = (n - larger) * STEPS
         return concat([t * 2 - m, m])

@@ -40,6 +40,7 @@ class Ingredients:
     """The secrets that mechanisms are made of, each a list of one."""
 
     samples: int
+    most_samples: int  # for which the arithmetic is made, and so the shape of every message
     positives: RingShare = field(repr=False)
     totals: Mapping[OwnerSum, RingShare] = field(repr=False)  # owners' sums, over all owners
     area: RingShare | None = field(default=None, repr=False)  # twice the area under TP over FP

@@ -15,7 +15,8 @@ def noisy_integers(suite: Suite, query: Query, inputs: Inputs, found: Found) -> 
     """Rows (mantissa, exponent), a column for every integer of every mechanism, with its noise."""
     totals = {total: by_owner.sum() for total, by_owner in inputs.by_owner(query).items()}
     areas = [secrets[0] for secrets in found.secrets.values()]  # of AUROC, if anybody's
-    given = Ingredients(query.samples, found.positives, totals, areas[0] if areas else None)
+    area = areas[0] if areas else None
+    given = Ingredients(query.samples, query.most_samples, found.positives, totals, area)
     mechanisms = query.mechanisms
     exact = concat([mechanism.integers(suite, given) for mechanism in mechanisms])
     every_rate = [rate for own in rates(query.policy, mechanisms) for rate in own]
