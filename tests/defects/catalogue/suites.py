@@ -82,6 +82,14 @@ DEFECTS = (
         tests=("tests/suites/test_random_bits.py::test_all_edges_are_compared_with_all_edges",),
     ),
     Defect(
+        "sign-is-too-narrow",
+        "the differences that a division looks at may need a bit more than their signs are looked for in",
+        file=f"{_BITSLICED}/division.py",
+        old="return (bound - 1).bit_length() + bits + 1",
+        new="return (bound - 1).bit_length() + bits",
+        tests=("tests/suites/bitsliced/test_division.py::test_quotients_of_many_numbers_of_every_size",),
+    ),
+    Defect(
         "quotient-is-cut-off",
         "a released number is cut off instead of rounded to the nearest float64",
         file=f"{_BITSLICED}/division.py",

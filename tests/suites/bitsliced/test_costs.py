@@ -101,13 +101,22 @@ def test_sums_of_products_cost_the_same_however_many_products(shape: tuple[int, 
 
 
 @pytest.mark.usefixtures("chunks")
-@pytest.mark.parametrize(("count", "bound"), [(1, 2**30), (3, 2**52), (65, 2**58)])
+@pytest.mark.parametrize(("count", "bound"), [(1, 2**30), (3, 2**52), (65, 2**58), (300, 77)])
 def test_declared_costs_of_divisions(count: int, bound: int) -> None:
     x = np.arange(count, dtype=np.uint64)
     shifts = [place % 4 for place in range(count)]
     assert cost_of(lambda s, a: s.div(a, a, 20, bound), x) == costs.div(count, 20, bound)
     rounded = cost_of(lambda s, a: s.rounded_quotients(a, a, shifts, bound, 20), x)
     assert rounded == costs.rounded_quotients(count, bound, 20)
+
+
+def test_many_divisions_take_more_rounds_and_fewer_bytes() -> None:
+    """What the precision at 10,001 places rests on, of counts up to 2^30; and that at a thousand."""
+    few, some, many = (costs.div(count, 31, 2**30) for count in (1, 1001, 10_001))
+    assert (few.rounds, some.rounds, many.rounds) == (16, 44, 64)
+    assert few.bytes < 100_000
+    assert some.bytes < 2400 * 1001
+    assert many.bytes < 1850 * 10_001
 
 
 @pytest.mark.usefixtures("chunks")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ppaurora.algorithms.curve import MOST_SAMPLES, precision_bits
 from ppaurora.errors import MisuseError
 from ppaurora.suites.bitsliced import BitslicedSuite
-from ppaurora.suites.bitsliced.division import bits_per_step
+from ppaurora.suites.bitsliced.division import FEW, bits_per_step, gap_width
 from ppaurora.testing.world import WorldRun
 from tests.support.bitsliced import masked, word_array
 
@@ -44,10 +44,43 @@ def test_div_edges() -> None:
     assert masked(lambda s, a, b: s.div(a, b, 30, bound), n, d).value.tolist() == expected
 
 
-def test_a_step_never_overflows() -> None:
+@pytest.mark.parametrize(("bound", "bits"), [(1, 4), (5, 3), (7, 9)])
+def test_every_quotient_of_small_numbers(bound: int, bits: int) -> None:
+    """So many that steps are short, with every denominator up to the bound."""
+    pairs = [(n, d) for d in range(bound + 1) for n in range(d + 1)] * -(-FEW // bound)
+    assert len(pairs) > FEW
+    n, d = (word_array(list(column)) for column in zip(*pairs, strict=True))
+    expected = [(a << bits) // b if b else (2 << bits) - 1 for a, b in pairs]
+    assert masked(lambda s, a, b: s.div(a, b, bits, bound), n, d).value.tolist() == expected
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("bound", [2**30, 2**30 - 1, 2**58])
+def test_quotients_of_many_numbers_of_every_size(bound: int) -> None:
+    """Equal numbers, zeros and the bound among them."""
+    bits, count = 31, 400
+    random = np.random.default_rng(bound % 97)
+    d = [
+        min(int(random.integers(0, 2 * bound)) >> int(size), bound) for size in random.integers(0, 62, count)
+    ]
+    n = [int(random.integers(0, one + 1)) for one in d]
+    d[:6], n[:6] = [0, bound, bound, bound, bound, 1], [0, bound, bound - 1, 1, 0, 1]
+    n[6:40] = d[6:40]
+    expected = [(a << bits) // b if b else (2 << bits) - 1 for a, b in zip(n, d, strict=True)]
+    run = masked(lambda s, a, b: s.div(a, b, bits, bound), word_array(n), word_array(d))
+    assert run.value.tolist() == expected
+
+
+@pytest.mark.parametrize("numbers", [1, FEW, FEW + 1, 10**4])
+def test_a_step_never_overflows(numbers: int) -> None:
     for exponent in range(1, 61):
         bound = 2**exponent
-        assert (2 * bound) << bits_per_step(bound) <= 2**63
+        bits = bits_per_step(bound, numbers=numbers)
+        assert (2 * bound) << bits <= 2**63
+        assert gap_width(bound, bits) <= 64
+        # The largest and the smallest of all gaps, remainder·2^bits - c·d, have their sign in front.
+        largest = (2**bits - 1) * bound
+        assert -(2 ** (gap_width(bound, bits) - 1)) <= -largest < largest < 2 ** (gap_width(bound, bits) - 1)
     with pytest.raises(MisuseError, match="no room"):
         bits_per_step(2**61)
 

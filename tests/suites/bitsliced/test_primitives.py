@@ -16,7 +16,7 @@ from ppaurora.channel.frames import MAX_PAYLOAD_BYTES
 from ppaurora.channel.meter import Cost
 from ppaurora.protocols import Fast
 from ppaurora.sharing import stack
-from ppaurora.sharing.planes import unpack_lanes, word_count
+from ppaurora.sharing.planes import word_count
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced import BitslicedSuite, costs, trees
 from ppaurora.suites.bitsliced.records import PlaneRecords
@@ -227,20 +227,6 @@ def test_a_number_without_its_last_bits(bits: int) -> None:
     values = [*sorted(near), *random.integers(0, 2**63, 300).tolist()]
     run = masked(lambda s, a: s.shift_right(a, bits), word_array(values))
     assert run.value.tolist() == [value >> bits for value in values]
-
-
-def test_sums_of_bits_times_numbers() -> None:
-    """Bits as `negative` gives them, one to a byte."""
-    random = np.random.default_rng(4)
-    signs = random.integers(0, 1 << 64, 5 * 7, dtype=np.uint64)
-    x = random.integers(0, 1 << 64, 7, dtype=np.uint64)
-
-    def algorithm(suite: BitslicedSuite, a: Any, b: Any) -> Any:
-        planes = suite.negative(a)
-        return suite.sum_of_bit_products(unpack_lanes(planes.data[:, 0], 35).reshape(-1, 5, 7), b)
-
-    bits = (signs >> np.uint64(63)).reshape(5, 7)
-    assert (masked(algorithm, signs, x).value == (bits * x).sum(axis=0)).all()
 
 
 @pytest.mark.usefixtures("chunks")

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ppaurora.randomness import Stream
+from ppaurora.sharing.shares import concat
 from ppaurora.suites.bitsliced import BitslicedSuite, trees
 from ppaurora.suites.bitsliced.shares import HOLDERS, MaskedShare
 from ppaurora.suites.role import Role
@@ -80,6 +81,19 @@ PRIMITIVES = {
     "sum with squares": Primitive(
         lambda s, x: s.begin_dot_squares([(x, x), (x[:3], x[3:6])])(), word_array, WORDS
     ),
+    "quotient": Primitive(
+        lambda s, x: s.div(x[::10], x[::10] + 3, 12, 2**30 + 3),
+        word_array,
+        (alike(0), alike(2**30), drawn(2**30)),
+    ),
+    "many quotients": Primitive(
+        lambda s, x: s.div(concat([x, x, x]), concat([x * 2, x + 3, x]), 9, 2**30 + 3),
+        word_array,
+        (alike(0), alike(2**29), drawn(2**29)),
+    ),
+    "without the last bits": Primitive(
+        lambda s, x: s.shift_right(x, 15), word_array, (alike(0), alike(2**63 - 1), drawn(2**31))
+    ),
     "counts": Primitive(
         lambda s, x: s.input_counts(as_counts(s, x), (2, len(x) // 2)),
         word_array,
@@ -125,10 +139,13 @@ def bits_sent(primitive: Primitive) -> list[NDArray[np.uint8]]:
 
 
 def looks_uniform(bits: NDArray[np.uint8]) -> bool:
-    """Within six standard deviations, all bits together and those at every place of a word."""
+    """Within six standard deviations: all bits together, those at every place of a word, and changes from one
+    bit to the next.
+    """
     by_place = bits.reshape(-1, 64)
     limit = 3 / np.sqrt(len(by_place))
-    return bool(abs(bits.mean() - 0.5) < limit / 8 and (abs(by_place.mean(axis=0) - 0.5) < limit).all())
+    overall = abs(np.array([bits.mean(), (bits[1:] ^ bits[:-1]).mean()]) - 0.5)
+    return bool((overall < limit / 8).all() and (abs(by_place.mean(axis=0) - 0.5) < limit).all())
 
 
 @each_primitive

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from ppaurora.sharing.algebra import HALF, RING, Ring
-from ppaurora.sharing.planes import Planes, keep_lanes, slice_numbers, word_count
+from ppaurora.sharing.planes import LANES, Planes, keep_lanes, slice_numbers, word_count
 from ppaurora.sharing.shares import Elements, LinearShare, Words
 from ppaurora.suites.bitsliced import trees
 from ppaurora.suites.bitsliced.gates import Gates
@@ -16,21 +17,51 @@ from ppaurora.suites.bitsliced.trees import Steps
 
 
 def negative(gates: Gates, x: LinearShare, width: int) -> Planes:
-    """Return the sign bit of x = m - r, one plane over all elements, for few of them; |x| < 2^(width-1).
+    """Return the sign bit of x, one plane over all elements; |x| < 2^(width-1)."""
+    count = x.values[0].size
+    plane = _of_masks(gates, negative_steps, x, width)
+    return Planes(x.holder, keep_lanes(plane, count), count)
+
+
+def negative_steps(gates: Gates, x: Elements, width: int, ring: Ring, children: int) -> Steps[Words]:
+    """Compute one plane: the sign bit of x = m - r, for |x| < 2^(width-1).
 
     Of numbers of `width` bits, with ' for all but the first, the sign is m_first xor r_first xor [r' > m'].
     """
-    count = x.values[0].size
-    r, m = mask_and_public_bits(gates, x.values.reshape(-1, count), width, x.ring)
-    return Planes(
-        x.holder, keep_lanes(greater_of_few(gates, r[:, 1:], m[:, 1:]) ^ r[:, :1] ^ m[:, :1], count), count
+    r, m = mask_and_public_bits(gates, x, width, ring)
+    borrow = yield from trees.greater_than_public_steps(gates, r[:, 1:], m[:, 1:], children)
+    return borrow ^ r[:, :1] ^ m[:, :1]
+
+
+def borrow(gates: Gates, x: LinearShare) -> Words:
+    """Return one plane over all elements of x = m - r: 1 where r > m."""
+    return _of_masks(gates, borrow_steps, x, x.ring.bits)
+
+
+def borrow_steps(gates: Gates, x: Elements, width: int, ring: Ring, children: int) -> Steps[Words]:
+    """Compute one plane: 1 where r > m, of their last `width` bits, for x = m - r."""
+    r, m = mask_and_public_bits(gates, x, width, ring)
+    return (yield from trees.greater_than_public_steps(gates, r, m, children))
+
+
+def _of_masks(gates: Gates, steps: Callable[..., Steps[Words]], x: LinearShare, width: int) -> Words:
+    """Run such steps on all elements, chunk by chunk, in few rounds."""
+    values = x.values.reshape(len(x.values), -1)
+    chunks = trees.in_chunks(word_count(values.shape[1]))
+    planes = trees.run_window(
+        gates.meter,
+        (
+            steps(
+                gates,
+                values[:, LANES * chunk.start : LANES * chunk.stop],
+                width,
+                x.ring,
+                trees.CHILDREN_OF_FEW,
+            )
+            for chunk in chunks
+        ),
     )
-
-
-def greater_of_few(gates: Gates, a: Words, b: Words) -> Words:
-    """Return one plane: 1 where a > b."""
-    steps = partial(trees.greater_steps, gates, children=trees.CHILDREN_OF_FEW)
-    return trees.run_in_chunks(gates, steps, *never_equal(gates, a, b))
+    return planes[0] if len(planes) == 1 else np.concatenate(planes, axis=-1)
 
 
 def never_equal(gates: Gates, a: Words, b: Words) -> tuple[Words, Words]:
@@ -60,10 +91,8 @@ def lift_steps(gates: Gates, x: Elements) -> Steps[Words]:
     2. the borrow [r > m] modulo 2^32, in masked form: b = mb - rb
     3. x = (m + 2^32·mb) - (r + 2^32·rb)
     """
-    borrow = yield from trees.greater_than_public_steps(
-        gates, *mask_and_public_bits(gates, x, HALF.bits, HALF), trees.CHILDREN
-    )
-    finish = gates.begin_remask(ring_part(gates, borrow[:, 0], slice(0, x.shape[1]), HALF), ring=HALF)
+    borrows = yield from borrow_steps(gates, x, HALF.bits, HALF, trees.CHILDREN)
+    finish = gates.begin_remask(ring_part(gates, borrows[:, 0], slice(0, x.shape[1]), HALF), ring=HALF)
     lifted = x.astype(np.uint64)
     lifted[-1] = gates.deal_ring(x.shape[1:], lambda: lifted[0])
     yield
@@ -87,14 +116,5 @@ def less_than_public(gates: Gates, x: Words, limits: Words) -> Words:
 
 
 def ring_part(gates: Gates, plane: Words, lanes: slice, ring: Ring = RING) -> Elements:
-    """Convert masked bits, some lanes of one plane, to additive parts in the ring.
-
-    1. the helper deals <r> in the ring
-    2. x = m xor r = m + (1 - 2m)<r>
-    """
-    bits = lanes_of(plane, lanes).astype(ring.dtype)
-    mask = gates.deal_ring(bits.shape[1:], lambda: bits[0], ring)
-    if gates.role.is_helper:
-        return mask
-    part: Elements = gates.role.unit * bits[0] + (1 - bits[0] - bits[0]) * mask
-    return part
+    """Convert masked bits, some lanes of one plane, to additive parts in the ring."""
+    return gates.bit_parts(lanes_of(plane, lanes), ring)

@@ -196,10 +196,12 @@ def count_ones(count: int, groups: int) -> Cost:
 
 
 def negative(count: int, width: int = RING.bits) -> Cost:
-    """All bits of a mask but the first compared with public ones; a last bit keeps them from being equal."""
-    words = word_count(count)
-    compared = _by_words(words, lambda chunk: _greater(width, chunk, CHILDREN_OF_FEW))
-    return _deal(width * words) + compared
+    return _by_words(word_count(count), lambda words: _negative(width, words, CHILDREN_OF_FEW))
+
+
+def _negative(width: int, words: int, children: int) -> Cost:
+    """All bits of a mask but the first compared with public ones, and the first one dealt."""
+    return _deal(width * words) + _greater(width, words, children, public=True)
 
 
 def is_positive(count: int) -> Cost:
@@ -229,29 +231,36 @@ def shift_right(count: int, bits: int, children: int = CHILDREN_OF_FEW) -> Cost:
 
     def chunk(lanes: int) -> Cost:
         words = word_count(lanes)
-        borrow = _deal(bits * words) + _greater(bits + 1, words, children)
-        return borrow + _deal(lanes) + _deal(2 * lanes) + _remask(lanes)
+        return _mask_greater(bits, words, children) + _deal(lanes) + _deal(2 * lanes) + _remask(lanes)
 
     return _by_numbers(count, chunk)
 
 
-def quotient_bits(count: int, bits: int, bound: int, ring: Ring = RING) -> Cost:
-    """Per step: all multiples compared at once, then those that fit are subtracted."""
+def _quotient_bits(
+    count: int, bits: int, bound: int, numbers: int, ring: Ring = RING, *, narrow: bool = False
+) -> tuple[Cost, int]:
+    """Per step: all multiples compared at once, then the digit times the divisor is subtracted, except for
+    the last digit. Its bits are counted, too.
+    """
     words = ring.bits // RING.bits
     cost = Cost()
     found = 0
-    while found < bits:
-        step = min(division.bits_per_step(bound, ring, count), bits - found)
-        comparisons = count * ((1 << step) - 1)
-        cost += negative(comparisons, ring.bits)
+    while True:
+        step = min(division.bits_per_step(bound, ring, numbers), bits - found)
+        width = division.gap_width(bound, step) if narrow else ring.bits
+        cost += _negative(width, word_count(count * ((1 << step) - 1)), division.children(numbers))
         found += step
-        if found < bits:
-            cost += _bit_product(words * comparisons, words * comparisons, words * count)
-    return cost
+        if found == bits:
+            return cost, step
+        cost += _bit_product(words * count * step, words * count * step, words * count)
 
 
 def div(count: int, bits: int, bound: int) -> Cost:
-    return quotient_bits(count, bits + 1, bound) + to_ring(count * (bits + 1))
+    def chunk(lanes: int) -> Cost:
+        cost, last = _quotient_bits(lanes, bits + 1, bound, count, narrow=True)
+        return cost + _deal(last * lanes) + _remask(lanes)
+
+    return _by_numbers(count, chunk)
 
 
 def rounded_quotients(
@@ -263,36 +272,34 @@ def rounded_quotients(
 ) -> Cost:
     bits = leading_zeros + significant_bits + 1
     words = word_count(count)
-    cost = quotient_bits(count, bits, bound, ring)
+    cost, _ = _quotient_bits(count, bits, bound, count, ring)
     reach = 1
     while reach < bits:
         cost += gate((bits - reach) * words)
         reach *= 2
     cost += gate(bits * (significant_bits + 1) * words)
-    return cost + to_ring(count * (significant_bits + 1 + bits))
+    return cost + _deal(count * (significant_bits + 1 + bits)) + _remask(2 * count)
 
 
 def wide_quotients(
     count: int, leading_zeros: int, significant_bits: int = SIGNIFICAND_BITS, bound: int = WIDE_BOUND
 ) -> Cost:
     """Leading zeros are skipped, as many at once as the ring holds; then the bits behind them."""
-    cost, skipped, left = Cost(), Cost(), max(leading_zeros - 1, 0)
+    cost, left = Cost(), max(leading_zeros - 1, 0)
     while left:
         zeros = min(division.zeros_per_step(bound), left)
         left -= zeros
         flags = count * zeros
         cost += negative(flags, grid_width(bound << zeros))
         cost += _bit_product(WIDE_WORDS * flags, WIDE_WORDS * flags, WIDE_WORDS * count)
-        skipped += to_ring(flags)
-    return cost + rounded_quotients(count, bound, min(leading_zeros, 1), significant_bits, WIDE) + skipped
+    return cost + rounded_quotients(count, bound, min(leading_zeros, 1), significant_bits, WIDE)
 
 
 def widen(count: int) -> Cost:
     """All bits of a mask compared with public ones; then the borrow and the mask as wide numbers."""
-    words = word_count(count)
-    borrow = _by_words(words, lambda chunk: _greater(RING.bits + 1, chunk, CHILDREN_OF_FEW))
+    borrow = _by_words(word_count(count), lambda words: _mask_greater(RING.bits, words, CHILDREN_OF_FEW))
     wide = WIDE_WORDS * count
-    return _deal(RING.bits * words) + borrow + _deal(wide) + _deal(wide) + _remask(wide)
+    return borrow + _deal(wide) + _deal(wide) + _remask(wide)
 
 
 def absolute(count: int) -> Cost:

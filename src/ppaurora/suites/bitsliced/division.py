@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,18 +11,26 @@ import numpy as np
 from ppaurora.errors import MisuseError
 from ppaurora.sharing.algebra import RING, WIDE, Ring
 from ppaurora.sharing.planes import Planes, unpack_lanes
-from ppaurora.sharing.shares import Bytes, RingShare, WideShare, Words, stack
+from ppaurora.sharing.shares import Bytes, Elements, RingShare, WideShare, Words, stack
 from ppaurora.suites.base import SIGNIFICAND_BITS, N
-from ppaurora.suites.bitsliced import conversions
+from ppaurora.suites.bitsliced import conversions, trees
+from ppaurora.suites.bitsliced.conversions import negative_steps
+from ppaurora.suites.bitsliced.gates import Gates
 from ppaurora.suites.bitsliced.lanes import packed
 from ppaurora.suites.bitsliced.shares import MaskedShare
+from ppaurora.suites.bitsliced.trees import Steps
 from ppaurora.suites.bitsliced.wide import grid_width
 
 if TYPE_CHECKING:
     from ppaurora.suites.bitsliced.suite import BitslicedSuite
 
+FEW = 64  # numbers, of which only the rounds count
 MOST_BITS_PER_STEP = 10
-# A wide comparison is as dear as four, and wide quotients may be many: then more steps, of fewer bits.
+# Of many numbers bytes count, too: then more steps, of fewer bits. Two bits take three comparisons, and one
+# takes one, in twice the rounds.
+LEAST_BITS_PER_STEP = 2
+_MOST_COMPARISONS = 1 << 13
+# A wide comparison is as dear as four, and wide quotients may be many.
 MOST_WIDE_BITS_PER_STEP = 8
 LEAST_WIDE_BITS_PER_STEP = 4
 _MOST_WIDE_COMPARISONS = 1 << 11
@@ -31,70 +40,123 @@ def bits_per_step(bound: int, ring: Ring = RING, numbers: int = 1) -> int:
     """Return so many that a remainder below 2·bound, times 2^bits, stays below half of the ring."""
     most = MOST_BITS_PER_STEP
     if ring is not RING:
-        affordable = (_MOST_WIDE_COMPARISONS // max(numbers, 1)).bit_length() - 1
-        most = max(min(MOST_WIDE_BITS_PER_STEP, affordable), LEAST_WIDE_BITS_PER_STEP)
+        most = _affordable(_MOST_WIDE_COMPARISONS, numbers, LEAST_WIDE_BITS_PER_STEP, MOST_WIDE_BITS_PER_STEP)
+    elif numbers > FEW:
+        most = _affordable(_MOST_COMPARISONS, numbers, LEAST_BITS_PER_STEP, MOST_BITS_PER_STEP)
     bits = min(most, ring.bits - 1 - (2 * bound).bit_length())
     if bits < 1:
         raise MisuseError(f"denominators up to {bound} leave no room for a division step")
     return bits
 
 
-def fixed_point(
-    suite: BitslicedSuite, numerator: RingShare, denominator: RingShare, bits: int, bound: int
-) -> MaskedShare:
-    """floor(2^bits·n / d) for n <= d, as a ring element; bits < 63."""
-    quotient = _quotient_bits(suite, numerator, denominator, [0] * len(numerator), bits + 1, bound)
-    return _weighted_sum(suite, quotient, [1 << (bits - place) for place in range(bits + 1)])
+def _affordable(comparisons: int, numbers: int, least: int, most: int) -> int:
+    return max(min(most, (comparisons // max(numbers, 1)).bit_length() - 1), least)
 
 
-def _quotient_bits(
-    suite: BitslicedSuite,
+def gap_width(bound: int, bits: int) -> int:
+    """In so many bits of what a step of `bits` bits compares with zero, the first one is the sign."""
+    return (bound - 1).bit_length() + bits + 1
+
+
+def children(numbers: int) -> int:
+    """Return how many children a node has in the trees of so many numbers' comparisons."""
+    return trees.CHILDREN if numbers > FEW else trees.CHILDREN_OF_FEW
+
+
+def fixed_point_steps(
+    gates: Gates, numerator: RingShare, denominator: RingShare, bits: int, bound: int, numbers: int
+) -> Steps[Words]:
+    """Additive parts of floor(2^bits·n / d) for n <= d, for some of so many numbers; bits < 63.
+
+    A digit's parts are there since it was multiplied with the divisor, but for the last one's.
+    """
+    no_shifts = [0] * len(numerator)
+    quotient = yield from _quotient_steps(
+        gates, numerator, denominator, no_shifts, bits + 1, bound, numbers, narrow=True
+    )
+    parts = np.concatenate([quotient.parts, gates.bit_parts(quotient.bits[:, len(quotient.parts) :])])
+    weights = np.array([1 << (bits - place) for place in range(bits + 1)], dtype=np.uint64)
+    total: Words = (parts * weights[:, np.newaxis]).sum(axis=0, dtype=np.uint64)
+    return total
+
+
+@dataclass(frozen=True)
+class _Quotient:
+    """Bits of quotients, as secrets (component, bit, element), and additive parts of the first of them."""
+
+    bits: Bytes
+    parts: Elements
+
+
+def _quotient_steps(
+    gates: Gates,
     numerator: N,
     denominator: N,
     shifts: Sequence[int],
     count: int,
     bound: int,
-) -> Bytes:
-    """Return the first `count` bits of n / (d·2^shift) for n <= d·2^shift, the integer bit first.
+    numbers: int,
+    *,
+    narrow: bool = False,
+) -> Steps[_Quotient]:
+    """Compute the first `count` bits of n / (d·2^shift) for n <= d·2^shift, the integer bit first.
 
-    They are (component, bit, element). Long division by 2·d·2^shift, which is larger than n. A step of
-    b bits compares with all multiples c·2^-b of the divisor, 0 < c < 2^b, at once: the divisor is halved
-    b times as long as there is a shift to use up, then the remainder is doubled. The digit is the number
-    of multiples that fit; its bit j is the parity of those that fit among the multiples of 2^j, which is
-    local.
+    Long division by 2·d·2^shift, which is larger than n. A step of b bits compares with all multiples c·2^-b
+    of the divisor, 0 < c < 2^b, at once: the divisor is halved b times as long as there is a shift to use up,
+    then the remainder is doubled. The digit is the number of multiples that fit; its bit j is the parity of
+    those that fit among the multiples of 2^j, which is local. The divisor times the digit is subtracted.
+
+    With `narrow`, where there are no shifts, signs are those of numbers below 2^b·bound.
     """
+    ring, holder = numerator.ring, numerator.holder
     remainder = numerator
     left = np.array(shifts, dtype=np.uint64) + np.uint64(1)  # how often the divisor can be halved
     digits: list[Bytes] = []
+    parts: list[Elements] = [np.zeros((0, len(numerator)), dtype=ring.dtype)]
     found = 0
     while found < count:
-        bits = min(bits_per_step(bound, numerator.ring, len(numerator)), count - found)
+        bits = min(bits_per_step(bound, ring, numbers), count - found)
         halved = np.minimum(left, np.uint64(bits))
         left = left - halved
         remainder = remainder * (np.uint64(1) << (np.uint64(bits) - halved))
         divisor = denominator * (np.uint64(1) << left)
         multiples = np.arange(1, 1 << bits, dtype=np.uint64)
-        gaps = stack([remainder]) - stack([divisor]) * multiples[:, np.newaxis]
-        fits = ~suite.negative(gaps)
-        by_multiple = unpack_lanes(fits.data[:, 0], len(fits)).reshape(-1, len(multiples), len(remainder))
-        digits += [
-            np.bitwise_xor.reduce(by_multiple[:, (1 << place) - 1 :: 1 << place], axis=1, keepdims=True)
-            for place in reversed(range(bits))
-        ]
+        gaps = (stack([remainder]) - stack([divisor]) * multiples[:, np.newaxis]).values
+        flat = gaps.reshape(len(gaps), -1)
+        width = gap_width(bound, bits) if narrow else ring.bits
+        sign = yield from negative_steps(gates, flat, width, ring, children(numbers))
+        fits = unpack_lanes(trees.invert(gates, sign)[:, 0], flat.shape[1]).reshape(gaps.shape)
+        digits.append(
+            np.stack(
+                [
+                    np.bitwise_xor.reduce(fits[:, (1 << place) - 1 :: 1 << place], axis=1)
+                    for place in reversed(range(bits))
+                ],
+                axis=1,
+            )
+        )
         found += bits
         if found < count:
-            remainder = remainder - suite.sum_of_bit_products(by_multiple, divisor)
-    return np.concatenate(digits, axis=1)
+            places = stack([divisor] * bits) * (1 << np.arange(bits, dtype=np.uint64)[::-1, np.newaxis])
+            parts.append(gates.bit_parts(digits[-1], ring))
+            product = gates.begin_bit_product(
+                digits[-1], places.values, ring=ring, sum_first_axis=True, parts=parts[-1]
+            )
+            yield
+            remainder = remainder - type(numerator)(holder, product()[0])
+    return _Quotient(np.concatenate(digits, axis=1), np.concatenate(parts))
 
 
 def nearest_floats(
     suite: BitslicedSuite,
+    gates: Gates,
     numerator: N,
     denominator: N,
     shifts: Sequence[int],
     bound: int,
     leading_zeros: int,
     significant_bits: int = SIGNIFICAND_BITS,
+    skipped: Words | int = 0,
 ) -> MaskedShare:
     """Rows (mantissa, exponent) of the float64 nearest to n / (d·2^shift) = mantissa / 2^exponent.
 
@@ -104,14 +166,16 @@ def nearest_floats(
     4. the 54th bit rounds: up if it is 1. A quotient is never halfway between two floats while its
        denominator is below 2^53; a larger one that is halfway is rounded up.
 
-    Or so with fewer or more significant bits than a float64's 53.
+    Or so with fewer or more significant bits than a float64's 53. Additive parts of how many zeros were
+    `skipped` before are added to the exponents.
 
     Only these two numbers are released: more bits of the quotient would tell its denominator.
     """
     count = leading_zeros + significant_bits + 1
-    quotient = _quotient_bits(suite, numerator, denominator, shifts, count, bound)
-    elements = quotient.shape[-1]
-    q = Planes(suite.holder, packed(quotient), elements)
+    elements = len(numerator)
+    steps = _quotient_steps(gates, numerator, denominator, shifts, count, bound, elements)
+    (quotient,) = trees.run_window(gates.meter, [steps])
+    q = Planes(suite.holder, packed(quotient.bits), elements)
     none_yet = suite.prefix_and(~q)
     before = none_yet.data.copy()
     before[:, 1:] = none_yet.data[:, :-1]
@@ -129,9 +193,10 @@ def nearest_floats(
     weights = np.zeros((2, bits.shape[1]), dtype=np.uint64)
     weights[0, : len(mantissa_weights)] = mantissa_weights
     weights[1, len(mantissa_weights) :] = exponent_weights
-    ring = _ring_bits(suite, bits)
-    summed = (ring[:, np.newaxis] * weights[:, :, np.newaxis]).sum(axis=2, dtype=np.uint64)
-    return MaskedShare(suite.holder, summed)
+    sums = (gates.bit_parts(bits) * weights[:, :, np.newaxis]).sum(axis=1, dtype=np.uint64)
+    sums[1] += skipped
+    (rows,) = gates.begin_remask(sums)()
+    return MaskedShare(suite.holder, rows)
 
 
 def zeros_per_step(bound: int) -> int:
@@ -144,6 +209,7 @@ def zeros_per_step(bound: int) -> int:
 
 def nearest_wide_floats(
     suite: BitslicedSuite,
+    gates: Gates,
     numerator: WideShare,
     denominator: WideShare,
     bound: int,
@@ -156,37 +222,28 @@ def nearest_wide_floats(
     2. n becomes n·(1 + sum f_k·2^(k-1)); the exponent grows by the sum of f_k. Again, for further zeros
     3. what is left of n / d has no leading zero but one: its significant bits, as in `nearest_floats`
     """
-    skipped: list[Planes] = []
     left, elements = max(leading_zeros - 1, 0), len(numerator)
+    skipped = np.zeros(elements, dtype=np.uint64)
     while left:
         zeros = min(zeros_per_step(bound), left)
         left -= zeros
         powers = WIDE.elements(np.array([1 << k for k in range(1, zeros + 1)], dtype=object))[:, np.newaxis]
-        shifted = stack([numerator]) * powers
-        fits = ~conversions.negative(suite._gates, stack([denominator]) - shifted, grid_width(bound << zeros))
-        skipped.append(fits)
+        gaps = stack([denominator]) - stack([numerator]) * powers
+        fits = ~conversions.negative(gates, gaps, grid_width(bound << zeros))
         bits = unpack_lanes(fits.data[:, 0], len(fits)).reshape(-1, zeros, elements)
-        halves = stack([numerator]) * (powers >> 1)
-        (gained,) = suite._gates.begin_bit_product(bits, halves.values, ring=WIDE, sum_first_axis=True)()
+        halves = (stack([numerator]) * (powers >> 1)).values
+        parts = gates.bit_parts(bits, WIDE)
+        (gained,) = gates.begin_bit_product(bits, halves, ring=WIDE, sum_first_axis=True, parts=parts)()
         numerator = numerator + numerator.like(gained)
-    no_shifts = [0] * elements
-    zeros = min(leading_zeros, 1)
-    floats = nearest_floats(suite, numerator, denominator, no_shifts, bound, zeros, significant_bits)
-    mantissa, exponent = floats.rows()
-    for fits in skipped:
-        counted = suite.to_ring(fits).values.reshape(-1, len(fits) // elements, elements)
-        exponent = exponent + exponent.like(counted.sum(axis=1, dtype=np.uint64))
-    return stack([mantissa, exponent])
-
-
-def _ring_bits(suite: BitslicedSuite, bits: Bytes) -> Words:
-    """(component, bit, element) in the ring."""
-    flat = bits.reshape(bits.shape[0], 1, -1)
-    lanes = Planes(suite.holder, packed(flat), flat.shape[-1])
-    return suite.to_ring(lanes).values.reshape(bits.shape)
-
-
-def _weighted_sum(suite: BitslicedSuite, bits: Bytes, weights: list[int]) -> MaskedShare:
-    """Return the sum of weight·bit over the middle axis, in the ring."""
-    weighted: Words = _ring_bits(suite, bits) * np.array(weights, dtype=np.uint64)[:, np.newaxis]
-    return MaskedShare(suite.holder, weighted.sum(axis=1, dtype=np.uint64))
+        skipped += (parts.sum(axis=0) & ((1 << RING.bits) - 1)).astype(np.uint64)
+    return nearest_floats(
+        suite,
+        gates,
+        numerator,
+        denominator,
+        [0] * elements,
+        bound,
+        min(leading_zeros, 1),
+        significant_bits,
+        skipped,
+    )

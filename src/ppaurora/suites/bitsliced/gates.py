@@ -215,24 +215,42 @@ class Gates:
         terms: Elements = x[0] * term - x[1] * y[0]
         return terms
 
+    def bit_parts(self, bits: NDArray[Any], ring: Ring = RING) -> Elements:
+        """Convert masked bits, as numbers 0 and 1, to additive parts in the ring; at the helper it is r.
+
+        1. the helper deals <r> in the ring
+        2. b = m xor r = m + (1 - 2m)<r>
+        """
+        bits = bits.astype(ring.dtype, copy=False)
+        r = self.deal_ring(bits.shape[1:], lambda: bits[0], ring)
+        if self.role.is_helper:
+            return r
+        part: Elements = self.role.unit * bits[0] + (1 - bits[0] - bits[0]) * r
+        return part
+
     def begin_bit_product(
-        self, bits: NDArray[Any], values: Elements, *, ring: Ring = RING, sum_first_axis: bool = False
+        self,
+        bits: NDArray[Any],
+        values: Elements,
+        *,
+        ring: Ring = RING,
+        sum_first_axis: bool = False,
+        parts: Elements | None = None,
     ) -> Finish:
         """b·x for bits, as numbers 0 and 1, and ring values; or the sum of all b·x along the first axis.
 
-        With b = m xor r = m + (1 - 2m)r and x = mx - rx:
-        b·x = m·mx - m·rx + (1 - 2m)(r·mx - r·rx). The helper deals <r> and <r·rx>.
+        With b = m xor r = m + (1 - 2m)r and x = mx - rx, b·x = b·mx - m·rx - (1 - 2m)·r·rx. The helper deals
+        <r·rx>, and what <b> needs unless its parts are there already.
         """
-        bits = bits.astype(ring.dtype, copy=False)
         shape: tuple[int, ...] = np.broadcast_shapes(bits.shape[1:], values.shape[1:])
         out = self._masked_output(shape[1:] if sum_first_axis else shape, ring)
-        r = self.deal_ring(bits.shape[1:], lambda: bits[0], ring)
+        parts = self.bit_parts(bits, ring) if parts is None else parts
+        bits = bits.astype(ring.dtype, copy=False)
         r_times_mask = self.deal_ring(shape, lambda: bits[0] * values[0], ring)
         if self.role.is_helper:
             return lambda: [out]
         m, (mx, rx) = bits[0], values
-        term = (mx - rx) if self.role is Role.PROXY_1 else -rx
-        t = m * term + (1 - m - m) * (r * mx - r_times_mask)
+        t = parts * mx - m * rx - (1 - m - m) * r_times_mask
         if sum_first_axis:
             t = t.sum(axis=0, dtype=ring.dtype)
         return self._begin_masked(t, out, ring)

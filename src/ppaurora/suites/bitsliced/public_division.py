@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.shares import RingShare, Words
 from ppaurora.suites.bitsliced import trees
-from ppaurora.suites.bitsliced.conversions import mask_and_public_bits, never_equal, ring_part
+from ppaurora.suites.bitsliced.conversions import borrow_steps, ring_part
 from ppaurora.suites.bitsliced.gates import Gates
 from ppaurora.suites.bitsliced.trees import Steps
 
@@ -23,8 +24,7 @@ def shift_right_steps(gates: Gates, y: Words, bits: int, children: int = trees.C
     The third term undoes the wrap of the mask, the last is the borrow out of what is dropped.
     The helper deals <r >> k> and <r_63>.
     """
-    r, m = never_equal(gates, *mask_and_public_bits(gates, y, bits))
-    borrow = yield from trees.greater_steps(gates, r, m, children)
+    borrow = yield from borrow_steps(gates, y, bits, RING, children)
     count = y.shape[1]
     borrow_part = ring_part(gates, borrow[:, 0], slice(0, count))
     drop = np.uint64(bits)

@@ -255,16 +255,11 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         return high, low
 
     def to_ring(self, flags: Planes, into: RingShare | None = None) -> RingShare:
-        ring = self.blank(1, len(flags)).row(0) if into is None else into
-        out = ring.values
+        def steps(chunk: slice) -> Steps[Words]:
+            yield from ()
+            return ring_part(self._gates, flags.data[:, 0], chunk)
 
-        def steps(chunk: slice) -> Steps[None]:
-            finish = self._gates.begin_remask(ring_part(self._gates, flags.data[:, 0], chunk))
-            yield
-            (out[:, chunk],) = finish()
-
-        run_window(self._gates.meter, map(steps, trees.in_chunks_of_numbers(len(flags))))
-        return ring
+        return self._remask_in_chunks(steps, len(flags), into)
 
     def count_ones(self, flags: Planes, places: Sequence[slice]) -> MaskedShare:
         """Count as `to_ring` does, but sum up before anything is sent."""
@@ -314,7 +309,7 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         bound: int = WIDE_BOUND,
     ) -> MaskedShare:
         return division.nearest_wide_floats(
-            self, numerator, denominator, bound, leading_zeros, significant_bits
+            self, self._gates, numerator, denominator, bound, leading_zeros, significant_bits
         )
 
     def random_bits(self, thresholds: Words) -> Planes:
@@ -326,8 +321,13 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         below = conversions.less_than_public(self._gates, self._gates.fresh_secret(limits.shape), limits)
         return Planes(self.holder, keep_lanes(below, count), count)
 
-    def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> MaskedShare:
-        return division.fixed_point(self, numerator, denominator, bits, bound)
+    def div(self, numerator: RingShare, denominator: RingShare, bits: int, bound: int) -> RingShare:
+        def steps(chunk: slice) -> Steps[Words]:
+            return division.fixed_point_steps(
+                self._gates, numerator[chunk], denominator[chunk], bits, bound, len(numerator)
+            )
+
+        return self._remask_in_chunks(steps, len(numerator))
 
     def rounded_quotients(
         self,
@@ -337,13 +337,9 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
         bound: int,
         leading_zeros: int,
     ) -> MaskedShare:
-        return division.nearest_floats(self, numerator, denominator, shifts, bound, leading_zeros)
-
-    def sum_of_bit_products(self, bits: Bytes, x: N) -> N:
-        """Return the sum over the first axis of bits·x; bits are (component, bit, element)."""
-        values = x.values[:, np.newaxis]
-        (total,) = self._gates.begin_bit_product(bits, values, ring=x.ring, sum_first_axis=True)()
-        return type(x)(self.holder, total)
+        return division.nearest_floats(
+            self, self._gates, numerator, denominator, shifts, bound, leading_zeros
+        )
 
     def prefix_and(self, bits: Planes) -> Planes:
         """Plane k becomes the AND of planes 0..k, in log2 rounds."""
@@ -363,31 +359,33 @@ class BitslicedSuite(SuiteOf[Planes, Planes, MaskedBits]):
     def div_public(
         self, x: RingShare, divisors: range, bits: int, into: RingShare | None = None
     ) -> RingShare:
-        quotient = self.blank(1, len(x)).row(0) if into is None else into
-        self._remask_in_chunks(
+        return self._remask_in_chunks(
             lambda chunk: public_division.quotient_steps(self._gates, x[chunk], divisors[chunk], bits),
-            quotient,
+            len(x),
+            into,
         )
-        return quotient
 
     def shift_right(self, x: RingShare, bits: int) -> RingShare:
-        shifted = self.blank(1, len(x)).row(0)
         children = trees.CHILDREN_OF_FEW
-        self._remask_in_chunks(
+        return self._remask_in_chunks(
             lambda chunk: public_division.shift_right_steps(self._gates, x.values[:, chunk], bits, children),
-            shifted,
+            len(x),
         )
-        return shifted
 
-    def _remask_in_chunks(self, steps: Callable[[slice], Steps[Words]], into: RingShare) -> None:
-        """Steps that end in additive parts, for every chunk of the list."""
+    def _remask_in_chunks(
+        self, steps: Callable[[slice], Steps[Words]], count: int, into: RingShare | None = None
+    ) -> RingShare:
+        """Run steps that end in additive parts, for every chunk of a list; return it in masked form."""
+        numbers = self.blank(1, count).row(0) if into is None else into
+        out = numbers.values
 
         def remasked(chunk: slice) -> Steps[None]:
             finish = self._gates.begin_remask((yield from steps(chunk)))
             yield
-            (into.values[:, chunk],) = finish()
+            (out[:, chunk],) = finish()
 
-        run_window(self._gates.meter, map(remasked, trees.in_chunks_of_numbers(len(into))))
+        run_window(self._gates.meter, map(remasked, trees.in_chunks_of_numbers(count)))
+        return numbers
 
     def _remask(self, part: Words) -> MaskedShare:
         (masked,) = self._gates.begin_remask(part)()

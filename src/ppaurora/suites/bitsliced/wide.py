@@ -12,8 +12,7 @@ from ppaurora.sharing.planes import concat_planes, unpack_lanes
 from ppaurora.sharing.shares import RingShare, WideShare, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.bitsliced.conversions import (
-    greater_of_few,
-    mask_and_public_bits,
+    borrow,
     negative,
     ring_part,
 )
@@ -29,8 +28,7 @@ def widen(gates: Gates, x: RingShare) -> MaskedWideShare:
     """x = m - r + 2^64·[r > m] for 0 <= x < 2^64; the helper deals <r> in the wide ring."""
     count = x.values[0].size
     values = x.values.reshape(-1, count)
-    borrow = greater_of_few(gates, *mask_and_public_bits(gates, values, x.ring.bits))
-    wrap = ring_part(gates, borrow[:, 0], slice(0, count), WIDE)
+    wrap = ring_part(gates, borrow(gates, x)[:, 0], slice(0, count), WIDE)
     wide = WIDE.elements(values[0])
     mask = gates.deal_ring((count,), lambda: wide, WIDE)
     part = gates.role.unit * wide - mask + (wrap << x.ring.bits)
