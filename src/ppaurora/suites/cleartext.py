@@ -103,7 +103,8 @@ class CleartextSuite(ArraySuite):
     ) -> RingShare:
         pairs = zip(numerator.values.tolist(), denominator.values.tolist(), strict=True)
         rounded = [_rounded_quotient(n, d, leading_zeros, significant_bits) for n, d in pairs]
-        return self._share(np.array(rounded, dtype=np.uint64).reshape(-1, 2).T)
+        words = [[word % (1 << 64) for word in pair] for pair in rounded]  # also where n > d, as any suite
+        return self._share(np.array(words, dtype=np.uint64).reshape(-1, 2).T)
 
     def random_bits(self, thresholds: Words) -> RingShare:
         return self._share((Stream.fresh().words(thresholds.shape) < thresholds).astype(np.uint64))
