@@ -41,6 +41,7 @@ def report(browser: Browser, running: Trials, tmp_path_factory: pytest.TempPathF
         send(Study(running.kit(owner), "reported"), *data[owner])
     result = Study(running.kit("north"), "reported").wait(timeout=300)
     assert not result.suppressed
+    assert result.samples == 800
     path = tmp_path_factory.mktemp("report") / "report.html"
     filed = running.kit("north") / "results" / "reported.json"
     ppaurora.write_report(filed, path, data=data["north"])

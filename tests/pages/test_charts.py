@@ -20,7 +20,6 @@ from ppaurora.pages.charts import (
     Shown,
     decision_curve,
     intervals,
-    net_benefit_of_all,
     own_precision_recall_curve,
     own_roc_curve,
     precision_recall_at_thresholds,
@@ -30,7 +29,7 @@ from ppaurora.pages.charts import (
     thinned,
 )
 from ppaurora.pages.charts.axes import Scale, around, tick_labels, ticks
-from ppaurora.statistics.curves import precision_recall_points, roc_points
+from ppaurora.statistics.curves import net_benefit_of_all, precision_recall_points, roc_points
 from tests.support.oracles import defined, exact_auroc, exact_average_precision
 
 RANDOM = np.random.default_rng(5)

@@ -121,7 +121,7 @@ def test_points_and_whiskers_of_the_reliability_diagram(report: Report) -> None:
 def test_line_and_band_of_the_decision_curve(report: Report) -> None:
     display = DecisionCurveDisplay.from_report(report, axes(), color="C3")
     rows = [row["net_benefit"] for row in report.net_benefit]
-    line = display.ax_.lines[-1]
+    _, line, all_treated = display.ax_.lines
     assert np.allclose(
         np.asarray(line.get_xydata()), list(zip(THRESHOLDS, [one.value for one in rows], strict=True))
     )
@@ -130,7 +130,18 @@ def test_line_and_band_of_the_decision_curve(report: Report) -> None:
     for threshold, one in zip(THRESHOLDS, rows, strict=True):
         for bound in one.interval:
             assert np.isclose(corners, (threshold, bound)).all(axis=1).any()
-    assert "band: 90% CI at each threshold" in legend(display.ax_)[-1]
+    assert "band: 90% CI at each threshold" in legend(display.ax_)[1]
+    assert report.positives is not None
+    rate = report.positives / report.samples
+    for at, benefit in np.asarray(all_treated.get_xydata()):
+        assert np.isclose(benefit, rate - (1 - rate) * at / (1 - at))
+
+
+def test_treating_all_is_not_drawn_where_positives_are_hidden() -> None:
+    report = evaluated(Policy.exact(counts="hidden"), metrics=[METRICS["net_benefit"](thresholds=THRESHOLDS)])
+    said = legend(DecisionCurveDisplay.from_report(report, axes()).ax_)
+    assert len(said) == 2
+    assert not [text for text in said if "all" in text.split()]
 
 
 def test_bars_of_scores_by_class(report: Report) -> None:
@@ -183,7 +194,7 @@ def test_the_legend_says_what_the_numbers_are(
         said = "to the nearest 5"
     if display is DecisionCurveDisplay and not policy.is_private:
         said = "rounded to 3 decimals"
-    assert f"pooled, {said}" in legend(ax)[-1]
+    assert any(f"pooled, {said}" in text for text in legend(ax))
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,12 @@ class MetricValues(MetricAttributes):
         found = self.metrics[name]
         return found.value if isinstance(found, Estimate) else found
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:
+
+        @property
+        def samples(self) -> int:
+            """Return how many samples all owners have together."""
+    else:
         __getattr__ = _value  # a type checker would take any name
 
     def __dir__(self) -> list[str]:

@@ -98,6 +98,11 @@ class StudyReport(MetricValues):
         """Return what was evaluated: model and version, outcome, positive class, how scores were read."""
         return self.receipt.evaluation
 
+    @property
+    def samples(self) -> int:
+        """Return how many samples all owners have together."""
+        return sum(self.receipt.samples.values())
+
     def __repr__(self) -> str:
         return f"<StudyReport {self._in_short()}; study {self.receipt.study}, attempt {self.receipt.attempt}>"
 

@@ -23,14 +23,18 @@ from ppaurora.plot.numbers import (
     in_words,
     missing,
     nothing_to_draw,
+    prevalence_of,
     tables_of,
 )
+from ppaurora.statistics.curves import net_benefit_of_all
 from ppaurora.statistics.estimates import Row, Table
 
 _EDGE = 0.02  # beyond 0 and 1, so that marks there are whole
 _BAND_OPACITY = 0.2
 _MARKS: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "elinewidth": 0.8}
 _GUIDE: dict[str, Any] = {"color": "0.45", "linewidth": 1}
+_DASHED: dict[str, Any] = {"linewidth": 1, "linestyle": "--"}
+_STEPS = 100  # of a curve that is known everywhere
 
 
 @dataclass(kw_only=True)
@@ -215,11 +219,14 @@ class DecisionCurveDisplay(Display):
         The risk thresholds.
     net_benefit
         The numbers there: arrays `values`, `lower` and `upper`, with NaN for what is withheld or not there.
+    prevalence
+        From which the line for treating all is drawn; None if the number of positives was not released.
     """
 
     figure = Figure.DECISION_CURVE
     thresholds: np.ndarray
     net_benefit: Column
+    prevalence: float | None = None
 
     @classmethod
     def _of(cls, report: MetricValues) -> Self:
@@ -227,8 +234,12 @@ class DecisionCurveDisplay(Display):
             column = Column.of(table, next(iter(table[0].values)))
             if np.isfinite(column.values).any():
                 thresholds = np.array([row.at["threshold"] for row in table])
-                released = in_words(report, (column,))
-                return cls(thresholds=thresholds, net_benefit=column, released=released)
+                return cls(
+                    thresholds=thresholds,
+                    net_benefit=column,
+                    prevalence=prevalence_of(report),
+                    released=in_words(report, (column,)),
+                )
         raise nothing_to_draw(report, cls.figure)
 
     def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
@@ -248,7 +259,17 @@ class DecisionCurveDisplay(Display):
             alpha=_BAND_OPACITY,
             linewidth=0,
         )
+        if self.prevalence is not None:
+            self._treating_all(ax, self.prevalence, name, line.get_color())
         ax.set(xlabel="threshold probability", ylabel="net benefit")
+
+    def _treating_all(self, ax: Axes, prevalence: float, name: str, colour: Any) -> None:
+        """Draw the net benefit of treating all as far as it is above the lowest of the model's."""
+        low, _ = ax.get_ylim()
+        along = np.linspace(self.thresholds[0], self.thresholds[-1], _STEPS)
+        benefits = np.array([net_benefit_of_all(prevalence, at) for at in along])
+        shown = benefits >= low
+        ax.plot(along[shown], benefits[shown], color=colour, label=f"treating all, {name}", **_DASHED)
 
 
 @dataclass(kw_only=True)

@@ -71,6 +71,11 @@ def area_of(report: MetricValues, figure: Figure) -> str:
     return ""
 
 
+def prevalence_of(report: MetricValues) -> float | None:
+    """Return the fraction of positives, as far as their number was released."""
+    return None if report.positives is None else min(report.positives / report.samples, 1.0)
+
+
 def missing(drawn: NDArray[np.bool_]) -> str:
     """Return how many points there are not, for a legend; empty if all are drawn."""
     return "" if drawn.all() else f"{(~drawn).sum()} of {len(drawn)} not released"

@@ -27,3 +27,8 @@ def counts_above(y_true: ArrayLike, y_score: ArrayLike) -> tuple[NDArray[np.int6
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     tp = np.cumsum(labels[order] == 1, dtype=np.int64)[ends]
     return np.append(0, tp), np.append(0, ends + 1 - tp)
+
+
+def net_benefit_of_all(prevalence: float, threshold: float) -> float:
+    """Return the net benefit of treating everybody: prevalence − (1 − prevalence)·t / (1 − t)."""
+    return prevalence - (1 - prevalence) * threshold / (1 - threshold)

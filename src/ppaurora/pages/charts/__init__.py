@@ -1,6 +1,6 @@
 """Charts as SVG: pure functions of numbers, each with a caption and its numbers as a table."""
 
-from ppaurora.pages.charts.decision_curve import BenefitPoint, decision_curve, net_benefit_of_all
+from ppaurora.pages.charts.decision_curve import BenefitPoint, decision_curve
 from ppaurora.pages.charts.drawing import Chart, Shown
 from ppaurora.pages.charts.intervals import IntervalRow, intervals
 from ppaurora.pages.charts.points import Point
@@ -18,7 +18,6 @@ __all__ = [
     "Shown",
     "decision_curve",
     "intervals",
-    "net_benefit_of_all",
     "own_precision_recall_curve",
     "own_roc_curve",
     "precision_recall_at_thresholds",

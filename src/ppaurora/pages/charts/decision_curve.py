@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ppaurora.pages.charts.axes import Plane, around
 from ppaurora.pages.charts.drawing import Chart, Place, Shown, series
+from ppaurora.statistics.curves import net_benefit_of_all
 
 _STEPS = 60
 _LEGEND_BELOW = 0.12  # of the height: how far treating all is followed below 0
@@ -57,11 +58,6 @@ def decision_curve(
     )
     columns = ("threshold", "of", "net benefit")
     return Chart(title, _caption(prevalence), plane.svg(), columns, rows, reach=y[1] - y[0])
-
-
-def net_benefit_of_all(prevalence: float, threshold: float) -> float:
-    """Return the net benefit of treating everybody: prevalence − (1 − prevalence)·t / (1 − t)."""
-    return prevalence - (1 - prevalence) * threshold / (1 - threshold)
 
 
 def _treating_all(plane: Plane, prevalence: float) -> list[Place]:
