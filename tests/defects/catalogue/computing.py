@@ -249,4 +249,20 @@ DEFECTS = (
             "tests/channel/test_sni_listener.py::test_who_is_not_routed_is_closed_and_its_text_told_to_nobody",
         ),
     ),
+    Defect(
+        "slope-beside-the-profile",
+        "the sign of a slope's score is taken where the intercept is not the best one",
+        file=f"{_ALGORITHMS}/recalibration.py",
+        old="products.row(0) - products.row(1)",
+        new="products.row(0)",
+        tests=("tests/algorithms/test_recalibration.py::test_roots_are_those_of_newton",),
+    ),
+    Defect(
+        "logit-of-a-whole-step",
+        "probabilities of 0 and 1 are read as a whole step from the end",
+        file=f"{_ALGORITHMS}/logit_nodes.py",
+        old="np.clip(probabilities, step / 2, 1 - step / 2)",
+        new="np.clip(probabilities, step, 1 - step)",
+        tests=("tests/algorithms/test_recalibration.py",),
+    ),
 )
