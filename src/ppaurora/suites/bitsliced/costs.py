@@ -237,7 +237,7 @@ def shift_right(count: int, bits: int, children: int = CHILDREN_OF_FEW) -> Cost:
 
 
 def _quotient_bits(
-    count: int, bits: int, bound: int, numbers: int, ring: Ring = RING, *, narrow: bool = False
+    count: int, bits: int, bound: int, numbers: int, ring: Ring = RING, *, shifted: bool
 ) -> tuple[Cost, int]:
     """Per step: all multiples compared at once, then the digit times the divisor is subtracted, except for
     the last digit. Its bits are counted, too.
@@ -247,7 +247,7 @@ def _quotient_bits(
     found = 0
     while True:
         step = min(division.bits_per_step(bound, ring, numbers), bits - found)
-        width = division.gap_width(bound, step) if narrow else ring.bits
+        width = ring.bits if shifted else division.gap_width(bound, step)
         cost += _negative(width, word_count(count * ((1 << step) - 1)), division.children(numbers))
         found += step
         if found == bits:
@@ -257,7 +257,7 @@ def _quotient_bits(
 
 def div(count: int, bits: int, bound: int) -> Cost:
     def chunk(lanes: int) -> Cost:
-        cost, last = _quotient_bits(lanes, bits + 1, bound, count, narrow=True)
+        cost, last = _quotient_bits(lanes, bits + 1, bound, count, shifted=False)
         return cost + _deal(last * lanes) + _remask(lanes)
 
     return _by_numbers(count, chunk)
@@ -272,7 +272,7 @@ def rounded_quotients(
 ) -> Cost:
     bits = leading_zeros + significant_bits + 1
     words = word_count(count)
-    cost, _ = _quotient_bits(count, bits, bound, count, ring)
+    cost, _ = _quotient_bits(count, bits, bound, count, ring, shifted=ring is RING)
     reach = 1
     while reach < bits:
         cost += gate((bits - reach) * words)

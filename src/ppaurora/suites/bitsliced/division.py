@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 FEW = 64  # numbers, of which only the rounds count
 MOST_BITS_PER_STEP = 10
-# Of many numbers bytes count, too: then more steps, of fewer bits. Two bits take three comparisons, and one
-# takes one, in twice the rounds.
-LEAST_BITS_PER_STEP = 2
+# Of many numbers bytes count, too: then more steps, of fewer bits. With two bits instead of three, a quotient
+# would take a quarter less bytes, in half as many rounds more.
+LEAST_BITS_PER_STEP = 3
 _MOST_COMPARISONS = 1 << 13
 # A wide comparison is as dear as four, and wide quotients may be many.
 MOST_WIDE_BITS_PER_STEP = 8
@@ -70,10 +70,7 @@ def fixed_point_steps(
 
     A digit's parts are there since it was multiplied with the divisor, but for the last one's.
     """
-    no_shifts = [0] * len(numerator)
-    quotient = yield from _quotient_steps(
-        gates, numerator, denominator, no_shifts, bits + 1, bound, numbers, narrow=True
-    )
+    quotient = yield from _quotient_steps(gates, numerator, denominator, None, bits + 1, bound, numbers)
     parts = np.concatenate([quotient.parts, gates.bit_parts(quotient.bits[:, len(quotient.parts) :])])
     weights = np.array([1 << (bits - place) for place in range(bits + 1)], dtype=np.uint64)
     total: Words = (parts * weights[:, np.newaxis]).sum(axis=0, dtype=np.uint64)
@@ -92,12 +89,10 @@ def _quotient_steps(
     gates: Gates,
     numerator: N,
     denominator: N,
-    shifts: Sequence[int],
+    shifts: Sequence[int] | None,
     count: int,
     bound: int,
     numbers: int,
-    *,
-    narrow: bool = False,
 ) -> Steps[_Quotient]:
     """Compute the first `count` bits of n / (d·2^shift) for n <= d·2^shift, the integer bit first.
 
@@ -106,11 +101,13 @@ def _quotient_steps(
     then the remainder is doubled. The digit is the number of multiples that fit; its bit j is the parity of
     those that fit among the multiples of 2^j, which is local. The divisor times the digit is subtracted.
 
-    With `narrow`, where there are no shifts, signs are those of numbers below 2^b·bound.
+    Without any shifts, signs are those of numbers below 2^b·bound.
     """
     ring, holder = numerator.ring, numerator.holder
     remainder = numerator
-    left = np.array(shifts, dtype=np.uint64) + np.uint64(1)  # how often the divisor can be halved
+    left = np.array(shifts or [0] * len(numerator), dtype=np.uint64) + np.uint64(
+        1
+    )  # how often the divisor can be halved
     digits: list[Bytes] = []
     parts: list[Elements] = [np.zeros((0, len(numerator)), dtype=ring.dtype)]
     found = 0
@@ -123,7 +120,7 @@ def _quotient_steps(
         multiples = np.arange(1, 1 << bits, dtype=np.uint64)
         gaps = (stack([remainder]) - stack([divisor]) * multiples[:, np.newaxis]).values
         flat = gaps.reshape(len(gaps), -1)
-        width = gap_width(bound, bits) if narrow else ring.bits
+        width = gap_width(bound, bits) if shifts is None else ring.bits
         sign = yield from negative_steps(gates, flat, width, ring, children(numbers))
         fits = unpack_lanes(trees.invert(gates, sign)[:, 0], flat.shape[1]).reshape(gaps.shape)
         digits.append(
@@ -152,7 +149,7 @@ def nearest_floats(
     gates: Gates,
     numerator: N,
     denominator: N,
-    shifts: Sequence[int],
+    shifts: Sequence[int] | None,
     bound: int,
     leading_zeros: int,
     significant_bits: int = SIGNIFICAND_BITS,
@@ -236,14 +233,5 @@ def nearest_wide_floats(
         (gained,) = gates.begin_bit_product(bits, halves, ring=WIDE, sum_first_axis=True, parts=parts)()
         numerator = numerator + numerator.like(gained)
         skipped += (parts.sum(axis=0) & ((1 << RING.bits) - 1)).astype(np.uint64)
-    return nearest_floats(
-        suite,
-        gates,
-        numerator,
-        denominator,
-        [0] * elements,
-        bound,
-        min(leading_zeros, 1),
-        significant_bits,
-        skipped,
-    )
+    zeros = min(leading_zeros, 1)
+    return nearest_floats(suite, gates, numerator, denominator, None, bound, zeros, significant_bits, skipped)
