@@ -24,7 +24,7 @@ class TableCurve(Curve):
     def __init__(self, suite: Suite, table: PooledTable, quantities: Sequence[Quantity], size: int) -> None:
         """Take a table of so many samples in all."""
         cells = table.grid.cells
-        super().__init__(suite, quantities, size, cells, 0, cells)
+        super().__init__(suite, [TP, FP, *quantities], size, cells, 0, cells)
         self._table = table
         self._write_rows()
 

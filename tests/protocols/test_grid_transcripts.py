@@ -1,0 +1,279 @@
+"""What travels in a run of `grid`: one shape for a grid and so many owners, uniform; nothing is opened."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ppaurora.agreement.terms import Limits, Terms
+from ppaurora.algorithms.curve import MOST_SAMPLES, precision_bits
+from ppaurora.algorithms.placements import LOW_BITS
+from ppaurora.channel.meter import Cost
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.grid import Grid
+from ppaurora.errors import UnsortedListError
+from ppaurora.metrics import METRICS, Metric, Query
+from ppaurora.metrics import release as release_module
+from ppaurora.metrics.withholding import withhold
+from ppaurora.policy.rules import Policy
+from ppaurora.protocols import GridProtocol
+from ppaurora.randomness import Stream
+from ppaurora.sharing.stages import TableShare
+from ppaurora.suites.bitsliced import costs
+from ppaurora.suites.role import Role
+from ppaurora.testing.world import WorldRun
+from tests.support.cases import transcript
+from tests.support.private import EVERYTHING, THRESHOLDS
+from tests.support.runs import combined, watched_run, whole_result
+
+CELLS = 11
+AREAS = tuple(METRICS[name]() for name in ("aupr", "ap", "youden_j"))
+AT_RATES: tuple[Metric, ...] = (
+    METRICS["partial_auroc"](max_fpr=0.25),
+    METRICS["sensitivity_at_specificity"](specificity=0.75),
+    METRICS["specificity_at_sensitivity"](sensitivity=0.75),
+)
+POLICIES = {"publication": Policy(), "private": Policy.private(), "exact": Policy.exact()}
+ASKED: dict[str, tuple[Metric, ...]] = {
+    "publication": (*EVERYTHING, *AREAS, *AT_RATES),
+    "private": EVERYTHING,
+    "exact": (*EVERYTHING, *AREAS, *AT_RATES),
+}
+
+
+def terms_for(kind: str, metrics: Sequence[Metric] | None = None, **grid: Any) -> Terms:
+    return Terms(
+        metrics=tuple(ASKED[kind] if metrics is None else metrics),
+        policy=POLICIES[kind],
+        confidence_level=0.95,
+        protocol=GridProtocol(**{"low": 0.0, "high": 1.0, "decimals": 1, **grid}),
+        limits=Limits(samples_per_owner=MOST_SAMPLES),
+    )
+
+
+def table(positives: Sequence[int], negatives: Sequence[int], grid: Grid) -> CountTable:
+    by_class = [np.array(one, dtype=np.uint32) for one in (positives, negatives)]
+    return CountTable("owner", grid, by_class[0], by_class[1])
+
+
+def spread(samples: int, rate: float, values: Sequence[int] = range(CELLS)) -> tuple[list[int], list[int]]:
+    """So many samples at these values of the grid, one after the other; a part of each value is positive."""
+    positives, negatives = [0] * CELLS, [0] * CELLS
+    each, rest = divmod(samples, len(values))
+    for number, value in enumerate(values):
+        here = each + (number < rest)
+        positives[value] = round(here * rate)
+        negatives[value] = here - positives[value]
+    return positives, negatives
+
+
+Study = tuple[tuple[list[int], list[int]], ...]
+STUDIES: dict[str, Study] = {
+    "8,000 samples": tuple(spread(size, 0.5) for size in (3000, 2500, 2500)),
+    "10^9 samples": tuple(spread(size, 0.3) for size in (4 * 10**8, 35 * 10**7, 25 * 10**7)),
+    "few, and few positives": tuple(spread(size, 0.05, (3, 7)) for size in (40, 30, 35)),
+    "no positives": tuple(spread(100, 0.0) for _ in range(3)),
+}
+
+
+def submitted(terms: Terms, study: Study) -> tuple[list[tuple[Any, ...]], list[int]]:
+    grid = terms.protocol.grid
+    assert grid is not None
+    tables = [table(*counts, grid) for counts in study]
+    return [terms.share(one) for one in tables], [len(one) for one in tables]
+
+
+def run_of(terms: Terms, study: Study) -> WorldRun:
+    return watched_run(terms, *submitted(terms, study))
+
+
+def shape(run: WorldRun) -> Any:
+    """Every message's length by direction, in order; and messages, bytes and rounds of steps, by party."""
+    return transcript(run), [context.meter.reading() for context in run.contexts]
+
+
+@functools.cache
+def usual_run(kind: str) -> WorldRun:
+    return run_of(terms_for(kind), STUDIES["8,000 samples"])
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_the_shape_depends_on_the_grid_and_the_number_of_owners_alone(kind: str) -> None:
+    """Not on the data, nor on how many samples there are, nor on whether there is a result."""
+    terms, expected = terms_for(kind), shape(usual_run(kind))
+    there = Counter[str]()
+    for what, study in STUDIES.items():
+        run = run_of(terms, study)
+        assert not run.openings
+        assert shape(run) == expected, what
+        there["released" if whole_result(terms, run)[0, 0] else "withheld"] += 1
+    assert there["released"] >= 2
+    assert there["withheld"] >= 1 or kind == "private"
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_a_table_that_does_not_add_up_has_the_same_shape(kind: str) -> None:
+    terms = terms_for(kind)
+    shares, sizes = submitted(terms, STUDIES["8,000 samples"])
+    wrong = TableShare.split(np.full(2 * CELLS, 2**32 - 1, dtype=np.uint32), 2, Stream.fresh())
+    for share, part in zip(shares[1], wrong, strict=True):
+        object.__setattr__(share, "table", part)
+    run = watched_run(terms, shares, sizes)
+    with pytest.raises(UnsortedListError, match="owner 2"):
+        combined(terms, run, sizes)
+    assert shape(run) == shape(usual_run(kind))
+
+
+def test_the_shape_is_that_of_the_question() -> None:
+    """The positive control: what else could differ does."""
+    terms = terms_for("exact", EVERYTHING[:1])
+    study = STUDIES["8,000 samples"]
+    expected = shape(run_of(terms, study))
+    assert shape(run_of(terms, study[:2])) != expected
+    others = (
+        terms_for("exact", EVERYTHING[:2]),
+        terms_for("publication", EVERYTHING[:1]),
+        terms_for("exact", EVERYTHING[:1], low=0.5, high=1.5),
+    )
+    assert [shape(run_of(other, study)) == expected for other in others] == [False, False, True]
+    finer = tuple(([0] * 90 + own[0], [0] * 90 + own[1]) for own in study)
+    assert shape(run_of(terms_for("exact", EVERYTHING[:1], decimals=2), finer)) != expected
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_arithmetic_made_for_the_number_of_samples_would_tell_it(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The positive control of sizes: this is what lists may do, whose number of samples shows anyway."""
+    metrics = EVERYTHING[:1] if kind == "private" else [METRICS["accuracy"](thresholds=THRESHOLDS)]
+    many, few = (
+        run_of(terms_for(kind, metrics), STUDIES[what]) for what in ("10^9 samples", "8,000 samples")
+    )
+    assert shape(many) == shape(few)
+    monkeypatch.setattr(Query, "most_samples", property(lambda query: query.samples))
+    many, few = (
+        run_of(terms_for(kind, metrics), STUDIES[what]) for what in ("10^9 samples", "8,000 samples")
+    )
+    assert shape(many) != shape(few)
+
+
+def test_a_server_that_saves_itself_the_work_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The positive control of data: this one knows that there are no positives, and stops."""
+
+    def give_up(suite: Any, query: Any, decided: Any, values: Any) -> Any:
+        withhold(suite, query, decided, values)
+        return suite.mul(suite.blank(2, 3), suite.blank(2, 3))
+
+    terms = terms_for("exact", EVERYTHING[:1])
+    expected = shape(run_of(terms, STUDIES["8,000 samples"]))
+    monkeypatch.setattr(release_module, "withhold", give_up)
+    assert shape(run_of(terms, STUDIES["no positives"])) != expected
+
+
+def test_the_helper_only_sends_and_shares_nothing_with_who_has_its_seeds() -> None:
+    run = usual_run("exact")
+    assert all(message.receiver is not Role.HELPER for message in run.messages)
+    assert {message.receiver for message in run.messages if message.sender is Role.HELPER} == {Role.PROXY_1}
+
+
+def ones_per_bit(run: WorldRun) -> dict[tuple[Role, Role], float]:
+    """Return the share of ones among all bits that are sent on every link."""
+    links: dict[Any, list[bytes]] = {}
+    for message in run.messages:
+        links.setdefault((message.sender, message.receiver), []).append(message.payload)
+    return {
+        link: float(np.unpackbits(np.frombuffer(b"".join(payloads), dtype=np.uint8)).mean())
+        for link, payloads in links.items()
+    }
+
+
+WIDE_GRID = {"decimals": 3}
+EMPTY = tuple(([0] * 1000 + [30], [0] * 1001) for _ in range(3))
+
+
+def test_every_link_carries_uniform_bits_on_constant_data() -> None:
+    """More than a million bits on each: six standard deviations are below 0.003."""
+    run = run_of(terms_for("exact", EVERYTHING[:1], **WIDE_GRID), EMPTY)
+    ones = ones_per_bit(run)
+    assert len(ones) == 3
+    assert all(abs(part - 0.5) < 0.003 for part in ones.values()), ones
+
+
+def test_without_randomness_the_links_would_show_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The positive control of the test above."""
+    monkeypatch.setattr(Stream, "fill", lambda self, out: out.fill(0))
+    monkeypatch.setattr(Stream, "words", lambda self, shape: np.zeros(shape, dtype=np.uint64))
+    monkeypatch.setattr(Stream, "bytes", lambda self, count: np.zeros(count, dtype=np.uint8))
+    ones = ones_per_bit(run_of(terms_for("exact", EVERYTHING[:1], **WIDE_GRID), EMPTY))
+    assert max(abs(part - 0.5) for part in ones.values()) > 0.003
+
+
+# What it costs
+
+
+def measured(metrics: Sequence[Metric], owners: int, cells: int) -> dict[str, Cost]:
+    """Return the cost of every step, of all parties together."""
+    grid = {"low": 0.0, "high": float(cells - 1), "decimals": 0}
+    terms = Terms(
+        metrics=tuple(metrics),
+        policy=Policy.exact(),
+        confidence_level=0.95,
+        protocol=GridProtocol(**grid),
+    )
+    random = np.random.default_rng(cells)
+    counts: list[NDArray[np.int64]] = [random.integers(0, 3, (2, cells)) for _ in range(owners)]
+    run = run_of(terms, tuple((one[0].tolist(), one[1].tolist()) for one in counts))
+    readings = [context.meter.reading() for context in run.contexts]
+    return {
+        name: Cost(
+            sum(reading.steps[name].messages for reading in readings if name in reading.steps),
+            sum(reading.steps[name].bytes for reading in readings if name in reading.steps),
+            max(reading.steps[name].rounds for reading in readings if name in reading.steps),
+        )
+        for name in dict.fromkeys(step for reading in readings for step in reading.steps)
+    }
+
+
+@functools.cache
+def auroc_steps(cells: int) -> dict[str, Cost]:
+    return measured((METRICS["auroc"](),), 8, cells)
+
+
+@pytest.mark.parametrize("cells", [1001, 10_001])
+def test_auroc_with_its_interval_costs_what_primitives_declare(cells: int) -> None:
+    """Counts of 8 owners, high limbs of TP and FP, then sums over the curve; the rest is the same for any."""
+    steps = auroc_steps(cells)
+    assert steps["input"] == costs.input_counts(8, 2 * cells)
+    high = costs.shift_right(cells + 1, LOW_BITS)
+    assert steps["placements"] == high + high
+    blocks = [min(cells - start, 1 << 16) for start in range(0, cells, 1 << 16)]
+    squares = costs.dot_squares(blocks)
+    # In one round: P·N, the area, pairs that are tied, and for either class the squares of three limbs.
+    assert steps["curve"].bytes == (costs.mul(1) + costs.dot() * 2 + squares * 6).bytes
+    assert steps["curve"].rounds == 1
+
+
+def test_what_follows_the_table_costs_the_same_whatever_the_grid_is() -> None:
+    few, many = auroc_steps(1001), auroc_steps(10_001)
+    for step in ("division", "release", "session"):
+        assert few[step] == many[step], step
+
+
+@pytest.mark.parametrize("cells", [5, 101])
+def test_precisions_cost_what_a_comparison_and_a_division_declare(cells: int) -> None:
+    steps = measured((METRICS["ap"](),), 2, cells)
+    declared = costs.div(cells + 1, precision_bits(MOST_SAMPLES), MOST_SAMPLES)
+    assert steps["precision"] == costs.is_positive(cells + 1) + declared
+
+
+def test_thresholds_cost_nothing_before_they_are_divided() -> None:
+    """Sums over an owner's table are local."""
+    steps = measured((METRICS["sensitivity"](thresholds=THRESHOLDS),), 3, 1001)
+    assert steps["input"] == costs.input_counts(3, 2 * 1001)
+    assert steps["curve"] == costs.mul(1)
