@@ -34,6 +34,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "specificity": {"specificity": 0.8},
     "sensitivity": {"sensitivity": 0.7},
     "bins": {},
+    "bandwidth": {},
 }
 # Of the numbers in a row, those that tell how many samples are behind the others.
 COUNTED = ("called_positive", "called_negative", "samples")

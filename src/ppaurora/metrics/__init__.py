@@ -5,6 +5,7 @@ from __future__ import annotations
 # In the order in which people are shown them.
 # isort: off
 from ppaurora.metrics import roc, precision_recall, operating_points, thresholds, curves, calibration
+from ppaurora.metrics import smooth_calibration
 
 # isort: on
 from ppaurora.metrics.base import Metric
@@ -38,5 +39,6 @@ __all__ = [
     "operating_points",
     "precision_recall",
     "roc",
+    "smooth_calibration",
     "thresholds",
 ]

@@ -10,6 +10,8 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
+import msgspec
+
 from ppaurora.algorithms.curve import MOST_SAMPLES, Curve, Finish, Quantity
 from ppaurora.algorithms.pooled_table import PooledTable
 from ppaurora.data.samples import Samples
@@ -93,6 +95,15 @@ class Metric(ABC):
     def settings(self) -> dict[str, Any]:
         """Return the parameters by name."""
         return dict(to_builtins(self.parameters))
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the parameters by name that are not the default ones."""
+        fields = {field.name: field.default for field in msgspec.structs.fields(self.Parameters)}
+        return {
+            name: value
+            for name, value in self.settings().items()
+            if getattr(self.parameters, name) != fields[name]
+        }
 
     def to_plain(self) -> Any:
         """Return its name; with its parameters, if it has any."""

@@ -47,7 +47,7 @@ from ppaurora.metrics.sums import (
     SquaredErrors,
     SquaredProbabilities,
 )
-from ppaurora.sharing.shares import WideShare, concat
+from ppaurora.sharing.shares import WideShare
 from ppaurora.statistics.calibration import (
     Bin,
     brier_score,
@@ -74,7 +74,7 @@ _STEPS_AT_HIGHEST_RATIO = -(-STEPS_PER_ONE // _HIGHEST_RATIO)  # that are expect
 # not belong together, but fit the list, sqrt(3 + 100).
 _HIGHEST_LOG_ERROR = 11
 _OF_THE_RATIO = (ExpectedAmongPositives(), SquaredProbabilities())
-_MOST_BINS = 100
+MOST_BINS = 100
 _OBSERVED = "observed"
 _IN_A_BIN = ("mean_predicted", _OBSERVED)
 
@@ -179,8 +179,7 @@ class ObservedToExpected(Metric):
         if evidence.query.withholds_cells:
             conditions.append(evidence.enough_of(by_owner, Fraction(1, STEPS_PER_ONE)))
         positives, expected = evidence.positives * STEPS_PER_ONE, evidence.totals[ExpectedEvents()]
-        positive = concat(conditions)
-        ratio = Ratio(positives, expected, positive=positive)
+        ratio = Ratio(positives, expected, positive=tuple(conditions))
         if not evidence.query.interval:
             return [ratio]
         among_positives, squares = (evidence.totals[total] for total in _OF_THE_RATIO)
@@ -188,7 +187,7 @@ class ObservedToExpected(Metric):
             [(expected, expected), (expected, among_positives), (positives, squares)]
         )
         (p_e_e,) = evidence.multiply([(evidence.positives, e_e)])
-        return [ratio, Ratio(e_e - e_c * 2 + p_s, p_e_e, positive=positive)]
+        return [ratio, Ratio(e_e - e_c * 2 + p_s, p_e_e, positive=ratio.positive)]
 
     def read(self, values: Sequence[float | None], query: Query, counts: Counts) -> Estimate:
         """With an interval that is even on the scale of logarithms; its standard error is of that scale."""
@@ -277,7 +276,7 @@ class Bins(StrictModel):
         tuple[float, ...],
         Meta(
             min_length=2,
-            max_length=_MOST_BINS + 1,
+            max_length=MOST_BINS + 1,
             description="Edges of the bins, in increasing order; by default ten equal bins from 0 to 1.",
         ),
     ] = tuple(edge / 10 for edge in range(11))
@@ -293,9 +292,48 @@ class ProbabilityBins(Bins):
             raise ValueError("bins: edges must go from 0 to 1")
 
 
+class InProbabilityBins(Metric):
+    """Made of how many samples and positives every bin has, and of their probabilities.
+
+    Bins are open below, but the first.
+    """
+
+    Parameters = ProbabilityBins
+    parameters: ProbabilityBins
+    of_probabilities = True
+
+    def edges(self) -> tuple[float, ...]:
+        return self.parameters.bins
+
+    def bins(self) -> list[Bin]:
+        edges = self.parameters.bins
+        return [Bin(low, high, low == edges[0], with_high=True) for low, high in pairwise(edges)]
+
+    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
+        return tuple(kind(one) for one in self.bins() for kind in (SamplesIn, PositivesIn, ExpectedIn))
+
+    def fits(self, query: Query) -> tuple[Fit, ...]:
+        bins = self.bins()
+        return (
+            *(Disjoint(tuple(map(kind, bins))) for kind in (SamplesIn, PositivesIn)),
+            *(Ordered(SamplesIn(one), kind(one)) for one in bins for kind in (PositivesIn, ExpectedIn)),
+        )
+
+    def mechanism(self) -> TableMechanism:
+        cuts = tuple(Cut(edge, CutKind.EDGE_ABOVE) for edge in self.parameters.bins[1:-1])
+        return TableMechanism(cuts, tuple(self.offsets()))
+
+    def offsets(self) -> list[OffsetsIn]:
+        """Every probability is at least the first edge and at most the last, which are no cuts therefore."""
+        edges = self.parameters.bins
+        cuts = (None, *(Cut(edge, CutKind.EDGE_ABOVE) for edge in edges[1:-1]), None)
+        ends = zip(pairwise(cuts), pairwise(edges), strict=True)
+        return [OffsetsIn(Cell(low, high), *bounds) for (low, high), bounds in ends]
+
+
 @register
-class Reliability(Metric):
-    """For every bin the mean probability and the fraction of positives. Bins are open below, but the first.
+class Reliability(InProbabilityBins):
+    """For every bin the mean probability and the fraction of positives.
 
     Where counts are hidden, numbers of a bin have few decimals: more would tell how many samples it has.
     """
@@ -307,20 +345,10 @@ class Reliability(Metric):
     has_own_table = True
     description = "mean predicted and observed probability, in bins"
     definition = "`calibration_curve(y_true, y_score)`"
-    Parameters = ProbabilityBins
-    parameters: ProbabilityBins
-    of_probabilities = True
-
-    def edges(self) -> tuple[float, ...]:
-        return self.parameters.bins
-
-    def _bins(self) -> list[Bin]:
-        edges = self.parameters.bins
-        return [Bin(low, high, low == edges[0], with_high=True) for low, high in pairwise(edges)]
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         outputs = []
-        for one in self._bins():
+        for one in self.bins():
             at = (("low", one.low), ("high", one.high))
             outputs += [
                 Output(name, at, conditional=True, most_digits=query.most_rate_digits) for name in _IN_A_BIN
@@ -329,30 +357,9 @@ class Reliability(Metric):
                 outputs.append(Output("samples", at, form=Form.COUNT, conditional=True))
         return tuple(outputs)
 
-    def sums(self, query: Query) -> tuple[OwnerSum, ...]:
-        return tuple(kind(one) for one in self._bins() for kind in (SamplesIn, PositivesIn, ExpectedIn))
-
-    def fits(self, query: Query) -> tuple[Fit, ...]:
-        bins = self._bins()
-        return (
-            *(Disjoint(tuple(map(kind, bins))) for kind in (SamplesIn, PositivesIn)),
-            *(Ordered(SamplesIn(one), kind(one)) for one in bins for kind in (PositivesIn, ExpectedIn)),
-        )
-
-    def mechanism(self) -> TableMechanism:
-        cuts = tuple(Cut(edge, CutKind.EDGE_ABOVE) for edge in self.parameters.bins[1:-1])
-        return TableMechanism(cuts, tuple(self._offsets()))
-
-    def _offsets(self) -> list[OffsetsIn]:
-        """Every probability is at least the first edge and at most the last, which are no cuts therefore."""
-        edges = self.parameters.bins
-        cuts = (None, *(Cut(edge, CutKind.EDGE_ABOVE) for edge in edges[1:-1]), None)
-        ends = zip(pairwise(cuts), pairwise(edges), strict=True)
-        return [OffsetsIn(Cell(low, high), *bounds) for (low, high), bounds in ends]
-
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Table:
         rows = []
-        for one in self._offsets():
+        for one in self.offsets():
             positives, negatives = (noisy.count(one.bin, label) for label in (1, 0))
             samples = positives + negatives
             numbers = (
@@ -370,7 +377,7 @@ class Reliability(Metric):
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
         ratios = []
-        for one in self._bins():
+        for one in self.bins():
             samples, behind = evidence.totals[SamplesIn(one)], (evidence.by_owner[SamplesIn(one)],)
             ratios += [
                 Ratio(evidence.totals[ExpectedIn(one)], samples * STEPS_PER_ONE, behind),
@@ -395,16 +402,16 @@ class Reliability(Metric):
         return Row(row.at, {**row.values, _OBSERVED: observed})
 
     def reference(self, y_true: Any, y_score: Any) -> Any:
-        found = reliability(y_true, y_score, self._bins())
+        found = reliability(y_true, y_score, self.bins())
         return [dict(zip(_IN_A_BIN, row or (math.nan, math.nan), strict=True)) for row in found]
 
     def on_own_data(self, samples: Samples, level: float) -> Table:
         scores = samples.scores_of_source
-        found = reliability(samples.labels, scores, self._bins())
+        found = reliability(samples.labels, scores, self.bins())
         return Table(
             tuple(
                 Row({"low": one.low, "high": one.high}, _own_row(row, int(one.holds(scores).sum()), level))
-                for one, row in zip(self._bins(), found, strict=True)
+                for one, row in zip(self.bins(), found, strict=True)
             )
         )
 

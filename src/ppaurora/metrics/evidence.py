@@ -79,12 +79,18 @@ class Evidence:
     # By threshold, how many samples are called positive and how many negative, by owner.
     called: Mapping[float, CalledByOwner] = field(default_factory=dict, repr=False)
     # By threshold, above 0 if enough samples lie between it and other cuts of tables, without any one owner.
-    between: Mapping[float, RingShare] = field(default_factory=dict, repr=False)
+    between: Mapping[float, tuple[RingShare, ...]] = field(default_factory=dict, repr=False)
 
     def multiply(self, pairs: Sequence[tuple[WideShare, WideShare]]) -> list[WideShare]:
         """Multiply all pairs in one round."""
         products = self.suite.mul(concat([x for x, _ in pairs]), concat([y for _, y in pairs]))
         return [products[place] for place in range(len(products))]
+
+    def quotients(self, pairs: Sequence[tuple[WideShare, WideShare]], bits: int, bound: int) -> WideShare:
+        """Return floor(2^bits·n / d) of all pairs, for 0 <= n <= d < bound and d > 0."""
+        n, d = (concat(parts) for parts in zip(*pairs, strict=True))
+        found = self.suite.grid_steps(n * (1 << bits), d, d * 0, 1 << bits, (bound << bits) + 1)
+        return self.suite.widen(found)
 
     @property
     def samples(self) -> int:

@@ -17,6 +17,7 @@ class Figure(Enum):
     ROC_POINTS = "sensitivity against 1 - specificity, at thresholds"
     PRECISION_RECALL_POINTS = "precision against recall, at thresholds"
     RELIABILITY_DIAGRAM = "observed against predicted probabilities"
+    CALIBRATION_CURVE = "a smooth curve of observed against predicted probabilities"
     DECISION_CURVE = "net benefit against the risk threshold"
     SCORES_BY_CLASS = "histograms of the scores of both classes"
 

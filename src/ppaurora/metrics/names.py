@@ -30,6 +30,8 @@ MetricName = Literal[
     "calibration_in_the_large",
     "reliability",
     "histogram",
+    "smooth_calibration",
+    "ici",
 ]
 """A metric, as `evaluate` and reports take it; `METRICS` describes them."""
 
@@ -60,3 +62,5 @@ class MetricAttributes:
         calibration_in_the_large: Any
         reliability: Any
         histogram: Any
+        smooth_calibration: Any
+        ici: Any

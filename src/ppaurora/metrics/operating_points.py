@@ -25,7 +25,7 @@ from ppaurora.metrics.outputs import Output, Ratio
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.registry import register
 from ppaurora.metrics.sums import ListCounts
-from ppaurora.sharing.shares import RingShare, WideShare, concat
+from ppaurora.sharing.shares import RingShare, WideShare
 from ppaurora.statistics.areas import (
     partial_auroc,
     sensitivity_at_specificity,
@@ -137,13 +137,13 @@ class OperatingPoint(Metric):
     def divided(self, counts: ListCounts) -> tuple[RingShare, Fraction]:
         """Return the class that its rate divides, by owner, and the rate."""
 
-    def enough(self, evidence: Evidence) -> RingShare | None:
+    def enough(self, evidence: Evidence) -> tuple[RingShare, ...]:
         """Return numbers that are positive if there are enough samples in both tails: of the class that the
         rate divides, on either side."""
         if not evidence.query.withholds_cells:
-            return None
+            return ()
         by_owner, rate = self.divided(evidence.inputs.list_counts)
-        return concat([evidence.enough_of(by_owner, part) for part in (rate, 1 - rate)])
+        return tuple(evidence.enough_of(by_owner, part) for part in (rate, 1 - rate))
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
         return (FP,)

@@ -68,7 +68,7 @@ class Ratio:
     # How many samples are behind it, by owner: the policy wants enough, in all and without any one owner.
     # Of a count, the first is what it counts.
     behind: tuple[RingShare, ...] = field(default=(), repr=False)
-    positive: RingShare | None = field(default=None, repr=False)  # numbers that must be above 0
+    positive: tuple[RingShare, ...] = field(default=(), repr=False)  # numbers that must be above 0
 
     @property
     def counted(self) -> RingShare:

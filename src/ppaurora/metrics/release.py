@@ -161,7 +161,7 @@ def _called(query: Query, by_owner: Mapping[OwnerSum, RingShare]) -> dict[float,
 
 def _between_cuts(
     suite: Suite, query: Query, called: Mapping[float, CalledByOwner], by_owner: Mapping[OwnerSum, RingShare]
-) -> dict[float, RingShare]:
+) -> dict[float, tuple[RingShare, ...]]:
     """Return, by threshold, numbers that are above 0 if rows of tables may be subtracted from each other.
 
     Let d be samples that lie between two cuts, without an owner, and m the fewest that a cell may have.
@@ -185,7 +185,7 @@ def _between_cuts(
     found: dict[float, list[RingShare]] = {}
     for number, (threshold, product) in enumerate(zip(places, products, strict=True)):
         found.setdefault(threshold, []).append(product - (m * m - 1 if number < len(gaps) else -1))
-    return {threshold: concat(numbers) for threshold, numbers in found.items()}
+    return {threshold: tuple(numbers) for threshold, numbers in found.items()}
 
 
 def _at_crossings(curve: Curve, metrics: Sequence[OperatingPoint]) -> dict[Metric, list[RingShare]]:

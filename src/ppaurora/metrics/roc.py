@@ -113,7 +113,7 @@ class Auroc(Area):
         variance = Ratio(
             of_positives + of_negatives,
             denominator * 4,
-            positive=evidence.found.class_product - evidence.samples + 1,
+            positive=(evidence.found.class_product - evidence.samples + 1,),
         )
         return [*released, variance]
 

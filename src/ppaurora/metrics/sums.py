@@ -219,6 +219,22 @@ class ExpectedIn(OwnerSum):
         return counts.sizes * np.uint64(STEPS_PER_ONE)
 
 
+@dataclass(frozen=True)
+class SquaredErrorsIn(OwnerSum):
+    """The sum of squared differences between probability and label, of probabilities that are in a bin."""
+
+    steps = parts = STEPS_PER_ONE
+    bin: Bin
+
+    def of_each(self, samples: Samples) -> NDArray[np.float64]:
+        scores = samples.scores_of_source
+        counted: NDArray[np.float64] = squared_errors(samples.labels, scores) * self.bin.holds(scores)
+        return counted
+
+    def most(self, counts: ListCounts) -> Words:
+        return counts.sizes * np.uint64(STEPS_PER_ONE)
+
+
 class Fit(Protocol):
     """How sums of any list are related to each other."""
 

@@ -123,7 +123,7 @@ class AtThresholds(Metric):
             totals = evidence.totals
             whole = Confusion(totals[tp], totals[fp], evidence.positives, evidence.negatives)
             behind = self._behind(threshold, evidence)
-            between = evidence.between.get(threshold)
+            between = evidence.between.get(threshold, ())
             numerator, denominator = self.fraction(whole, threshold)
             ratios.append(Ratio(numerator, denominator, behind, between))
             if self._tells_trials(evidence.query):

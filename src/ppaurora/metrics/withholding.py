@@ -135,8 +135,10 @@ def _on_cells(query: Query, conditions: Conditions, ratios: Sequence[Ratio]) -> 
 
 def _on_cell(query: Query, output: Output, conditions: Conditions, ratio: Ratio) -> list[int]:
     """Return what a number of a table needs: enough samples behind it, and a denominator above 0."""
-    places = [] if ratio.positive is None else conditions.add_once(ratio.positive, lambda numbers: numbers)
+    places: list[int] = []
     least = query.least_per_cell
+    for numbers in ratio.positive:
+        places = places + conditions.add_once(numbers, lambda numbers: numbers)
     for by_owner in ratio.behind:
         if query.withholds_cells:
             places = places + conditions.add_once(by_owner, lambda counts: enough(counts, least))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_DECIMALS = 12  # of a float64, as people see it
+
 
 def brier_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the mean squared difference between probability and label."""
@@ -45,6 +47,11 @@ class Bin:
     high: float
     with_low: bool
     with_high: bool
+
+    @property
+    def middle(self) -> float:
+        """Return the number halfway between both ends, as people write it."""
+        return round((self.low + self.high) / 2, _DECIMALS)
 
     def holds(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return for each score whether it is in the bin."""

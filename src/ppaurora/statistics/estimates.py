@@ -19,9 +19,11 @@ from ppaurora.statistics.intervals import (
     Interval,
     checked_level,
     half_unit,
+    index_interval,
     log_interval,
     logit_interval,
     normal_interval,
+    proportion_interval,
 )
 
 _DECIMALS = 12  # of a float64, as people see it
@@ -308,6 +310,64 @@ def log_estimate(
         standard_error,
         interval=log_interval(ratio, standard_error, level, slack=slack, error_slack=error_slack),
         method="log",
+        confidence_level=checked_level(level),
+        digits=digits,
+    )
+
+
+def smoothed_estimate(
+    at: float,
+    residual: float,
+    predicted: float,
+    largest_error: float,
+    level: float,
+    digits: int | None = None,
+    error_digits: int | None = None,
+) -> Estimate:
+    """Return a point of a smooth calibration curve: at + the mean residual around it, from 0 to 1.
+
+    With Wilson's interval of predicted + residual, moved by at - predicted: the residual d is contained if it
+    is at most z·sqrt(q·(1 - q)/n) from the one that was found, where q = predicted + d, and n samples of
+    equal weight would give the same largest error, 1/(2·sqrt(n)).
+    """
+    slack = half_unit(digits)
+    middle = min(max(predicted + residual, 0.0), 1.0)
+    trials = 1 / (2 * (largest_error + half_unit(error_digits))) ** 2
+    interval = proportion_interval(middle, trials, level, slack=2 * slack) or UNIT
+    value = _within_unit(at + residual)
+    low, high = (
+        _within_unit(end + at - predicted + side * slack) for end, side in zip(interval, (-1, 1), strict=True)
+    )
+    return Estimate(
+        value,
+        interval=(min(low, value), max(high, value)),
+        method="Wilson",
+        confidence_level=checked_level(level),
+        digits=digits,
+    )
+
+
+def _within_unit(number: float) -> float:
+    return min(max(number, 0.0), 1.0)
+
+
+def index_estimate(
+    value: float,
+    standard_error: float,
+    curve_error: float,
+    level: float,
+    digits: int | None = None,
+    error_digits: int | None = None,
+) -> Estimate:
+    """Return an integrated calibration index with its conservative interval, with rounding inside."""
+    slack, error_slack = half_unit(digits), half_unit(error_digits)
+    return Estimate(
+        value,
+        standard_error,
+        interval=index_interval(
+            value, standard_error, curve_error, level, slack=slack, error_slack=error_slack
+        ),
+        method="normal, conservative",
         confidence_level=checked_level(level),
         digits=digits,
     )

@@ -20,6 +20,8 @@ Interval = tuple[float, float]
 
 UNIT: Interval = (0.0, 1.0)  # where fractions lie
 
+BIAS_OF_MAGNITUDES = math.sqrt(2 / math.pi)  # the mean of |r|, for r normal with mean 0 and variance 1
+
 
 def checked_level(confidence_level: Any) -> float:
     """Return a confidence level that a person wrote; a wrong one is refused with how it is written."""
@@ -111,6 +113,27 @@ def proportion_interval(value: float, trials: float, level: float, *, slack: flo
     low = wilson_interval(max(value - slack, 0.0) * trials, trials, level)
     high = wilson_interval(min(value + slack, 1.0) * trials, trials, level)
     return None if low is None or high is None else (low[0], high[1])
+
+
+def index_interval(
+    value: float,
+    standard_error: float,
+    curve_error: float,
+    level: float,
+    *,
+    slack: float = 0.0,
+    error_slack: float = 0.0,
+) -> Interval:
+    """Return the interval of a mean of magnitudes |r| of normal numbers r, of whose errors the mean square is
+    known: from value - sqrt(2/pi)·(curve error) - z·SE to value + z·SE.
+
+    Errors make magnitudes larger, and never smaller, on average: by sqrt(2/pi) times the standard error of r
+    where its mean is 0, and by less elsewhere. The mean of standard errors is at most the root of the mean of
+    their squares. So the lower bound has room for all of that bias, and the interval is conservative.
+    """
+    reach = slack + quantile(level) * (_checked_error(standard_error) + error_slack)
+    bias = BIAS_OF_MAGNITUDES * (_checked_error(curve_error) + error_slack)
+    return max(_checked_within(value, UNIT) - reach - bias, 0.0), min(value + reach, 1.0)
 
 
 @lru_cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ppaurora.statistics.estimates import Estimate
-from ppaurora.statistics.intervals import Interval, checked_level
+from ppaurora.statistics.intervals import BIAS_OF_MAGNITUDES, Interval, checked_level
 from ppaurora.statistics.noisy import (
     Noise,
     NoiseAt,
@@ -220,6 +220,104 @@ def noisy_position(offsets: NoisyNumber, samples: NoisyNumber, bounds: Interval)
     mean = offsets.value / samples.value
     deviation = math.sqrt((offsets - samples * mean).noise.variance) / samples.value * (high - low)
     return _estimate(min(max((low + high) / 2 + (high - low) * mean, low), high), deviation)
+
+
+@dataclass(frozen=True)
+class NoisyBin:
+    """What is known with noise of a bin of probabilities around a middle: counts, and the sum of
+    probabilities."""
+
+    middle: float
+    positives: NoisyNumber
+    negatives: NoisyNumber
+    predicted: NoisyNumber
+
+    @property
+    def samples(self) -> NoisyNumber:
+        return self.positives + self.negatives
+
+    @property
+    def residuals(self) -> NoisyNumber:
+        return self.positives - self.predicted
+
+    @property
+    def squares(self) -> float:
+        """The sum of squared residuals, as if all probabilities were the middle."""
+        positives, negatives = (max(one.value, 0.0) for one in (self.positives, self.negatives))
+        return positives * (1 - self.middle) ** 2 + negatives * self.middle**2
+
+
+def noisy_smoothed(
+    at: float, bins: Sequence[NoisyBin], weights: Sequence[float], level: float | None
+) -> Estimate:
+    """Return a point of a smooth calibration curve: at + the mean residual around it, by the bins' weights.
+
+    With C = the sum of residuals and at·(that of weights), and S the sum of weights, it is C/S. If c is the
+    true value, C - c·S has the mean 0, and the variance of as many proportions q = c - at + (mean
+    probability).
+    """
+    counted = [(one, weight) for one, weight in zip(bins, weights, strict=True) if weight]
+    samples = added_up([one.samples * weight for one, weight in counted])
+    successes = added_up([one.residuals * weight for one, weight in counted]) + samples * at
+    squared = sum(max(one.samples.value, 0.0) * weight**2 for one, weight in counted)
+    predicted = sum(max(one.predicted.value, 0.0) * weight**2 for one, weight in counted)
+    shift = (predicted / squared if squared > 0 else at) - at
+
+    def sampling(c: Numbers) -> Numbers:
+        q = np.clip(c + shift, 0.0, 1.0)
+        return squared * q * (1 - q)
+
+    failures = samples - successes
+    return _noisy_fraction(
+        successes,
+        failures,
+        lambda noise, level: score_interval(successes.value, failures.value, sampling, noise, level),
+        level,
+        "Wilson",
+    )
+
+
+def noisy_index(
+    bins: Sequence[NoisyBin], weights: Sequence[Sequence[float]], samples: int, level: float | None
+) -> Estimate:
+    """Return an integrated calibration index from noisy bins: the mean of |mean residual around its bin|.
+
+    Its noise is that of what it is to first order in all noisy numbers; what errors of the curve, with their
+    noise, add to magnitudes is in the lower bound, see `index_interval`. Bins that noise has made empty do
+    not count.
+    """
+    total, parts, gradient = 0.0, [], np.zeros(len(bins))
+    of_curve, with_noise = 0.0, 0.0  # the sum of the curve's variances
+    for one, row in zip(bins, weights, strict=True):
+        around = added_up([other.samples * weight for other, weight in zip(bins, row, strict=True)])
+        residuals = added_up([other.residuals * weight for other, weight in zip(bins, row, strict=True)])
+        own = one.samples
+        if own.value <= 0 or around.value <= 0:
+            continue
+        distance = min(max(residuals.value / around.value, -1.0), 1.0)
+        q, sign = min(own.value / around.value, 1.0), math.copysign(1.0, distance)
+        error = residuals - around * distance
+        total += own.value * abs(distance)
+        parts.append((error * q + own * distance) * sign)
+        gradient += q * sign * np.array(row)
+        squares = sum(other.squares * weight**2 for other, weight in zip(bins, row, strict=True))
+        of_curve += own.value * min(squares / around.value**2, 1.0)
+        with_noise += own.value * min((squares + error.noise.variance) / around.value**2, 1.0)
+    if not parts:
+        return Estimate(None, note=_DROWNED)
+    noise, value = added_up(parts).noise, min(total / samples, 1.0)
+    deviation = math.sqrt(noise.variance) / samples
+    if level is None:
+        return _estimate(value, deviation)
+    sampling = float(np.array([one.squares for one in bins]) @ gradient**2)
+
+    def interval(noise: Noise, variances: float) -> Interval:
+        far = float(reach(sampling, noise, level)) / samples
+        bias = BIAS_OF_MAGNITUDES * math.sqrt(variances / samples)
+        return max(value - far - bias, 0.0), min(value + far, 1.0)
+
+    both = interval(noise, with_noise), interval(Noise(), of_curve)
+    return _with_interval(value, deviation, *both, level, "normal, conservative")
 
 
 def noisy_count(count: NoisyNumber, samples: int) -> Estimate:

@@ -25,7 +25,7 @@ from tests.support.private import BINS, THRESHOLDS, exact_integers
 LEVEL = 0.95
 CURVES = ("roc_curve", "precision_recall_curve")
 AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit", *CURVES)
-IN_BINS = ("reliability", "histogram")
+IN_BINS = ("reliability", "histogram", "smooth_calibration", "ici")
 ALONE = ("auroc", "brier", "observed_expected", "calibration_in_the_large")
 PRIVATE = (*ALONE, *AT_THRESHOLDS, *IN_BINS)
 

@@ -5,7 +5,7 @@ from ppaurora.pages.charts.drawing import Chart, Shown
 from ppaurora.pages.charts.intervals import IntervalRow, intervals
 from ppaurora.pages.charts.points import Point
 from ppaurora.pages.charts.precision_recall import own_precision_recall_curve, precision_recall_at_thresholds
-from ppaurora.pages.charts.reliability import reliability_diagram
+from ppaurora.pages.charts.reliability import reliability_diagram, smooth_calibration_curve
 from ppaurora.pages.charts.roc import own_roc_curve, roc_at_thresholds
 from ppaurora.pages.charts.scores import scores_by_class
 from ppaurora.pages.charts.thinning import thinned
@@ -24,5 +24,6 @@ __all__ = [
     "reliability_diagram",
     "roc_at_thresholds",
     "scores_by_class",
+    "smooth_calibration_curve",
     "thinned",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ppaurora.pages.charts.axes import Plane
 from ppaurora.pages.charts.drawing import Place, Shown, series
@@ -50,6 +51,25 @@ def draw_points(
             plane.mark(plane.at(x, y), own=own)
     with_own = any(one.own for one in points)
     plane.key(("pooled", False), *([("your own data", True)] if with_own else []))
+
+
+def draw_band(plane: Plane, points: Sequence[Point], *, own: bool) -> None:
+    """Draw a line through the points of a series, and around a pooled one the band of their intervals.
+
+    Where a point is missing, both are interrupted.
+    """
+    of_series = [one for one in points if one.own is own]
+    for there, run in groupby(of_series, key=lambda one: one.place is not None):
+        found = list(run) if there else []
+        places = [one.place for one in found if one.place is not None]
+        edges = [(x, one.y.interval or (y, y)) for one, (x, y) in zip(found, places, strict=True)]
+        if not own and edges:
+            upper, lower = ([plane.at(x, ends[side]) for x, ends in edges] for side in (1, 0))
+            plane.area("band", [*upper, *reversed(lower)])
+        if len(places) > 1:
+            plane.path(series(own), [plane.at(*place) for place in places])
+        elif places:
+            plane.mark(plane.at(*places[0]), own=own)
 
 
 def _intervals(plane: Plane, point: Point, x: float, y: float) -> None:

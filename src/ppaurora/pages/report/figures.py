@@ -22,6 +22,7 @@ from ppaurora.pages.charts import (
     reliability_diagram,
     roc_at_thresholds,
     scores_by_class,
+    smooth_calibration_curve,
 )
 from ppaurora.pages.report.facts import Facts
 from ppaurora.pages.report.numbers import Number, capitalised, place_of
@@ -44,6 +45,7 @@ def pooled_charts(facts: Facts) -> list[Chart]:
         _precision_recall_points(facts),
         _decision_curve(facts),
         _reliability(facts),
+        _calibration_curve(facts),
         _scores_by_class(facts),
     ]
     return [chart for chart in charts if chart is not None]
@@ -156,6 +158,19 @@ def _of_points(
 def _reliability(facts: Facts) -> Chart | None:
     columns = ("mean_predicted", "observed")
     return _of_points(Figure.RELIABILITY_DIAGRAM, facts, columns, reliability_diagram)
+
+
+def _calibration_curve(facts: Facts) -> Chart | None:
+    points, drawn = [], _drawn_as(Figure.CALIBRATION_CURVE, facts, own=False)
+    for own in (False, True):
+        points += [
+            Point(place_of(one.at), Shown(one.at["probability"], place_of(one.at)), _shown(one), own)
+            for one in _drawn_as(Figure.CALIBRATION_CURVE, facts, own=own)
+        ]
+    if all(one.place is None for one in points if not one.own):
+        return None
+    level = next((_level(one) for one in drawn if one.interval), "")
+    return _unless_coarse(smooth_calibration_curve(points, level=level), facts, drawn)
 
 
 def _roc_points(facts: Facts) -> Chart | None:

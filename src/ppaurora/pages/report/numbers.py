@@ -66,11 +66,11 @@ def capitalised(text: str) -> str:
 
 
 def settings_of(metrics: Sequence[Metric]) -> dict[str, str]:
-    """Return the parameters of metrics that have any, in words."""
+    """Return the parameters of metrics that are not the default ones, in words."""
     return {
         metric.name: ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
         for metric in metrics
-        if (settings := metric.settings())
+        if (settings := metric.chosen())
     }
 
 

@@ -119,6 +119,7 @@ _METHODS = {
     "Newcombe": "Newcombe's score method",
     "Fieller": "Fieller's method",
     "normal": "the normal approximation",
+    "normal, conservative": "a conservative normal approximation",
     "log": "the delta method on the logarithmic scale",
     "logit (Boyd, Eng, Page 2013)": "the logit method of Boyd, Eng and Page (2013)",
 }
