@@ -24,6 +24,7 @@ from ppaurora.metrics.sums import (
     PositivesIn,
     SamplesIn,
     SquaredErrors,
+    SquaredErrorsIn,
     SquaredProbabilities,
     TruePositives,
     sums_of,
@@ -40,6 +41,7 @@ METRICS_OF_SUMS = (
     METRICS["observed_expected"](),
     METRICS["ppv"](thresholds=[0.5]),
     METRICS["reliability"](bins=[0.0, 0.5, 1.0]),
+    METRICS["ici"](bins=[0.0, 0.5, 1.0], bandwidth=0.75),
     METRICS["histogram"](bins=[0.0, 0.5, 1.0]),
 )
 NONE = msgspec.structs.replace(Policy.exact(), digits=2, counts="rounded")
@@ -70,6 +72,7 @@ RANGES: dict[OwnerSum, tuple[int, int]] = {
     SamplesIn(UPPER): (4, 4),  # with the 4 of the other bin, likewise
     PositivesIn(UPPER): (0, 3),
     ExpectedIn(UPPER): (0, 4 * STEPS_PER_ONE),
+    SquaredErrorsIn(UPPER): (0, 4 * STEPS_PER_ONE),
     ExpectedEvents(): (13690208256, 8 * STEPS_PER_ONE),  # at least the sum of squared probabilities, 3.1875
     ExpectedAmongPositives(): (0, 3 * STEPS_PER_ONE),
     SquaredProbabilities(): (0, 9 * STEPS_PER_ONE // 2),  # the sum of probabilities

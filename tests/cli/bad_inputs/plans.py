@@ -113,7 +113,7 @@ PLANS = [
         (plan("[owners.hospital-b]", "[owners.hospital-a]"),),
         PLAN,
         "ppaurora: study.toml: is not TOML: Cannot declare ('owners', 'hospital-a') twice (at line "
-        "80, column 19)",
+        "83, column 19)",
     ),
     Row(
         "an owner called like a node",
@@ -136,7 +136,7 @@ PLANS = [
         "youden_j, aupr, ap, partial_auroc, sensitivity_at_specificity, "
         "specificity_at_sensitivity, sensitivity, specificity, ppv, npv, f1, accuracy, "
         "net_benefit, roc_curve, precision_recall_curve, brier, observed_expected, "
-        "calibration_in_the_large, reliability, histogram",
+        "calibration_in_the_large, reliability, histogram, smooth_calibration, ici",
     ),
     Row(
         "a last day that is over",
