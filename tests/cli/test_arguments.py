@@ -30,7 +30,10 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
         (["--metrics", "auroc,f1"], "f1: thresholds"),
         (["--metrics", "auroc,aupr,auroc"], "the metric 'auroc' is asked for more than once"),
         (["--metrics", ","], f"no metric asked for; there are: {METRIC_NAMES}"),
-        (["--protocol", "quick"], "Invalid value for '--protocol': 'quick' is not one of 'fast', 'paper'"),
+        (
+            ["--protocol", "quick"],
+            "Invalid value for '--protocol': 'quick' is not one of 'fast', 'grid', 'paper'",
+        ),
         (["--delta", "3"], "delta applies to the protocol 'paper' only; leave it out"),
         (["--key-bits", "16"], "key_bits: keys have 32 or 64 bits, not 16"),
         (["--key-bits", "wide"], "Invalid value for '--key-bits': 'wide' is not a valid integer"),

@@ -98,8 +98,9 @@ class Terms(StrictModel):
         without = [metric.name for metric in self.metrics if metric.needs_table]
         if without:
             raise InputError(
-                f"the metric '{without[0]}' is computed from a table of scores; use the protocol 'grid', or "
-                "give 'fast' a grid beside its lists: grid = { low = 0.0, high = 1.0, decimals = 3 }"
+                f"the metric '{without[0]}' is computed from a table of scores: use the protocol 'grid', or "
+                "give 'fast' a grid beside its lists (in a plan grid = { decimals = 3 }, in Python "
+                "grid=ppaurora.Grid(decimals=3), as an option --grid-decimals 3)"
             )
 
     def _check_mechanisms(self) -> None:

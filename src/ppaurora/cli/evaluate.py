@@ -39,6 +39,7 @@ WORKERS = (*(str(1 << power) for power in range(MOST_WORKERS.bit_length())), AUT
     "evaluate",
     epilog=example(
         "ppaurora evaluate a.csv b.csv c.csv --metrics auroc,ap --confidence-level 0.95",
+        "ppaurora evaluate a.csv b.csv c.csv --protocol grid --decimals 4 --confidence-level 0.95",
         "ppaurora evaluate a.parquet b.parquet --score risk --label died --policy publication",
     ),
 )
@@ -83,18 +84,19 @@ def evaluate_command(
     metrics: str | None,
     confidence_level: float | None,
     protocol: str,
+    parameters: dict[str, Any],
     transport: str,
     timeout: float,
     workers: str,
     output: str,
-    **parameters: Any,
+    **of_options: Any,
 ) -> None:
     """Evaluate a model on several owners' FILES together, one per owner: CSV, Parquet, Arrow or .npz.
 
     The servers are started on this machine; they compute on shares of the data.
     """
-    of_metrics = {name: parameters.pop(name) for name in metric_parameters()}
-    of_policy = {name: parameters.pop(name, None) for name in Policy.__struct_fields__}
+    of_metrics = {name: of_options.pop(name) for name in metric_parameters()}
+    of_policy = {name: of_options.pop(name, None) for name in Policy.__struct_fields__}
     policy = chosen_policy(of_policy)
     warm_pool = context.with_resource(closing(WarmPool()))
     if transport == "tls":
@@ -109,7 +111,7 @@ def evaluate_command(
             confidence_level=confidence_level,
             policy=policy,
             protocol=protocol,
-            parameters={name: value for name, value in parameters.items() if value is not None},
+            parameters=parameters,
             transport=transport,
             progress=progress,
             timeout=timeout,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import click
@@ -69,28 +70,72 @@ def _with_column_options(command: F) -> F:
 
 
 def protocol_options(command: F) -> F:
-    """`--protocol`, and an option for every parameter of every protocol."""
+    """`--protocol`, and an option for every parameter of every protocol.
+
+    The command takes the protocol's name as `protocol`, and those that were given as one argument,
+    `parameters`. A parameter that is a model has an option for each of its fields.
+    """
     known = protocols()
-    for name, protocol in reversed(known.items()):
-        for parameter, description in _described(protocol.Parameters):
-            help_text = f"For '{name}': {description}"
-            command = click.option(_flag(parameter), parameter, type=int, help=help_text)(command)
+    options = {
+        name: [one for parameter in _described(kind.Parameters) for one in _options_for(*parameter)]
+        for name, kind in known.items()
+    }
+
+    @functools.wraps(command)
+    def collected(*arguments: Any, **given: Any) -> Any:
+        parameters: dict[str, Any] = {}
+        for path in (one.path for some in options.values() for one in some):
+            value = given.pop("_".join(path))
+            if value is not None:
+                inside = functools.reduce(
+                    lambda table, name: table.setdefault(name, {}), path[:-1], parameters
+                )
+                inside[path[-1]] = value
+        return command(*arguments, parameters=parameters, **given)
+
+    wrapped = cast("F", collected)
+    for name, some in reversed(options.items()):
+        for one in reversed(some):
+            flag = "_".join(one.path)
+            help_text = f"For '{name}': {one.description}"
+            wrapped = click.option(_flag(flag), flag, type=one.type, help=help_text)(wrapped)
     summaries = "; ".join(f"'{name}': {protocol.summary}" for name, protocol in known.items())
     choice = click.Choice(list(known))
     option = click.option(
         "--protocol", type=choice, default=DEFAULT_PROTOCOL, show_default=True, help=f"{summaries}."
     )
-    return option(command)
+    return option(wrapped)
+
+
+@dataclass(frozen=True)
+class _Option:
+    """An option for a parameter, or for a field of one that is a model."""
+
+    path: tuple[str, ...]
+    type: type[int | float]
+    description: str
+
+
+def _options_for(parameter: str, hint: Any, description: str) -> list[_Option]:
+    kinds = get_args(hint) or (hint,)
+    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrictModel)]
+    if not models:
+        return [_Option((parameter,), kinds[0], description)]
+    return [
+        _Option((parameter, field), kind, f"{of_field.rstrip('.')}; {description}")
+        for field, kind, of_field in _described(models[0])
+    ]
 
 
 def _flag(parameter: str) -> str:
     return f"--{parameter.replace('_', '-')}"
 
 
-def _described(parameters: type[StrictModel]) -> Iterator[tuple[str, str]]:
-    """Names, and what they are."""
+def _described(parameters: type[StrictModel]) -> Iterator[tuple[str, Any, str]]:
+    """Return names, types, and what they are."""
     for parameter, hint in get_type_hints(parameters, include_extras=True).items():
-        yield parameter, get_args(hint)[1].description if get_origin(hint) is Annotated else ""
+        kind, *meta = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        yield parameter, kind, meta[0].description if meta else ""
 
 
 def metric_options(command: F) -> F:
@@ -109,7 +154,7 @@ def metric_parameters() -> dict[str, tuple[str, list[str]]]:
     """Return, by name, what a parameter is and which metrics have it."""
     found: dict[str, tuple[str, list[str]]] = {}
     for metric in METRICS.values():
-        for parameter, description in _described(metric.Parameters):
+        for parameter, _, description in _described(metric.Parameters):
             found.setdefault(parameter, (description, []))[1].append(metric.name)
     return found
 

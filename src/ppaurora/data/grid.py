@@ -16,16 +16,22 @@ from ppaurora.io.models import StrictModel
 MOST_CELLS = 1 << 20
 MOST_DECIMALS = 9
 _MOST_UNITS = 1 << 53  # of the last decimal, that every float64 tells apart
-_HINT = "agree on a grid that holds all scores, or use the protocol 'fast'"
+_HINT = "agree on a grid that holds all scores, with another low or high, or use 'fast' without a grid"
 
 
 class Grid(StrictModel):
     """Values low, low + 10^-decimals, ..., high; scores between them are read as the nearest one."""
 
-    low: Annotated[float, Meta(description="The lowest score that there is.")] = 0.0
-    high: Annotated[float, Meta(description="The highest score that there is.")] = 1.0
+    low: Annotated[float, Meta(description="The lowest score that there is, by default 0.")] = 0.0
+    high: Annotated[float, Meta(description="The highest score that there is, by default 1.")] = 1.0
     decimals: Annotated[
-        int, Meta(ge=0, le=MOST_DECIMALS, description="To how many decimals scores are read.")
+        int,
+        Meta(
+            ge=0,
+            le=MOST_DECIMALS,
+            description="To how many decimals scores are read, by default 4.",
+            extra={"expected": f"a whole number from 0 to {MOST_DECIMALS}"},
+        ),
     ] = 4
 
     def __post_init__(self) -> None:
@@ -33,14 +39,18 @@ class Grid(StrictModel):
             if not np.isfinite(getattr(self, name)):
                 raise ValueError(f"{name}: must be a finite number")
             if self._in_units(name).denominator > 1:
-                raise ValueError(f"{name}: must have at most as many decimals as scores: {self.decimals}")
+                raise ValueError(
+                    f"{name}: is not on the grid, which has {self.decimals} decimals; write it with at most "
+                    "so many, or take more decimals"
+                )
         if self.low >= self.high:
-            raise ValueError("high: must be above low")
+            raise ValueError(f"high: must be above low, which is {self.low:g}")
         if max(abs(self.first), abs(self.first + self.cells)) > _MOST_UNITS:
             raise ValueError("decimals: no float64 has so many digits; take fewer decimals")
         if self.cells > MOST_CELLS:
             raise ValueError(
-                f"decimals: a grid has at most {MOST_CELLS:,} values, not {self.cells:,}; take fewer decimals"
+                f"decimals: a grid has at most {MOST_CELLS:,} values; take fewer decimals, or a low and a "
+                "high that are closer"
             )
 
     def _in_units(self, name: str) -> Fraction:

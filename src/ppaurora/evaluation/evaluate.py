@@ -73,8 +73,9 @@ def evaluate(
         What may be released: `Policy()` as a study's default does, `Policy.private(epsilon=2.0)` with noise,
         `Policy.exact()`. By default everything, at full precision, because the caller holds all data.
     protocol
-        "fast": any finite scores, the servers learn nothing. "paper": as in the paper ppAURORA, scores
-        from 0 to 1, slower, and the servers learn more.
+        "fast": any finite scores, the servers learn nothing. "grid": scores are read to so many decimals,
+        any number of samples costs the same, and the servers learn nothing. "paper": as in the paper
+        ppAURORA, scores from 0 to 1, slower, and the servers learn more.
     transport
         "memory": servers as threads; "tls": as processes, with mutual TLS on loopback.
     pos_label
@@ -91,9 +92,12 @@ def evaluate(
         Results do not depend on it. With the transport "memory" they are threads of this process, which
         gains no time; with "tls" they are processes.
     **parameters
-        Parameters of the protocol. "fast": `key_bits`, 32 (exact for float32 scores only) or 64; by
-        default what the data needs. "paper": `delta`, odd, how many records move per shuffling; with
-        values above 1 the proxies learn some comparisons of scores.
+        Parameters of the protocol. "fast": `key_bits`, 32 (exact for float32 scores only) or 64, by
+        default what the data needs; `grid`, a `ppaurora.Grid` of a table that owners submit beside their
+        lists, for metrics that need one. "grid": `decimals`, to how many scores are read, 4 by default;
+        `low` and `high`, the range of scores, by default 0 and 1, or whole numbers that hold all scores.
+        "paper": `delta`, odd, how many records move per shuffling; with values above 1 the proxies learn
+        some comparisons of scores.
 
     Returns
     -------
@@ -118,6 +122,12 @@ def evaluate(
     >>> owners = {"north": north, "south": south}
     >>> ppaurora.evaluate(owners, score="risk", label="died", pos_label="yes").auroc
     0.9583333333333334
+
+    On a grid; the bound says how far the number is at most from that of scores as they are:
+
+    >>> on_grid = ppaurora.evaluate([hospital_a, hospital_b], protocol="grid", decimals=1)["auroc"]
+    >>> round(on_grid.value, 6), round(on_grid.grid_bound, 6)
+    (0.958333, 0.041667)
     """
     return evaluate_samples(
         samples_of(owners, others, Columns(score=score, label=label, pos_label=pos_label)),

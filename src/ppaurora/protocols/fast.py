@@ -49,7 +49,7 @@ class FastParameters(StrictModel):
     ] = 64
     grid: Annotated[
         Grid | None,
-        Meta(description="Of a table beside the lists, for metrics that need one: low, high, decimals."),
+        Meta(description="of a table beside the lists, for metrics that need one."),
     ] = None
 
     def __post_init__(self) -> None:
