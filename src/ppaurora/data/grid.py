@@ -40,8 +40,8 @@ class Grid(StrictModel):
                 raise ValueError(f"{name}: must be a finite number")
             if self._in_units(name).denominator > 1:
                 raise ValueError(
-                    f"{name}: is not on the grid, which has {self.decimals} decimals; write it with at most "
-                    "so many, or take more decimals"
+                    f"{name}: must have at most as many decimals as scores: {self.decimals}; shorten it, or "
+                    "take more decimals"
                 )
         if self.low >= self.high:
             raise ValueError(f"high: must be above low, which is {self.low:g}")

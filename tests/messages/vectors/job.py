@@ -233,9 +233,9 @@ GRID_FAULTS: tuple[Fault, ...] = (
     ("a direction that is a number", "Expected `bool`", "negated", 1),
     ("a grid without a range", "above low", f"{_GRID}.high", -5.0),
     ("a grid that ends between two values", "as many decimals", f"{_GRID}.high", 40.001),
-    ("a grid of ten decimals", "<= 9", f"{_GRID}.decimals", 10),
+    ("a grid of ten decimals", "a whole number from 0 to 9", f"{_GRID}.decimals", 10),
     ("a grid of too many values", "at most 1,048,576 values", f"{_GRID}.decimals", 6),
-    ("decimals of a grid that are a text", "expected int", f"{_GRID}.decimals", "2"),
+    ("decimals of a grid that are a text", "a whole number from 0 to 9", f"{_GRID}.decimals", "2"),
     ("a metric that takes equal scores apart", "no meaning", "terms.metrics", ["auroc_no_ties"]),
     (
         "a metric of probabilities, on a wider grid",
