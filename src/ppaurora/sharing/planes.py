@@ -150,17 +150,21 @@ def keep_lanes(data: Words, count: int) -> Words:
 def slice_numbers(numbers: Elements, width: int, ring: Ring = RING) -> Words:
     """Return the low bits of numbers as planes, most significant bit first: an array of (width, words)."""
     count = len(numbers)
-    octets = np.zeros((word_count(count) * LANES, ring.bits // 8), dtype=np.uint8)
-    octets[:count] = np.frombuffer(ring.to_wire(numbers), dtype=np.uint8).reshape(octets[:count].shape)
+    numbers_octets = np.frombuffer(ring.to_wire(numbers), dtype=np.uint8).reshape(count, ring.bits // 8)
+    octets = np.zeros((-(-width // 8), word_count(count) * LANES), dtype=np.uint8)
+    octets[:, :count] = numbers_octets.T[: len(octets)]
     planes = np.empty((width, word_count(count)), dtype=np.uint64)
     for plane in range(width):
         octet, bit = divmod(width - 1 - plane, 8)
-        planes[plane] = pack_lanes((octets[:, octet] >> np.uint8(bit)) & np.uint8(1))
+        planes[plane] = pack_lanes(octets[octet] & np.uint8(1 << bit))
     return planes
 
 
 def pack_lanes(bits: Bytes) -> Words:
-    """Return bits, one to a byte, as lanes of words along the last axis, whose length is a multiple of 64."""
+    """Return bits, one to a byte, as lanes of words along the last axis, whose length is a multiple of 64.
+
+    A byte that is not zero is a bit that is set.
+    """
     packed = np.packbits(bits, axis=-1, bitorder="little")
     return packed.view("<u8").astype(np.uint64, copy=False)
 
