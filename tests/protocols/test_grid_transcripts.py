@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -212,6 +213,25 @@ def test_without_randomness_the_links_would_show_the_data(monkeypatch: pytest.Mo
     monkeypatch.setattr(Stream, "bytes", lambda self, count: np.zeros(count, dtype=np.uint8))
     ones = ones_per_bit(run_of(terms_for("exact", EVERYTHING[:1], **WIDE_GRID), EMPTY))
     assert max(abs(part - 0.5) for part in ones.values()) > 0.003
+
+
+def test_every_stream_is_opened_once_by_who_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An owner's seeds too: by the owner, in the thread of the test, and by the proxy that it is for."""
+    opened: Counter[tuple[str, bytes]] = Counter()
+    open_stream = Stream.__init__
+
+    def opening(stream: Stream, key: bytes, label: str = "") -> None:
+        opened[threading.current_thread().name, key] += 1
+        open_stream(stream, key, label)
+
+    monkeypatch.setattr(Stream, "__init__", opening)
+    terms = terms_for("exact", EVERYTHING[:1])
+    shares, sizes = submitted(terms, STUDIES["8,000 samples"])
+    watched_run(terms, shares, sizes)
+    assert set(opened.values()) == {1}
+    for seed, _ in shares:
+        holders = {name for name, key in opened if key == seed.table.content}
+        assert holders == {threading.current_thread().name, Role.PROXY_0.title}
 
 
 # What it costs

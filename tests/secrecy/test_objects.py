@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from ppaurora.algorithms.merge import ExchangeLayer
+from ppaurora.algorithms.pooled_table import OwnerTables
 from ppaurora.channel.base import Channel
 from ppaurora.channel.frames import Frame, FrameDecoder, Header
 from ppaurora.channel.memory import memory_transports
 from ppaurora.channel.meter import Meter
 from ppaurora.data import Samples, check_samples, read_data
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.grid import Grid
 from ppaurora.io.times import as_time
 from ppaurora.messages.owners import ReleasedPart
 from ppaurora.messages.process import Finished
@@ -29,7 +32,7 @@ from ppaurora.sharing import BitShare, RingShare, WideShare
 from ppaurora.sharing.algebra import WIDE
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.planes import Planes
-from ppaurora.sharing.stages import OwnerShare, ResultShare
+from ppaurora.sharing.stages import OwnerShare, ResultShare, TableShare
 from ppaurora.study.pack import PackedFile, PackedKit
 from ppaurora.suites.arrays import ArrayRecords
 from ppaurora.suites.bitsliced import BitslicedSuite
@@ -102,6 +105,11 @@ def things() -> dict[str, tuple[object, list[object]]]:
     stream = family.open("masks")
     drawn = stream.words((4,))
     session = SessionSecrets()
+    grid = Grid(decimals=1)
+    counts = Stream(KEY).words((grid.cells,)).view(np.uint32)
+    table = CountTable("owner 1", grid, counts[: grid.cells], counts[grid.cells :])
+    seed_share, words_share = TableShare.split(counts, 2, Stream.fresh())
+    owner_tables = OwnerTables(grid, False, MaskedShare(MASKED[Role.PROXY_0], components[:, :22].copy()))
     packed = PackedFile(sha256="0" * 64, content=KEY.hex())
     clear: list[object] = [SCORES, LABELS, prepared.keys, fast_prepared.keys, prepared.labels]
     return {
@@ -114,6 +122,15 @@ def things() -> dict[str, tuple[object, list[object]]]:
         "PlanesShare 0": (planes_share, [planes_share.planes]),
         "PlanesShare 1": (other_planes_share, [other_planes_share.planes]),
         "OwnerShare": (owner_share, [planes_share.planes, owner_share.sums]),
+        "CountTable": (table, [counts]),
+        "TableShare of a seed": (seed_share, [seed_share.content, seed_share.parts()]),
+        "TableShare of words": (words_share, [words_share.content, words_share.parts()]),
+        "OwnerShare of a table": (
+            OwnerShare(None, Stream(OTHER_KEY).words((1,)), words_share),
+            [words_share.content, words_share.parts()],
+        ),
+        "OwnerTables": (owner_tables, [components[:, :22]]),
+        "PooledTable": (owner_tables.pooled(), [components[:, 0]]),
         "ResultShare": (result, [words, result.to_bytes()]),
         "RingShare": (ring, [share.keys]),
         "RingShare computed": (ring * 2 + 1, [(share.keys * np.uint64(2))]),

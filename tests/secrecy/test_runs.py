@@ -15,7 +15,7 @@ from ppaurora.protocols.names import ProtocolName
 from tests.support.secrecy import LABELS, SCORES, leaks, owners_of_planted_values
 
 
-@pytest.mark.parametrize("protocol", ["fast", "paper"])
+@pytest.mark.parametrize("protocol", ["fast", "grid", "paper"])
 def test_a_run_in_threads_says_nothing(
     protocol: ProtocolName, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
