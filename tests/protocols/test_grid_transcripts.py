@@ -261,35 +261,37 @@ def measured(metrics: Sequence[Metric], owners: int, cells: int) -> dict[str, Co
 
 
 @functools.cache
-def auroc_steps(cells: int) -> dict[str, Cost]:
-    return measured((METRICS["auroc"](),), 8, cells)
+def usual_steps(cells: int) -> dict[str, Cost]:
+    """Return those of AUROC with its interval and AUPR, of 8 owners."""
+    return measured((METRICS["auroc"](), METRICS["aupr"]()), 8, cells)
 
 
 @pytest.mark.parametrize("cells", [1001, 10_001])
-def test_auroc_with_its_interval_costs_what_primitives_declare(cells: int) -> None:
-    """Counts of 8 owners, high limbs of TP and FP, then sums over the curve; the rest is the same for any."""
-    steps = auroc_steps(cells)
+def test_a_study_costs_what_primitives_declare(cells: int) -> None:
+    """Owners' counts, high limbs of TP and FP, precisions, then sums over the curve."""
+    steps = usual_steps(cells)
     assert steps["input"] == costs.input_counts(8, 2 * cells)
     high = costs.shift_right(cells + 1, LOW_BITS)
     assert steps["placements"] == high + high
-    blocks = [min(cells - start, 1 << 16) for start in range(0, cells, 1 << 16)]
-    squares = costs.dot_squares(blocks)
-    # In one round: P·N, the area, pairs that are tied, and for either class the squares of three limbs.
-    assert steps["curve"].bytes == (costs.mul(1) + costs.dot() * 2 + squares * 6).bytes
-    assert steps["curve"].rounds == 1
+    precision = costs.div(cells + 1, precision_bits(MOST_SAMPLES), MOST_SAMPLES)
+    assert steps["precision"] == costs.is_positive(cells + 1) + precision
+    # In one round: P·N, two areas, pairs that are tied, and for either class the squares of three limbs.
+    sums = costs.mul(1) + costs.dot() * 3 + costs.dot_squares([cells]) * 6
+    assert steps["curve"] == Cost(sums.messages, sums.bytes, 1)
 
 
 def test_what_follows_the_table_costs_the_same_whatever_the_grid_is() -> None:
-    few, many = auroc_steps(1001), auroc_steps(10_001)
-    for step in ("division", "release", "session"):
+    few, many = usual_steps(1001), usual_steps(10_001)
+    for step in ("session", "division", "release"):
         assert few[step] == many[step], step
 
 
-@pytest.mark.parametrize("cells", [5, 101])
-def test_precisions_cost_what_a_comparison_and_a_division_declare(cells: int) -> None:
-    steps = measured((METRICS["ap"](),), 2, cells)
-    declared = costs.div(cells + 1, precision_bits(MOST_SAMPLES), MOST_SAMPLES)
-    assert steps["precision"] == costs.is_positive(cells + 1) + declared
+@pytest.mark.parametrize(("cells", "most_bytes"), [(1001, 8 * 10**6), (10_001, 60 * 10**6)])
+def test_a_study_costs_no_more_than_was_promised(cells: int, most_bytes: int) -> None:
+    """Whatever its number of samples is."""
+    steps = usual_steps(cells).values()
+    assert sum(step.bytes for step in steps) <= most_bytes
+    assert sum(step.rounds for step in steps) <= 150
 
 
 def test_thresholds_cost_nothing_before_they_are_divided() -> None:
