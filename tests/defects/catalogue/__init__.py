@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.defects.catalogue import basis, computing, nodes, numbers, owners, people, suites
+from tests.defects.catalogue import basis, computing, nodes, numbers, owners, people, suites, tables
 from tests.defects.defect import Defect
 
 CATALOGUE: tuple[Defect, ...] = (
@@ -10,6 +10,7 @@ CATALOGUE: tuple[Defect, ...] = (
     *computing.DEFECTS,
     *suites.DEFECTS,
     *numbers.DEFECTS,
+    *tables.DEFECTS,
     *owners.DEFECTS,
     *nodes.DEFECTS,
     *people.DEFECTS,
