@@ -31,11 +31,11 @@ DEFECTS = (
     ),
     Defect(
         "lift-without-borrow",
-        "a count modulo 2^32 becomes another number modulo 2^64 where its mask is the larger one",
+        "a count modulo 2^32 becomes a negative number modulo 2^64 where its mask is the larger one",
         file="src/ppaurora/suites/bitsliced/conversions.py",
         old="return lifted + (high.astype(np.uint64) << np.uint64(HALF.bits))",
         new="return lifted + (high.astype(np.uint64) << np.uint64(HALF.bits)) * np.uint64(0)",
-        tests=(f"{_UNFIT}::test_honest_tables_are_taken",),
+        tests=(f"{_UNFIT}::test_counts_that_do_not_add_up_are_noticed_and_their_owner_named",),
     ),
     Defect(
         "table-of-any-size",
