@@ -161,7 +161,7 @@ def test_commands_and_options_are_completed(completing: Completing) -> None:
     assert completed("st") == ["plain,status", "plain,studies", "plain,stop"]
     assert completed("poc", "sta") == ["plain,start", "plain,status"]
     assert completed("submit", "--re") == ["plain,--replace"]
-    assert completed("evaluate", "--protocol", "") == ["plain,fast", "plain,paper"]
+    assert completed("evaluate", "--protocol", "") == ["plain,fast", "plain,grid", "plain,paper"]
     assert completed("submit", "k") == ["dir,k"]
     assert completed("check", "d") == ["file,d"]
 

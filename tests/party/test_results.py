@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.metrics import auc, precision_recall_curve, roc_auc_score
 
@@ -18,22 +20,28 @@ from ppaurora.protocols.names import ProtocolName
 from ppaurora.suites.role import Role
 from tests.support.server_processes import TITLES, owners, pooled, servers_of, work_long
 
+PARAMETERS: dict[ProtocolName, Any] = {"fast": {}, "grid": {"decimals": 1}, "paper": {}}
+each_protocol = pytest.mark.parametrize("protocol", protocols())
 
-@pytest.mark.parametrize("protocol", protocols())
+
+@each_protocol
 def test_the_result_is_that_of_scikit_learn_on_the_pooled_data(protocol: ProtocolName) -> None:
-    data = owners(30, 1, 25)
-    report = ppaurora.evaluate(data, metrics=["auroc", "aupr"], protocol=protocol, transport="tls")
+    """On a grid, of scores as they are read."""
+    data, given = owners(30, 1, 25), PARAMETERS[protocol]
+    report = ppaurora.evaluate(data, metrics=["auroc", "aupr"], protocol=protocol, transport="tls", **given)
     y_true, y_score = pooled(data)
+    if protocol == "grid":
+        y_score = np.rint(10 * y_score)
     precision, recall, _ = precision_recall_curve(y_true, y_score)
     assert report.auroc == pytest.approx(roc_auc_score(y_true, y_score), abs=1e-9)
     assert report.aupr == pytest.approx(auc(recall, precision), abs=1e-9)
 
 
-@pytest.mark.parametrize("protocol", protocols())
+@each_protocol
 def test_processes_and_threads_say_the_same_and_pay_the_same(protocol: ProtocolName) -> None:
-    data = owners(12, 9)
-    in_threads = ppaurora.evaluate(data, protocol=protocol, transport="memory")
-    in_processes = ppaurora.evaluate(data, protocol=protocol, transport="tls")
+    data, given = owners(12, 9), PARAMETERS[protocol]
+    in_threads = ppaurora.evaluate(data, protocol=protocol, transport="memory", **given)
+    in_processes = ppaurora.evaluate(data, protocol=protocol, transport="tls", **given)
     assert in_processes.metrics == in_threads.metrics
     for figure in ("messages", "bytes", "rounds", "bytes_by_party", "bytes_by_step"):
         assert getattr(in_processes.cost, figure) == getattr(in_threads.cost, figure)

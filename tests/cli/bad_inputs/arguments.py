@@ -37,7 +37,7 @@ ROWS = [
         "Usage: ppaurora evaluate [OPTIONS] FILES...\n"
         "Try 'ppaurora evaluate --help' for help.\n"
         "\n"
-        "Error: Invalid value for '--protocol': 'quick' is not one of 'fast', 'paper'.",
+        "Error: Invalid value for '--protocol': 'quick' is not one of 'fast', 'grid', 'paper'.",
     ),
     Row(
         "an even delta",
