@@ -321,7 +321,7 @@ def test_a_large_file_is_refused_before_it_is_read(person: Person, app: App, gig
 def test_the_pictures_tell_the_areas_by_definition() -> None:
     labels, scores = [1, 0, 1, 1, 0, 0, 1], [3.0, 1.0, 2.0, 1.0, 2.0, 0.0, 5.0]
     own = check_samples("north", labels, scores)
-    _, roc, precision_recall = pictures_of(check_data(own), own)
+    _, roc, precision_recall = pictures_of(check_data(own))
     known = list(zip(scores, labels, strict=True))
     assert f"{float(defined(exact_auroc(known))):.4f}" in roc.caption
     assert f"{float(defined(exact_average_precision(known))):.4f}" in precision_recall.caption

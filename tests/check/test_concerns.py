@@ -10,7 +10,7 @@ import pytest
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check import DataCheck, check_data
 from ppaurora.check.concerns import FEW, scale_concerns
-from ppaurora.data import read_data
+from ppaurora.data import ScoreCounts, read_data
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from tests.support.checks import named, outcomes, owners_kit, write_table
@@ -180,7 +180,9 @@ def test_thresholds_outside_the_scores_are_a_matter_of_scale(tmp_path: Path) -> 
         ((-2.0, -1.0), ["scale"]),
         ((), []),
     ):
-        assert [one.code for one in scale_concerns(samples, EvaluationSpec(), thresholds)] == expected
+        assert [
+            one.code for one in scale_concerns(ScoreCounts.of(samples), EvaluationSpec(), thresholds)
+        ] == expected
 
 
 def test_how_few_samples_there_are_is_not_told(tmp_path: Path) -> None:

@@ -76,6 +76,8 @@ def test_the_facts(tmp_path: Path) -> None:
         "auroc",
         "histogram",
         "concerns",
+        "grid",
+        "proposed_grid",
         "epsilon",
         "refusal",
     ]

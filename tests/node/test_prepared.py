@@ -66,6 +66,7 @@ def test_what_is_changed_behind_it_does_not_change_it(nodes: Trials) -> None:
     data.scores[:] = 0.0  # the control: these arrays are the caller's to change
     study.send(prepared)
     assert study.prepare(Samples("north", as_it_was, data.labels)).is_begun
+    assert isinstance(prepared.samples, Samples)
     with pytest.raises(ValueError, match="read-only"):
         prepared.samples.scores[0] = 1.0
     with pytest.raises(InputError, match="other data was submitted"):

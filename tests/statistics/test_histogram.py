@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppaurora.data import Samples
+from ppaurora.data import Samples, ScoreCounts
 from ppaurora.statistics.histogram import histogram, span
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -27,7 +27,7 @@ def samples_of(scores: list[float], labels: list[int]) -> Samples:
 @given(st.lists(st.tuples(SCORES, st.integers(0, 1)), min_size=1))
 def test_every_sample_is_in_its_bin(drawn: list[tuple[float, int]]) -> None:
     """Counted one by one."""
-    bins = histogram(samples_of(*map(list, zip(*drawn, strict=True))))
+    bins = histogram(ScoreCounts.of(samples_of(*map(list, zip(*drawn, strict=True)))))
     for number, one in enumerate(bins):
         inside = [
             label
@@ -43,7 +43,7 @@ def test_every_sample_is_in_its_bin(drawn: list[tuple[float, int]]) -> None:
 @given(st.lists(SCORES, min_size=1))
 def test_the_span_holds_all_scores_and_names_none(scores: list[float]) -> None:
     """Two digits, rounded outwards; the largest float itself cannot be."""
-    low, high = span(samples_of(scores, [0] * len(scores)))
+    low, high = span(ScoreCounts.of(samples_of(scores, [0] * len(scores))))
     assert low <= min(scores)
     assert max(scores) <= high
     for bound in (low, high):
@@ -62,11 +62,11 @@ def test_the_span_holds_all_scores_and_names_none(scores: list[float]) -> None:
     ],
 )
 def test_edges_are_round(scores: list[float], edges: list[float]) -> None:
-    bins = histogram(samples_of(scores, [0, 1]))
+    bins = histogram(ScoreCounts.of(samples_of(scores, [0, 1])))
     assert [one.low for one in bins] + [bins[-1].high] == edges
 
 
 def test_a_bin_prints_no_counts() -> None:
-    (one,) = histogram(samples_of([0.5] * 31, [1] * 31))
+    (one,) = histogram(ScoreCounts.of(samples_of([0.5] * 31, [1] * 31)))
     assert repr(one) == "<ScoreBin 0.5 to 0.5>"
     assert one.positives == 31

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, overload
 
 from msgspec import Meta
 
+from ppaurora.data.count_table import CountTable, check_probability_cells
 from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel
@@ -83,13 +84,24 @@ class EvaluationSpec(StrictModel):
         """Whether lower scores are the more positive ones."""
         return self.score_direction == "lower"
 
-    def read(self, samples: Samples) -> Samples:
+    @overload
+    def read(self, samples: Samples) -> Samples: ...
+
+    @overload
+    def read(self, samples: Samples | CountTable) -> Samples | CountTable: ...
+
+    def read(self, samples: Samples | CountTable) -> Samples | CountTable:
         """Return samples whose higher scores are the more positive ones, as all that follows takes them.
 
-        A score that is not on the agreed scale is refused. Negating is exact, and zero stays zero.
+        A score that is not on the agreed scale is refused. Negating is exact, and zero stays zero. A table
+        keeps its order, and knows.
         """
         if self.score_scale == "probability":
-            check_probabilities(samples, "the study evaluates probabilities")
+            hint = "the study evaluates probabilities"
+            if isinstance(samples, CountTable):
+                check_probability_cells(samples, hint)
+            else:
+                check_probabilities(samples, hint)
         if self.lower_is_positive:
             return samples.negate()
         return samples

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check.labels import Spelling, most_frequent
-from ppaurora.data import Description, Samples
+from ppaurora.data import Description, ScoreCounts
 from ppaurora.io.text import printable
 from ppaurora.statistics.estimates import Estimate
 
@@ -113,12 +113,12 @@ def label_concerns(labels: Sequence[Spelling], plan: EvaluationSpec | None) -> I
 
 
 def auroc_concerns(
-    auroc: Estimate, samples: Samples, labels: Sequence[Spelling], plan: EvaluationSpec | None
+    auroc: Estimate, counts: ScoreCounts, labels: Sequence[Spelling], plan: EvaluationSpec | None
 ) -> Iterator[Concern]:
     """Below 0.5: the likelier cause first, and whether it may be chance."""
     if auroc.value is None or auroc.value >= 0.5:
         return
-    chance = ", by more than chance explains" if is_beyond_chance(auroc, samples) else ", perhaps by chance"
+    chance = ", by more than chance explains" if is_beyond_chance(auroc, counts) else ", perhaps by chance"
     said = f"the local AUROC is below 0.5{chance}"
     codes = {concern.code for concern in label_concerns(labels, plan)}
     found = most_frequent(labels, positive=True)
@@ -130,14 +130,14 @@ def auroc_concerns(
     elif plan is not None and found is not None and plan.positive_class and found.names(plan.positive_class):
         causes = f"{inverted}. The positive label matches the plan, so it is unlikely to be the cause"
     else:
-        counts = "" if found is None else f": {_quoted(found.label)} counts as positive"
-        causes = f"{inverted}. Or the positive label is wrong{counts}"
+        taken = "" if found is None else f": {_quoted(found.label)} counts as positive"
+        causes = f"{inverted}. Or the positive label is wrong{taken}"
     yield Concern("auroc-below-half", f"{said}: {causes}")
 
 
-def is_beyond_chance(auroc: Estimate, samples: Samples) -> bool:
+def is_beyond_chance(auroc: Estimate, counts: ScoreCounts) -> bool:
     """Return whether the interval ends below 0.5; never with very few of a class, whose intervals mislead."""
-    enough = _fewest(samples) >= FEW
+    enough = min(counts.by_class) >= FEW
     return enough and auroc.interval is not None and auroc.interval[1] < 0.5
 
 
@@ -148,10 +148,11 @@ def _direction(plan: EvaluationSpec | None) -> str:
     return f"The plan says that {plan.score_direction} scores mean {meaning}"
 
 
-def scale_concerns(samples: Samples, plan: EvaluationSpec, thresholds: Sequence[float]) -> Iterator[Concern]:
+def scale_concerns(
+    counts: ScoreCounts, plan: EvaluationSpec, thresholds: Sequence[float]
+) -> Iterator[Concern]:
     """Are the scores on the plan's scale, and the plan's thresholds among them?"""
-    scores = samples.scores_of_source
-    low, high = float(scores.min()), float(scores.max())
+    low, high = float(counts.values[0]), float(counts.values[-1])
     if plan.score_scale == "probability" and (low < 0 or high > 1):
         outside = "some are outside 0 to 1"
         if low < 0 < high:
@@ -166,19 +167,19 @@ def scale_concerns(samples: Samples, plan: EvaluationSpec, thresholds: Sequence[
         )
 
 
-def size_concerns(samples: Samples, distinct: int) -> Iterator[Concern]:
+def size_concerns(counts: ScoreCounts) -> Iterator[Concern]:
     """Too little to tell by."""
-    fewest = _fewest(samples)
-    if fewest == 0:
-        none = "negatives" if samples.labels[0] else "positives"
+    positives, negatives = counts.by_class
+    if not positives or not negatives:
+        none = "negatives" if positives else "positives"
         yield Concern(
             "one-class",
             f"there are no {none}, so nothing tells whether these scores fit these labels. Are the label "
             "column and the positive label correct?",
         )
-    elif fewest < FEW:
+    elif min(positives, negatives) < FEW:
         yield Concern("few-samples", f"there are fewer than {FEW} samples of one class", is_warning=False)
-    if distinct <= 2 < len(samples):
+    if len(counts.values) <= 2 < positives + negatives:
         yield Concern(
             "few-scores",
             "there are at most two distinct scores: are they decisions? Give the model's scores instead",
@@ -193,12 +194,6 @@ def duplicate_concerns(description: Description | None) -> Iterator[Concern]:
             f"rows have the same value in column '{printable(description.id_column)}', the first at row "
             f"{description.first_duplicate}: are there duplicate samples?",
         )
-
-
-def _fewest(samples: Samples) -> int:
-    """Return the number of samples of the smaller class."""
-    positives = int(samples.labels.sum())
-    return min(positives, len(samples) - positives)
 
 
 def _quoted(text: str) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ppaurora.check.concerns import (
     Concern,
     auroc_concerns,
@@ -16,13 +14,15 @@ from ppaurora.check.concerns import (
     scale_concerns,
     size_concerns,
 )
+from ppaurora.check.grid_effect import GridEffect, GridProposal, propose_grid
 from ppaurora.check.labels import Spelling, spellings
-from ppaurora.data import Description, Samples
+from ppaurora.data import CountTable, Description, Grid, Samples, ScoreCounts
+from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics.calibration import Histogram
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.budget import Spending
-from ppaurora.statistics.auroc import auroc_estimate
+from ppaurora.statistics.auroc import auroc_of_counts
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.statistics.histogram import ScoreBin, histogram, span
 
@@ -60,6 +60,12 @@ class DataCheck:
         Why `submit` would refuse this data now; empty if it would not.
     spending
         The epsilon that the study spends on this data, beside earlier ones; None without a kit.
+    grid_effect
+        What reading scores on the study's grid changes; None if it has none, or does not take these scores.
+    grid_proposal
+        A grid that would fit these scores, where no study has one.
+    counts
+        The scores as they are read, by class, of which all of this is told.
 
     Examples
     --------
@@ -89,8 +95,11 @@ class DataCheck:
     auroc: Estimate
     histogram: tuple[ScoreBin, ...]
     concerns: tuple[Concern, ...]
+    counts: ScoreCounts
     refusal: str = ""
     spending: Spending | None = None
+    grid_effect: GridEffect | None = None
+    grid_proposal: GridProposal | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(concern.code for concern in self.concerns) or "none"
@@ -134,13 +143,15 @@ class DataCheck:
             "concerns": [
                 {"code": one.code, "text": one.text, "warning": one.is_warning} for one in self.concerns
             ],
+            "grid": None if self.grid_effect is None else self.grid_effect.to_dict(),
+            "proposed_grid": None if self.grid_proposal is None else self.grid_proposal.to_dict(),
             "epsilon": None if self.spending is None else self.spending.to_dict(),
             "refusal": self.refusal or None,
         }
 
 
 def check_data(
-    samples: Samples,
+    samples: Samples | CountTable,
     description: Description | None = None,
     *,
     pos_label: object | None = None,
@@ -149,52 +160,83 @@ def check_data(
     overlaps: Sequence[Concern] = (),
     spending: Spending | None = None,
     refusal: str = "",
+    moved: int | None = None,
 ) -> DataCheck:
     """Look at samples; with a manifest, also whether they are what its plan says.
 
     The description is that of the data that the samples were read from, with this positive label. `overlaps`
     says of which other studies nearly the same data was a part, and `spending` what all of them spend on it.
+    Of a table, `moved` says how many scores are not the values that they were counted at.
+
+    Where the study computes on a grid, everything is told of scores as they are read there, unless they
+    cannot be, which is then the refusal.
     """
     labels = spellings(description, pos_label)
-    is_lower = manifest is not None and manifest.evaluation.score_direction == "lower"
-    read = samples.negate() if is_lower else samples
-    auroc = auroc_estimate(read.labels, read.scores)
-    _, times = np.unique(samples.scores, return_counts=True)
-    lowest, highest = span(samples)
+    protocol = None if manifest is None else manifest.protocol
+    is_lower = manifest is not None and manifest.evaluation.lower_is_positive
+    own = samples.negate() if is_lower else samples
+    effect = None if protocol is None or protocol.grid is None else _effect(own, protocol.grid, moved)
+    proposal = None
+    if isinstance(own, Samples) and (protocol is None or protocol.grid is None):
+        proposal = propose_grid(own)
+    counts = ScoreCounts.of(_as_read(own, None if protocol is None else protocol.counting_grid))
+    auroc = auroc_of_counts(*counts.ascending)
+    lowest, highest = span(counts)
     found = [
-        *_plan_concerns(samples, auroc, labels, manifest),
+        *_plan_concerns(counts, auroc, labels, manifest),
         *overlaps,
         *duplicate_concerns(description),
-        *size_concerns(samples, len(times)),
+        *size_concerns(counts),
     ]
+    positives, negatives = counts.by_class
     return DataCheck(
         owner=owner,
         manifest=manifest,
         source=samples.source,
         description=description,
-        samples=len(samples),
-        positives=int(samples.labels.sum()),
+        samples=positives + negatives,
+        positives=positives,
         labels=labels,
-        distinct_scores=len(times),
-        tied_samples=int(times[times > 1].sum()),
+        distinct_scores=len(counts.values),
+        tied_samples=counts.tied,
         lowest=lowest,
         highest=highest,
         auroc=auroc,
-        histogram=histogram(samples),
+        histogram=histogram(counts),
         concerns=tuple(sorted(found, key=lambda concern: not concern.is_warning)),
         refusal=refusal,
         spending=spending,
+        grid_effect=effect,
+        grid_proposal=proposal,
+        counts=counts,
     )
 
 
+def _effect(own: Samples | CountTable, grid: Grid, moved: int | None) -> GridEffect | None:
+    try:
+        return GridEffect.of(own, grid, moved)
+    except InputError:
+        return None
+
+
+def _as_read(own: Samples | CountTable, grid: Grid | None) -> Samples | CountTable:
+    """Return the scores as a study computes with them; as they are, if it does not take them."""
+    if grid is None or isinstance(own, CountTable):
+        return own
+    try:
+        return CountTable.of(own, grid)
+    except InputError:
+        return own
+
+
 def _plan_concerns(
-    samples: Samples, auroc: Estimate, labels: Sequence[Spelling], manifest: Manifest | None
+    counts: ScoreCounts, auroc: Estimate, labels: Sequence[Spelling], manifest: Manifest | None
 ) -> Iterator[Concern]:
     plan = None if manifest is None else manifest.evaluation
     yield from label_concerns(labels, plan)
-    yield from auroc_concerns(auroc, samples, labels, plan)
+    yield from auroc_concerns(auroc, counts, labels, plan)
     if manifest is not None:
         thresholds = {
             at for metric in manifest.terms.metrics for at in getattr(metric.parameters, "thresholds", ())
         }
-        yield from scale_concerns(samples, manifest.evaluation, sorted(thresholds))
+        yield from scale_concerns(counts, manifest.evaluation, sorted(thresholds))

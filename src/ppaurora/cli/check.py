@@ -44,7 +44,8 @@ def check_command(
     if study is not None and kit is None:
         raise InputError("--study names one of a kit's studies: also give the kit, with --kit")
     own = None if kit is None else Study(kit, study)
-    dataset = read_dataset(data, columns)
+    grid = None if own is None else own.manifest.protocol.counting_grid
+    dataset = read_dataset(data, columns, grid=grid)
     try:
         if own is None:
             found = check_data(

@@ -103,7 +103,8 @@ def evaluate_command(
         chosen = find_protocol(protocol)
         for server in chosen.servers:  # they load their modules while the files are read
             warm_pool.keep(chosen.process, server.title)
-    owners = [read_dataset(path, columns).samples(columns.pos_label) for path in files]
+    grid = find_protocol(protocol)(**parameters).counting_grid
+    owners = [read_dataset(path, columns, grid=grid).samples(columns.pos_label) for path in files]
     with progress_bar() as progress:
         report = evaluate_samples(
             owners,

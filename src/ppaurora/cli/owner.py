@@ -99,7 +99,7 @@ def submit_command(
     Before it asks, it shows the study and what 'ppaurora check' reports about the data.
     """
     own = Study(kit, study, expect_hash=expect_hash)
-    dataset = read_dataset(data, columns)
+    dataset = read_dataset(data, columns, grid=own.manifest.protocol.counting_grid)
 
     if dry_run:
         check = own.check(dataset, pos_label=columns.pos_label)

@@ -79,6 +79,10 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
     yield "scores", f"between {check.lowest:g} and {check.highest:g}"
     yield "ties", f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores"
     yield "local AUROC", _auroc(check)
+    if check.grid_effect is not None:
+        yield "grid", f"{check.grid_effect.grid}; {check.grid_effect.in_words}"
+    if check.grid_proposal is not None:
+        yield "a grid", check.grid_proposal.in_words
     if check.spending is not None and check.spending.matters:
         yield "epsilon", f"{check.spending}"
 
@@ -93,7 +97,10 @@ def _read(about: Description) -> Iterator[tuple[str, str]]:
     if about.id_column is None:
         yield "duplicates", "not checked; --id names a column that identifies samples"
     else:
-        yield "duplicates", f"{about.duplicates:,} in column '{printable(about.id_column)}'"
+        among = (
+            "" if about.ids_compared == about.rows else f", in the first {about.ids_compared:,} rows alone"
+        )
+        yield "duplicates", f"{about.duplicates:,} in column '{printable(about.id_column)}'{among}"
 
 
 def _auroc(check: DataCheck) -> str:

@@ -8,6 +8,7 @@ from ppaurora.data.grid import Grid
 from ppaurora.data.owners import samples_of
 from ppaurora.data.reading import read_columns, read_data, read_dataset, read_table, tabulate
 from ppaurora.data.samples import Samples, check_samples
+from ppaurora.data.score_counts import ScoreCounts
 
 __all__ = [
     "ColumnNames",
@@ -18,6 +19,7 @@ __all__ = [
     "Description",
     "Grid",
     "Samples",
+    "ScoreCounts",
     "check_samples",
     "read_columns",
     "read_data",

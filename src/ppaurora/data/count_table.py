@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
-from ppaurora.errors import InputError
+from ppaurora.errors import DataError, InputError
 
 MOST_PER_CELL = (1 << 32) - 1
 
@@ -53,6 +53,24 @@ class CountTable:
         )
         return cls(samples.source, grid, positives, negatives, samples.negated)
 
+    def negate(self) -> CountTable:
+        """Return the same counts where the lower scores are the more positive ones, or again the higher."""
+        return replace(self, negated=not self.negated)
+
+    def fixed(self) -> CountTable:
+        """Return a copy that nobody can change, whoever has the arrays that this one was made of."""
+        positives, negatives = self.positives.copy(), self.negatives.copy()
+        for counts in (positives, negatives):
+            counts.flags.writeable = False
+        return replace(self, positives=positives, negatives=negatives)
+
     def __len__(self) -> int:
         """Return how many samples were counted."""
         return int(self.positives.sum(dtype=np.uint64) + self.negatives.sum(dtype=np.uint64))
+
+
+def check_probability_cells(table: CountTable, hint: str) -> None:
+    """Refuse a table that has samples outside 0 to 1."""
+    values, is_there = table.grid.values, (table.positives > 0) | (table.negatives > 0)
+    if (is_there & ((values < 0) | (values > 1))).any():
+        raise DataError("a score is outside [0, 1]", source=table.source, hint=hint)

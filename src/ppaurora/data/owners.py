@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ppaurora.data.columns import Columns
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.grid import Grid
 from ppaurora.data.reading import read_dataset
 from ppaurora.data.samples import Samples
 from ppaurora.data.tables import has_columns
@@ -20,19 +22,24 @@ _PAIRS = "evaluate([(y_true_1, y_score_1), (y_true_2, y_score_2)])"
 _TABLES = "evaluate([table_1, table_2], score='...', label='...')"
 
 
-def samples_of(owners: Any, others: tuple[object, ...] = (), columns: Columns = _USUAL) -> list[Samples]:
+def samples_of(
+    owners: Any, others: tuple[object, ...] = (), columns: Columns = _USUAL, grid: Grid | None = None
+) -> list[Samples | CountTable]:
     """Return each owner's checked samples. What is not several owners' is refused with what to write instead.
 
-    `others` are further arguments, as in `evaluate(y_true, y_score)`, the habit of scikit-learn.
+    `others` are further arguments, as in `evaluate(y_true, y_score)`, the habit of scikit-learn. With a grid,
+    an owner that has many samples has them counted on it.
     """
     if others:
         raise InputError(f"evaluate takes the owners in one list, a pair of arrays for each; write {_PAIRS}")
-    return [
-        read_dataset(data, columns, name=None if isinstance(data, str | os.PathLike) else name).samples(
-            columns.pos_label
-        )
-        for name, data in _named(owners)
-    ]
+    return [_own(name, data, columns, grid) for name, data in _named(owners)]
+
+
+def _own(name: str, data: Any, columns: Columns, grid: Grid | None) -> Samples | CountTable:
+    if isinstance(data, CountTable):
+        return data
+    is_file = isinstance(data, str | os.PathLike)
+    return read_dataset(data, columns, name=None if is_file else name, grid=grid).samples(columns.pos_label)
 
 
 def _named(owners: Any) -> list[tuple[str, Any]]:

@@ -57,8 +57,9 @@ def evaluate(
     ----------
     owners
         For each owner `(y_true, y_score)`, as for scikit-learn's metrics; or a table: a data frame, a
-        file's path, a database's cursor, anything that `ppaurora.data.read_data` takes. A dict gives the
-        owners names, which error messages then use.
+        file's path, a database's cursor, anything that `ppaurora.data.read_data` takes; or, with the protocol
+        "grid", what `ppaurora.tabulate` returns. A dict gives the owners names, which error messages then
+        use.
     *others
         Not allowed: an owner's `y_true` and `y_score` are a pair in the list.
     score, label
@@ -129,8 +130,9 @@ def evaluate(
     >>> round(on_grid.value, 6), round(on_grid.grid_bound, 6)
     (0.958333, 0.041667)
     """
+    grid = find_protocol(protocol)(**parameters).counting_grid
     return evaluate_samples(
-        samples_of(owners, others, Columns(score=score, label=label, pos_label=pos_label)),
+        samples_of(owners, others, Columns(score=score, label=label, pos_label=pos_label), grid),
         metrics=metrics,
         confidence_level=confidence_level,
         policy=policy,

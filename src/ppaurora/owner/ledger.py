@@ -5,6 +5,12 @@ the ledger warns of the one, and keeps account of the other. It holds no data bu
 sample is hashed with a secret key of the kit, and the smallest hashes are kept. They are a random choice of
 samples, the same one wherever the same samples are, so what two lists have in common can be estimated.
 
+Of data that was counted on a grid, the rows are gone. Its sketch is of the table: of every value and class,
+and every so many copies. Rows are compared with it as they are read on its grid, and another table on the
+same grid as it is. That tells distributions that differ, and little more: it counts as the same people rather
+too often. A table and an earlier list, or two tables on different grids, cannot be compared: for the budget
+they are the same people, which is never too little.
+
 What a study spends counts from before the first share leaves, and whether or not it ever has a result: an
 attempt that failed may have told somebody, and an owner cannot see that it did not. It counts no longer once
 the study's leader has acknowledged a withdrawal, as it does only before the first attempt. Data that was
@@ -19,7 +25,7 @@ import hashlib
 import math
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.check import Concern, DataWarning
-from ppaurora.data import Samples
+from ppaurora.data import CountTable, Grid, Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.policy.budget import Spending
@@ -70,21 +76,40 @@ class Sketch:
     hashes: NDArray[np.uint64] = field(repr=False)
     samples: int
     possible: float = float("inf")  # pairs of score and label that there can be, by the decimals of scores
+    grid: Grid | None = None  # on which samples were counted, of which no row was there
+    views: Mapping[Grid, Sketch] = field(default_factory=dict, repr=False)  # of rows, as read on these grids
 
     @classmethod
     def of(cls, samples: Samples, key: bytes) -> Sketch:
         """Hash scores' bits and labels. Samples that are alike are numbered, so that each one counts."""
-        records = _numbered(samples)
+        return cls(_smallest(_numbered(samples), key), len(samples), _possible_pairs(samples))
+
+    @classmethod
+    def of_table(cls, table: CountTable, key: bytes) -> Sketch:
+        """Hash values, classes, and the numbers of copies that have few digits: all copies up to 32 count.
+
+        Above, so do 16 to every doubling, so that a billion samples take seconds.
+        """
         smallest = np.empty(0, dtype=np.uint64)
-        for start in range(0, len(records), _SAMPLES_AT_ONCE):
-            hashes = _hashed(records[start : start + _SAMPLES_AT_ONCE], key)
-            smallest = np.unique(np.concatenate([smallest, hashes]))[:KEPT_HASHES]
-        return cls(smallest, len(samples), _possible_pairs(samples))
+        for label, counts in enumerate((table.negatives, table.positives)):
+            for copy in _few_digits(int(counts.max(initial=0))):
+                there = np.flatnonzero(counts > copy)
+                records = np.empty(len(there), dtype=_SAMPLE)
+                records["score"], records["label"], records["copy"] = table.grid.values[there], label, copy
+                smallest = np.unique(np.concatenate([smallest, _smallest(records, key)]))[:KEPT_HASHES]
+        return cls(smallest, len(table), 2.0 * table.grid.cells, table.grid)
 
     @property
     def limit(self) -> np.uint64:
         """Up to here the list has no other hashes than those that are kept."""
-        return self.hashes[-1] if self.samples > KEPT_HASHES else _LARGEST_HASH
+        is_all = len(self.hashes) < KEPT_HASHES or self.samples <= KEPT_HASHES
+        return _LARGEST_HASH if is_all else self.hashes[-1]
+
+    def on(self, grid: Grid | None) -> Sketch | None:
+        """Return the sketch to compare with one of this kind; None if these cannot be compared."""
+        if grid == self.grid:
+            return self
+        return None if grid is None else self.views.get(grid)
 
     def overlap(self, other: Sketch) -> float:
         """Estimate which fraction of these samples the other list has, too.
@@ -98,6 +123,30 @@ class Sketch:
     def draws_on(self, other: Sketch) -> bool:
         """Return whether people are in both lists, as far as can be seen: one may be a small part of one."""
         return max(self.overlap(other), other.overlap(self)) >= _SAME_DATA
+
+
+def _smallest(records: NDArray[Any], key: bytes) -> NDArray[np.uint64]:
+    smallest = np.empty(0, dtype=np.uint64)
+    for start in range(0, len(records), _SAMPLES_AT_ONCE):
+        hashes = _hashed(records[start : start + _SAMPLES_AT_ONCE], key)
+        smallest = np.unique(np.concatenate([smallest, hashes]))[:KEPT_HASHES]
+    return smallest
+
+
+def _few_digits(end: int) -> Iterator[int]:
+    """Yield the numbers below `end` that have at most five binary digits before their zeros."""
+    number = 0
+    while number < end:
+        yield number
+        number += 1 << max(0, number.bit_length() - 5)
+
+
+def _on_grid(samples: Samples, grid: Grid) -> CountTable:
+    """Count the samples that a grid holds; others cannot be part of a table on it."""
+    places = grid.nearest(samples.scores_of_source)
+    is_inside = (places >= 0) & (places < grid.cells)
+    inside = replace(samples, scores=samples.scores[is_inside], labels=samples.labels[is_inside], rows=None)
+    return CountTable.of(inside, grid)
 
 
 def _possible_pairs(samples: Samples) -> float:
@@ -150,19 +199,28 @@ class LedgerEntry(_Redacted):
     samples: int
     hashes: bytes  # of eight bytes each, ascending, little endian
     epsilon: float | None = None  # that the study spends; without noise there is no bound
+    grid: Grid | None = None  # on which the samples were counted, if no row of them was there
     replaced: tuple[LedgerEntry, ...] = ()  # what was submitted to it before
 
     @property
     def sketch(self) -> Sketch:
-        return Sketch(np.frombuffer(self.hashes, dtype="<u8").astype(np.uint64), self.samples)
+        hashes = np.frombuffer(self.hashes, dtype="<u8").astype(np.uint64)
+        return Sketch(hashes, self.samples, grid=self.grid)
 
     @property
     def spent(self) -> float:
         return math.inf if self.epsilon is None else self.epsilon
 
     def shares_people_with(self, sketch: Sketch) -> bool:
-        """Return whether the study has these people, or had them before its data was replaced."""
-        return any(entry.sketch.draws_on(sketch) for entry in (self, *self.replaced))
+        """Return whether the study has these people, or had them before its data was replaced.
+
+        It has them for all that is known, if they cannot be compared.
+        """
+        return any(
+            comparable is None or entry.sketch.draws_on(comparable)
+            for entry in (self, *self.replaced)
+            for comparable in [sketch.on(entry.grid)]
+        )
 
     def after(self, before: LedgerEntry | None) -> LedgerEntry:
         """Return this as what replaces another entry. The same data again replaces nothing."""
@@ -196,12 +254,18 @@ class Ledger:
         self._path = kit.folder / "ledger.json"
         self._most = kit.settings.floors.epsilon
 
-    def sketch(self, samples: Samples) -> Sketch:
+    def sketch(self, samples: Samples | CountTable) -> Sketch:
+        """Return what to compare and to keep; of rows, also as they are read on grids of earlier studies."""
         with self._locked():
-            key = self._content().key
-        return Sketch.of(samples, key)
+            content = self._content()
+        if isinstance(samples, CountTable):
+            return Sketch.of_table(samples, content.key)
+        earlier = (entry for known in content.studies.values() for entry in (known, *known.replaced))
+        grids = {entry.grid for entry in earlier if entry.grid is not None}
+        views = {grid: Sketch.of_table(_on_grid(samples, grid), content.key) for grid in grids}
+        return replace(Sketch.of(samples, content.key), views=views)
 
-    def look(self, samples: Samples, manifest: Manifest) -> Seen:
+    def look(self, samples: Samples | CountTable, manifest: Manifest) -> Seen:
         """Say what there is to say of samples that are not submitted yet; writes nothing."""
         if not self._path.exists() or not self._content().studies.keys() - {manifest.hash}:
             return Seen((), self._alone(manifest))
@@ -211,10 +275,12 @@ class Ledger:
         """Compare samples with those of other studies."""
         entries = self._content().studies
         earlier = [entry for hash_, entry in entries.items() if hash_ != manifest.hash]
-        found = [(sketch.overlap(entry.sketch), entry) for entry in earlier]
+        comparable = [(entry, sketch.on(entry.grid)) for entry in earlier]
+        found = [(one.overlap(entry.sketch), entry, one) for entry, one in comparable if one is not None]
         alike = [one for one in found if one[0] >= _WORTH_A_WARNING]
         alike.sort(key=lambda one: (one[0], one[1].name), reverse=True)
-        overlaps = [_concern(overlap, entry, sketch, manifest.terms.policy) for overlap, entry in alike]
+        overlaps = [_concern(overlap, entry, one, manifest.terms.policy) for overlap, entry, one in alike]
+        overlaps += [_not_compared(entry) for entry, one in comparable if one is None]
         spending = self._alone(manifest)
         if spending.matters:
             spent = [(entry.name, entry.spent) for entry in earlier if entry.shares_people_with(sketch)]
@@ -236,6 +302,7 @@ class Ledger:
             samples=sketch.samples,
             hashes=sketch.hashes.astype("<u8").tobytes(),
             epsilon=policy.epsilon,
+            grid=sketch.grid,
         )
         with self._locked():
             self.compare(sketch, manifest).spending.check()
@@ -285,6 +352,16 @@ class Ledger:
 def by_chance(sketch: Sketch, samples: int) -> bool:
     """Return whether other samples, so many of them, would look like these: so many that most pairs occur."""
     return _PAIRS_PER_SAMPLE * samples > sketch.possible
+
+
+def _not_compared(earlier: LedgerEntry) -> Concern:
+    return Concern(
+        "overlap",
+        f"whether these samples were part of study {earlier.name} cannot be told: they were counted on a "
+        "grid, and no row is there to compare. If they were, two results on nearly the same data can be "
+        "subtracted; a budget counts both studies",
+        is_warning=False,
+    )
 
 
 def _concern(overlap: float, earlier: LedgerEntry, sketch: Sketch, policy: Policy) -> Concern:

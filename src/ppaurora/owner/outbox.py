@@ -18,10 +18,10 @@ import msgspec
 import numpy as np
 
 from ppaurora.channel.servers import Server
-from ppaurora.data import Samples
+from ppaurora.data import CountTable, Samples
 from ppaurora.errors import InputError
 from ppaurora.io.files import sync, write_secret
-from ppaurora.io.models import StrictModel
+from ppaurora.io.models import StrictModel, canonical_json
 from ppaurora.messages.owners import Acknowledgement, Offer
 from ppaurora.owner.records import keep_record, read_record, writing
 from ppaurora.sharing.commitment import commit, fresh_salt
@@ -48,8 +48,11 @@ class Fingerprint(StrictModel):
         return []
 
     @classmethod
-    def of(cls, samples: Samples, salt: bytes) -> Fingerprint:
-        """Return the fingerprint of samples, the same in any order."""
+    def of(cls, samples: Samples | CountTable, salt: bytes) -> Fingerprint:
+        """Return the fingerprint of samples, the same in any order, or of a table."""
+        if isinstance(samples, CountTable):
+            content = canonical_json(samples.grid) + samples.positives.tobytes() + samples.negatives.tobytes()
+            return cls(salt=salt, digest=hashlib.sha256(salt + content).digest())
         order = np.lexsort((samples.labels, samples.scores))
         scores = samples.scores[order] + 0.0  # -0.0 is 0.0
         content = scores.tobytes() + samples.labels[order].tobytes()
@@ -132,12 +135,12 @@ class Outbox:
         found = self.find()
         return None if found is None else (found.offer, found.withdrawal, bool(found.sent))
 
-    def has(self, samples: Samples) -> bool:
+    def has(self, samples: Samples | CountTable) -> bool:
         """Return whether these samples have left, and were not withdrawn."""
         found = self.find()
         return found is not None and bool(found.sent) and self.is_for(samples)
 
-    def is_for(self, samples: Samples) -> bool:
+    def is_for(self, samples: Samples | CountTable) -> bool:
         """Return whether the last submission is of these samples, has left or not, and was not withdrawn."""
         found = self.find()
         return found is not None and not found.withdrawal and self._is_same(found, samples)
@@ -147,7 +150,7 @@ class Outbox:
         everybody = all(server.file_name in submission.acknowledged for server in self._servers)
         return everybody and not submission.withdrawal
 
-    def has_other(self, samples: Samples, *, replace: bool = False) -> bool:
+    def has_other(self, samples: Samples | CountTable, *, replace: bool = False) -> bool:
         """Return whether something else than this has left, which this would have to replace.
 
         With `replace`, the same data under other floors is something else, too.
@@ -159,13 +162,15 @@ class Outbox:
             raise has_result(self._manifest.study)
         return not self._is_same(found, samples) or (replace and found.offer.floors != self._floors)
 
-    def check_other(self, samples: Samples) -> None:
+    def check_other(self, samples: Samples | CountTable) -> None:
         """Raise if a node has acknowledged something else, which stays if it is not replaced."""
         found = self.find()
         if found is not None and found.acknowledged and self.has_other(samples):
             raise self.other_data(found)
 
-    def prepare(self, samples: Samples, *, replace: bool = False, above: int = 0) -> OutgoingSubmission:
+    def prepare(
+        self, samples: Samples | CountTable, *, replace: bool = False, above: int = 0
+    ) -> OutgoingSubmission:
         """Return the one that was begun with the same samples; or a new one, of a revision that is above.
 
         Something else that has left is replaced only if that is asked for. It is kept until the leader has
@@ -189,7 +194,7 @@ class Outbox:
             raise self.other_data(found)
         return self._begin(samples, max(above, found.revision) + 1, found.previous or found)
 
-    def _is_same(self, found: OutgoingSubmission, samples: Samples) -> bool:
+    def _is_same(self, found: OutgoingSubmission, samples: Samples | CountTable) -> bool:
         kept = found.fingerprint
         return kept is not None and Fingerprint.of(samples, kept.salt) == kept
 
@@ -214,7 +219,7 @@ class Outbox:
         parts += [f"perhaps at {' and '.join(may)}, which has not acknowledged it"] if may else []
         return ", ".join(parts) or "delivered to nobody"
 
-    def check(self, samples: Samples) -> None:
+    def check(self, samples: Samples | CountTable) -> None:
         """Raise if the study does not take these samples, or takes none now."""
         manifest = self._manifest
         self.check_time()
@@ -222,7 +227,11 @@ class Outbox:
         problem = manifest.terms.problem_with([len(samples)], [self._floors], awaited=awaited)
         if problem:
             raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
-        manifest.evaluation.read(samples)
+        read = manifest.evaluation.read(samples)
+        if isinstance(read, CountTable):
+            manifest.protocol.check_table(read)
+        else:
+            manifest.protocol.read(read)
 
     def check_time(self) -> None:
         """Raise if the study takes submissions no longer."""
@@ -234,7 +243,7 @@ class Outbox:
             )
 
     def _begin(
-        self, samples: Samples, revision: int, previous: OutgoingSubmission | None = None
+        self, samples: Samples | CountTable, revision: int, previous: OutgoingSubmission | None = None
     ) -> OutgoingSubmission:
         """The record is written last: what it does not name is nothing."""
         manifest = self._manifest

@@ -11,37 +11,55 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ppaurora.check import DataCheck, DataWarning
-from ppaurora.data import Columns, Dataset, Description, Samples, read_dataset
+from ppaurora.data import (
+    Columns,
+    CountedDataset,
+    CountTable,
+    Dataset,
+    Description,
+    Grid,
+    Samples,
+    read_dataset,
+)
 from ppaurora.data.tables import has_columns
 from ppaurora.errors import InputError
 from ppaurora.owner.ledger import OverlapWarning, Seen
 from ppaurora.owner.outbox import OutboxState
 from ppaurora.policy.rules import Floors
 
+_READ = Samples | CountTable | Dataset | CountedDataset
+
 
 @dataclass(frozen=True)
 class OwnData:
     """Data that an owner is about to submit, and how it was read, unless it came as `Samples`."""
 
-    samples: Samples
+    samples: Samples | CountTable
     description: Description | None
     columns: Columns = field(repr=False)
+    moved: int | None = field(default=None, repr=False)  # scores that were read as another number, if counted
 
     @classmethod
-    def read(cls, owner: str, data: Any, y_score: ArrayLike | None, columns: Columns) -> OwnData:
-        """Read what `Study.submit` takes. Errors name the file, or the owner whose data it is."""
-        is_file = isinstance(data, str | os.PathLike)
+    def read(
+        cls, owner: str, data: Any, y_score: ArrayLike | None, columns: Columns, grid: Grid | None
+    ) -> OwnData:
+        """Read what `Study.submit` takes. Errors name the file, or the owner whose data it is.
+
+        With a grid, a source of many rows is counted on it.
+        """
+        is_file, is_read = isinstance(data, str | os.PathLike), isinstance(data, _READ)
         if y_score is not None:
-            if is_file or isinstance(data, Samples | Dataset) or has_columns(data):
+            if is_file or is_read or has_columns(data):
                 raise InputError(
                     "behind a table nothing is expected; name its columns with score='...' and label='...'"
                 )
             data = (data, y_score)
-        if isinstance(data, Samples):
+        if isinstance(data, Samples | CountTable):
             return cls(data, None, columns)
-        if not isinstance(data, Dataset):
-            data = read_dataset(data, columns, name=None if is_file else owner)
-        return cls(data.samples(columns.pos_label), data.description, columns)
+        if not is_read:
+            data = read_dataset(data, columns, name=None if is_file else owner, grid=grid)
+        moved = data.moved if isinstance(data, CountedDataset) else None
+        return cls(data.samples(columns.pos_label), data.description, columns, moved)
 
     def fixed(self) -> OwnData:
         """Return the same with samples that nobody can change."""
@@ -77,7 +95,7 @@ class PreparedSubmission:
     check: DataCheck
     replace: bool
     is_begun: bool
-    samples: Samples = field(repr=False)
+    samples: Samples | CountTable = field(repr=False)
     floors: Floors = field(repr=False)
     seen: Seen = field(repr=False)  # what the kit knows of earlier studies on this data; the check says it
     refusal: InputError | None = field(repr=False)  # why the study does not take it, if it does not

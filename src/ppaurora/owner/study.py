@@ -158,9 +158,13 @@ class Study:
         >>> [concern.code for concern in found.warnings]
         ['auroc-below-half']
         """
-        own = OwnData.read(self.kit.name, data, y_score, Columns(**columns))
+        own = self._read(data, y_score, columns)
         seen = self._ledger.look(own.samples, self.manifest)
         return self._check(own, seen, self._refusal(own, seen))
+
+    def _read(self, data: Any, y_score: ArrayLike | None, columns: ColumnNames) -> OwnData:
+        grid = self.manifest.protocol.counting_grid
+        return OwnData.read(self.kit.name, data, y_score, Columns(**columns), grid)
 
     def _refusal(self, own: OwnData, seen: Seen) -> InputError | None:
         """Return why the study does not take this data now, or may not have it, if so."""
@@ -181,6 +185,7 @@ class Study:
             overlaps=seen.overlaps,
             spending=seen.spending,
             refusal="" if refusal is None else str(refusal),
+            moved=own.moved,
         )
 
     def prepare(
@@ -208,7 +213,7 @@ class Study:
         3
         >>> sent = study.withdraw()
         """
-        own = OwnData.read(self.kit.name, data, y_score, Columns(**columns)).fixed()
+        own = self._read(data, y_score, columns).fixed()
         if self._inbox.find() is not None:
             raise has_result(self.manifest.study)
         before = self._outbox.state()
@@ -257,6 +262,8 @@ class Study:
         data, y_score
             A table: a data frame, a file's path, a database's cursor, anything that `ppaurora.data.read_data`
             takes, also what that returns. Or a pair `(y_true, y_score)`, or these two one after the other.
+            Where the study's protocol is "grid", files and cursors may be of any size, and what
+            `ppaurora.tabulate` returns for the study's grid takes the place of data.
             Scores as the model gives them: if the study says that lower means more positive, they are
             negated here.
         replace

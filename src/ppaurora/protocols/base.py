@@ -14,7 +14,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
-from ppaurora.errors import ProtocolError
+from ppaurora.errors import InputError, ProtocolError
 from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.metrics import Metric, Query
 from ppaurora.metrics.reading import ReleasedResult, column_count, read_release
@@ -132,6 +132,18 @@ class Protocol(ABC):
 
     # The owner's side
 
+    @property
+    def counting_grid(self) -> Grid | None:
+        """Return on which grid owners may count their samples in the place of keeping them, if they may."""
+        return self.grid if self.tabulated else None
+
+    def check_table(self, table: CountTable) -> None:
+        """Raise unless owners may submit this table in the place of samples."""
+        if self.counting_grid is None:
+            raise no_table(table)
+        if table.grid != self.grid:
+            raise InputError(f"{table.source}: the table is on another grid than the study: {self.grid}")
+
     def read(self, samples: Samples) -> Samples:
         """Return samples with their scores as the protocol reads them; one that it cannot is refused."""
         return samples
@@ -248,3 +260,8 @@ class Protocol(ABC):
     def described(self) -> str:
         """Return the parameters as people see them."""
         return ", ".join(f"{name} {value}" for name, value in self.settings().items())
+
+
+def no_table(table: CountTable) -> InputError:
+    """Return the error of whoever gives a table where lists are submitted."""
+    return InputError(f"{table.source}: a table of counts is for the protocol 'grid'; give the samples")

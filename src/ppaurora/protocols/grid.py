@@ -108,8 +108,7 @@ class GridProtocol(Protocol):
         stream: Stream | None = None,
     ) -> tuple[OwnerShare, ...]:
         table = data if isinstance(data, CountTable) else CountTable.of(data, self.grid)
-        if table.grid != self.grid:
-            raise InputError(f"{table.source}: the table is on another grid than the study: {self.grid}")
+        self.check_table(table)
         shares = self.split_table(table, Stream.fresh() if stream is None else stream)
         return tuple(OwnerShare(None, _NO_WORDS, share) for share in shares)
 

@@ -19,7 +19,7 @@ from ppaurora.metrics import Query
 from ppaurora.metrics.evidence import Inputs
 from ppaurora.metrics.release import release
 from ppaurora.metrics.sums import ListCounts, OwnerSum, sums_of
-from ppaurora.protocols.base import Protocol
+from ppaurora.protocols.base import Protocol, no_table
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, Work, Worker
 from ppaurora.sharing.algebra import RING
@@ -65,7 +65,7 @@ class ListProtocol(Protocol):
         self, data: Samples | CountTable, wanted_sums: Sequence[OwnerSum], *, stream: Stream | None = None
     ) -> tuple[OwnerShare, ...]:
         if isinstance(data, CountTable):
-            raise InputError(f"{data.source}: a table of counts is for the protocol 'grid'; give the samples")
+            raise no_table(data)
         stream = Stream.fresh() if stream is None else stream
         lists = self.split(self.prepare(data), stream=stream)
         sums = sums_of(data, wanted_sums)

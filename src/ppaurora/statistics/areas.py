@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from ppaurora.statistics.curves import counts_above, precision_recall_points, roc_points
 
 
-def average_precision(y_true: ArrayLike, y_score: ArrayLike) -> float:
+def average_precision(y_true: ArrayLike, y_score: ArrayLike, times: ArrayLike | None = None) -> float:
     """Return the sum of precisions, each weighted with the recall that it adds."""
-    recall, precision = precision_recall_points(y_true, y_score)
+    recall, precision = precision_recall_points(y_true, y_score, times)
     return min(float(np.sum(np.diff(recall, prepend=0.0) * precision)), 1.0)
 
 

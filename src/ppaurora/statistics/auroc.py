@@ -19,23 +19,33 @@ LEVEL = 0.95  # of an interval of the owner's own data, where the study asks for
 
 def auroc_estimate(y_true: ArrayLike, y_score: ArrayLike, level: float = LEVEL) -> Estimate:
     """Return AUROC with DeLong's interval; without a value if there is one class only."""
-    labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
-    positives, negatives = (np.sort(scores[labels == bit]) for bit in (1, 0))
-    p, n = len(positives), len(negatives)
+    labels = np.asarray(y_true)
+    values, places = np.unique(np.asarray(y_score, dtype=np.float64), return_inverse=True)
+    positives, negatives = (np.bincount(places[labels == bit], minlength=len(values)) for bit in (1, 0))
+    return auroc_of_counts(positives, negatives, level)
+
+
+def auroc_of_counts(
+    positives: NDArray[np.int64], negatives: NDArray[np.int64], level: float = LEVEL
+) -> Estimate:
+    """Return AUROC of so many positives and negatives at every score, ascending, as `auroc_estimate` does."""
+    p, n = int(positives.sum()), int(negatives.sum())
     if min(p, n) == 0:
         return Estimate(None, note="undefined: all labels are the same")
-    below = _twice_below(negatives, positives)
-    auroc = int(below.sum()) / (2 * p * n)
+    below = 2 * np.cumsum(negatives) - negatives  # twice those below, and those that are equal
+    auroc = int(positives @ below) / (2 * p * n)
     if min(p, n) == 1:
         return delong_estimate(auroc, None, level)
-    above = 2 * p - _twice_below(positives, negatives)
-    variance = float((below / (2 * n)).var(ddof=1) / p + (above / (2 * p)).var(ddof=1) / n)
+    above = 2 * (p - np.cumsum(positives)) + positives
+    variance = _variance(below / (2 * n), positives) / p + _variance(above / (2 * p), negatives) / n
     return delong_estimate(auroc, math.sqrt(variance), level)
 
 
-def _twice_below(others: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Count, for each score, the `others` that are lower twice, and those that are equal once."""
-    return others.searchsorted(scores, "left") + others.searchsorted(scores, "right")
+def _variance(values: NDArray[np.float64], times: NDArray[np.int64]) -> float:
+    """Return the variance of a sample that has each value so many times."""
+    count = int(times.sum())
+    mean = float(times @ values) / count
+    return float(times @ (values - mean) ** 2) / (count - 1)
 
 
 def newcombe_variance(auroc: Any, positives: float, negatives: float) -> Any:

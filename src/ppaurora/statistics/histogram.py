@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ppaurora.data import Samples
+from ppaurora.data import ScoreCounts
 
 _MOST_BINS = 10  # one more if the lowest score lies between two edges
 _LARGEST = float(np.finfo(np.float64).max)
@@ -32,25 +31,21 @@ class ScoreBin:
         return f"<ScoreBin {self.low:g} to {self.high:g}>"
 
 
-def histogram(samples: Samples) -> tuple[ScoreBin, ...]:
+def histogram(counts: ScoreCounts) -> tuple[ScoreBin, ...]:
     """Count the scores, as the source has them, by class and bin."""
-    scores, is_positive = samples.scores_of_source, samples.labels == 1
-    edges = _edges(float(scores.min()), float(scores.max()))
-    positives, negatives = (_counts(scores[some], edges) for some in (is_positive, ~is_positive))
+    edges = _edges(float(counts.values[0]), float(counts.values[-1]))
+    places = np.searchsorted(edges[1:-1], counts.values, side="right")
+    positives, negatives = (
+        [int(times[places == bin_].sum()) for bin_ in range(len(edges) - 1)]
+        for times in (counts.positives, counts.negatives)
+    )
     return tuple(ScoreBin(*place) for place in zip(edges[:-1], edges[1:], positives, negatives, strict=True))
 
 
-def span(samples: Samples) -> tuple[float, float]:
+def span(counts: ScoreCounts) -> tuple[float, float]:
     """Between which round numbers the scores lie: two digits are enough, and are nobody's score."""
-    scores = samples.scores_of_source
-    return _two_digits(float(scores.min()), ROUND_FLOOR), _two_digits(float(scores.max()), ROUND_CEILING)
-
-
-def _counts(scores: NDArray[np.float64], edges: list[float]) -> list[int]:
-    """Return how many scores are in each bin."""
-    places = np.searchsorted(edges[1:-1], scores, side="right")
-    counted: list[int] = np.bincount(places, minlength=len(edges) - 1).tolist()
-    return counted
+    lowest, highest = float(counts.values[0]), float(counts.values[-1])
+    return _two_digits(lowest, ROUND_FLOOR), _two_digits(highest, ROUND_CEILING)
 
 
 def _edges(low: float, high: float) -> list[float]:

@@ -8,6 +8,22 @@ _OWNER, _STUDY = "src/ppaurora/owner", "src/ppaurora/study"
 
 DEFECTS = (
     Defect(
+        "tables-draw-on-no-budget",
+        "a table and an earlier list, which cannot be compared, count as other people",
+        file=f"{_OWNER}/ledger.py",
+        old="comparable is None or entry.sketch.draws_on(comparable)",
+        new="comparable is not None and entry.sketch.draws_on(comparable)",
+        tests=("tests/owner/test_counted_data.py::test_a_budget_counts_what_cannot_be_compared",),
+    ),
+    Defect(
+        "stream-rows-begin-again",
+        "in a stream, rows of a bad value are counted from the beginning of its chunk",
+        file="src/ppaurora/data/chunks.py",
+        old="np.arange(before + 1, before + len(self) + 1, dtype=np.int64)",
+        new="np.arange(1, len(self) + 1, dtype=np.int64)",
+        tests=("tests/data/test_streams.py::test_the_row_is_that_of_the_source_in_every_chunk",),
+    ),
+    Defect(
         "nodes-key-is-not-compared",
         "an owner submits to whoever has a certificate of the study's authority",
         file=f"{_OWNER}/client.py",
@@ -305,8 +321,8 @@ DEFECTS = (
         "check-of-lower-scores",
         "where lower means more positive, an owner is warned of what is right",
         file="src/ppaurora/check/data_check.py",
-        old="read = samples.negate() if is_lower else samples",
-        new="read = samples",
+        old="own = samples.negate() if is_lower else samples",
+        new="own = samples",
         tests=("tests/check/test_concerns.py",),
     ),
     Defect(
@@ -364,8 +380,8 @@ DEFECTS = (
         "prepared-can-be-changed",
         "arrays that are changed after a person has agreed change what is sent",
         file=f"{_OWNER}/study.py",
-        old="Columns(**columns)).fixed()\n        if self._inbox",
-        new="Columns(**columns))\n        if self._inbox",
+        old="columns).fixed()\n        if self._inbox",
+        new="columns)\n        if self._inbox",
         tests=("tests/node/test_prepared.py::test_what_is_changed_behind_it_does_not_change_it",),
     ),
     Defect(

@@ -12,7 +12,7 @@ from ppaurora.app.jobs import AppJob
 from ppaurora.app.owner.guessing import guess_columns, guess_positive
 from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
-from ppaurora.data import Columns, Dataset, Description, read_columns, read_dataset
+from ppaurora.data import Columns, CountedDataset, Dataset, Description, read_columns, read_dataset
 from ppaurora.errors import DataError, InputError
 from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.study import Study
@@ -54,7 +54,7 @@ class Draft:
     names: tuple[str, ...]  # of its columns
     columns: Columns
     looked: Looked = Looked()
-    dataset: Dataset | None = field(default=None, repr=False)
+    dataset: Dataset | CountedDataset | None = field(default=None, repr=False)
     number: str = field(default_factory=_new_number)
 
     @classmethod
@@ -88,6 +88,7 @@ class Draft:
                     watch=lambda done: job.tell(
                         f"reading {self.name}", _SHARE_OF_READING * min(1.0, done / max(1, self.size))
                     ),
+                    grid=study.manifest.protocol.counting_grid,
                 )
             except InputError as error:
                 found = Looked(problem=str(error))
@@ -104,7 +105,7 @@ def _are_same(columns: Columns, others: Columns) -> bool:
     return structs.replace(columns, pos_label=None) == structs.replace(others, pos_label=None)
 
 
-def _needed_positive(dataset: Dataset, study: Study) -> str | None:
+def _needed_positive(dataset: Dataset | CountedDataset, study: Study) -> str | None:
     """Guess the positive label; None if labels are 0 and 1, or there is no good guess."""
     try:
         dataset.samples()
@@ -113,13 +114,11 @@ def _needed_positive(dataset: Dataset, study: Study) -> str | None:
     return None
 
 
-def _look(dataset: Dataset, columns: Columns, study: Study) -> Looked:
+def _look(dataset: Dataset | CountedDataset, columns: Columns, study: Study) -> Looked:
     try:
-        samples = dataset.samples(columns.pos_label)
+        dataset.samples(columns.pos_label)
     except InputError as error:
         return Looked(problem=str(error), description=dataset.description)
     # Whether it is to replace something, a person says only when they agree.
     prepared = study.prepare(dataset, pos_label=columns.pos_label, replace=True)
-    is_lower = study.manifest.evaluation.score_direction == "lower"
-    charts = pictures_of(prepared.check, samples.negate() if is_lower else samples)
-    return Looked(prepared, charts, dataset.description)
+    return Looked(prepared, pictures_of(prepared.check), dataset.description)

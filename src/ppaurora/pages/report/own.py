@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ppaurora.data import Samples
+from ppaurora.data import Samples, ScoreCounts
 from ppaurora.metrics import Metric
 from ppaurora.metrics.roc import Auroc
 from ppaurora.pages.report.numbers import Number, numbers_of, settings_of
@@ -52,7 +52,10 @@ def own_facts(
         positives=int(samples.labels.sum()),
         numbers=numbers,
         words=_in_words(samples, numbers, {one.key: one for one in pooled}),
-        bins=tuple((bin_.low, bin_.high, bin_.positives, bin_.negatives) for bin_ in histogram(samples)),
+        bins=tuple(
+            (bin_.low, bin_.high, bin_.positives, bin_.negatives)
+            for bin_ in histogram(ScoreCounts.of(samples))
+        ),
     )
 
 

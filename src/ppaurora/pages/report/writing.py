@@ -118,7 +118,8 @@ def own_samples(source: ReportSource, data: Any, columns: Columns) -> Samples:
     if not isinstance(data, Samples):
         read = read_dataset(data, columns, name=None if is_file else source.result.owner)
         data = read.samples(columns.pos_label)
-    return source.result.evaluation.read(data)
+    study = source.result
+    return study.receipt.manifest.protocol.read(study.evaluation.read(data))
 
 
 def _own(source: ReportSource, study: StudyReport | None, samples: Samples | None) -> OwnFacts | None:

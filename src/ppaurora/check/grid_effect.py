@@ -1,0 +1,185 @@
+"""What reading scores on a grid changes on an owner's own data, and which grid would fit them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ppaurora.data import CountTable, Grid, Samples, ScoreCounts
+from ppaurora.data.dataset import MOVED_BY
+from ppaurora.data.grid import MOST_DECIMALS
+from ppaurora.errors import InputError
+from ppaurora.io.models import to_builtins
+from ppaurora.statistics.auroc import auroc_of_counts
+from ppaurora.statistics.histogram import span
+
+_CLOSE = 1e-9  # to a decimal: what a float32, or a division, may leave of one
+_USUAL_DECIMALS = 4
+_MOST_STEPS = 1 << 17  # of a grid that is proposed: it costs as much as some ten thousand samples in lists
+
+
+@dataclass(frozen=True)
+class GridEffect:
+    """A grid's effect on one owner's data. It stays with the owner; counts are not printed.
+
+    Attributes
+    ----------
+    grid
+        How scores are read.
+    before, after
+        AUROC of the scores as they are, and as they are read; without a value for a single class. `before`
+        is not known of data whose rows were counted and not kept.
+    bound
+        How far the two can be apart: half of the pairs of a positive and a negative that are read as the same
+        value, of all pairs. For: only these pairs may have had another order, or none, and each counts as one
+        half now. None for a single class.
+    moved
+        How many scores are read as a number that is more than 1e-12 away; None if that is not known.
+    tied_before, tied_after
+        How many samples share their score with another one; `tied_before` is not known of counted data.
+    """
+
+    grid: Grid
+    before: float | None
+    after: float | None
+    bound: float | None
+    moved: int | None = field(repr=False)
+    tied_before: int | None = field(repr=False)
+    tied_after: int = field(repr=False)
+
+    @classmethod
+    def of(cls, data: Samples | CountTable, grid: Grid, moved: int | None = None) -> GridEffect:
+        """Compare; of a table there is nothing to compare with. A score outside of the grid is refused."""
+        before = tied_before = None
+        if isinstance(data, CountTable):
+            if data.grid != grid:
+                raise InputError(f"{data.source}: the table is on another grid: {data.grid}")
+            counts = ScoreCounts.of(data)
+        else:
+            raw, counts = ScoreCounts.of(data), ScoreCounts.of(CountTable.of(data, grid))
+            before, tied_before = auroc_of_counts(*raw.ascending).value, raw.tied
+            moved = int(np.count_nonzero(np.abs(grid.read(data).scores - data.scores) > MOVED_BY))
+        positives, negatives = counts.by_class
+        pairs = positives * negatives
+        return cls(
+            grid=grid,
+            before=before,
+            after=auroc_of_counts(*counts.ascending).value,
+            bound=counts.pairs_in_one / (2 * pairs) if pairs else None,
+            moved=moved,
+            tied_before=tied_before,
+            tied_after=counts.tied,
+        )
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether every score is a value of the grid."""
+        return self.moved == 0
+
+    @property
+    def in_words(self) -> str:
+        """What the grid does to this data, in a sentence or two."""
+        if self.moved == 0:
+            return "every score is a value of the grid: it changes nothing"
+        said = []
+        if self.moved is not None:
+            said.append("1 score is rounded" if self.moved == 1 else f"{self.moved:,} scores are rounded")
+        if self.after is not None and self.before is not None:
+            said.append(f"local AUROC {self.before:.6f} becomes {self.after:.6f}")
+        if self.bound is not None:
+            said.append(f"local AUROC can move by {_shown(self.bound)} at most")
+        ties = f"{self.tied_after:,} samples share a score"
+        said.append(ties if self.tied_before is None else f"{ties}, before {self.tied_before:,}")
+        return "; ".join(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `ppaurora check --format json` prints."""
+        return {
+            "grid": {**to_builtins(self.grid), "cells": self.grid.cells},
+            "auroc_before": self.before,
+            "auroc_after": self.after,
+            "bound": self.bound,
+            "moved": self.moved,
+            "tied_before": self.tied_before,
+            "tied_after": self.tied_after,
+        }
+
+
+@dataclass(frozen=True)
+class GridProposal:
+    """A grid that would fit an owner's scores, for a plan or for `evaluate`.
+
+    Attributes
+    ----------
+    decimals
+        How many all scores have, up to 1e-9; None if they have more than eight.
+    effect
+        What the proposed grid would change.
+    """
+
+    decimals: int | None
+    effect: GridEffect
+
+    @property
+    def grid(self) -> Grid:
+        """Return the proposed grid."""
+        return self.effect.grid
+
+    @property
+    def in_words(self) -> str:
+        """How scores are written, and the grid to take."""
+        written = "scores have many decimals"
+        if self.decimals is not None:
+            written = f"all scores have at most {self.decimals} decimals"
+        if self.decimals == 0:
+            written = "all scores are whole numbers"
+        grid = self.grid
+        taken = f"low = {grid.low:g}, high = {grid.high:g}, decimals = {grid.decimals}"
+        return f"{written}; on a grid of {grid.cells:,} values ({taken}) {self.effect.in_words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `ppaurora check --format json` prints."""
+        return {"decimals": self.decimals, **self.effect.to_dict()}
+
+
+def propose_grid(samples: Samples) -> GridProposal | None:
+    """Propose a grid between round numbers: with as many decimals as scores have, if it stays small.
+
+    Else with four, or as many as that allows; None if not even whole numbers do.
+    """
+    decimals = decimals_of(samples)
+    low, high = span(ScoreCounts.of(samples))
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    tried = [] if decimals is None else [decimals]
+    for some in [*tried, *range(_USUAL_DECIMALS, -1, -1)]:
+        grid = _grid_between(low, high, some)
+        if grid is not None:
+            return GridProposal(decimals, GridEffect.of(samples, grid))
+    return None
+
+
+def decimals_of(samples: Samples) -> int | None:
+    """Return how many decimals all scores have, up to 1e-9; None if there are more than eight."""
+    scores = np.abs(samples.scores)
+    for decimals in range(MOST_DECIMALS):  # with nine of them, every number would be one
+        unit = 10.0**decimals
+        if (np.abs(np.rint(scores * unit) / unit - scores) <= _CLOSE).all():
+            return decimals
+    return None
+
+
+def _grid_between(low: float, high: float, decimals: int) -> Grid | None:
+    """Return the grid whose ends are not inside of these, if it stays small."""
+    unit = 10**decimals
+    first, last = math.floor(low * unit), math.ceil(high * unit)
+    if last - first > _MOST_STEPS or abs(first) + abs(last) > 2**53:
+        return None
+    return Grid(low=first / unit, high=max(last, first + 1) / unit, decimals=decimals)
+
+
+def _shown(bound: float) -> str:
+    return "0" if bound == 0 else f"{bound:.1e}"
