@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from benchmarks.primitives.made_up import (
     BOUND,
     KEY_BITS,
@@ -77,9 +79,12 @@ MADE_OF: Mapping[str, Mapping[str, str]] = {
         "shift_right": "div_public",
     },
 }
-# Methods that a suite refuses: `cecilia` has no wide integers, `bitsliced` no comparisons that are opened.
+# Methods that a suite refuses: `cecilia` has no wide integers and takes no tables, `bitsliced` has no
+# comparisons that are opened.
 REFUSED: Mapping[str, frozenset[str]] = {
-    "cecilia": frozenset({"widen", "absolute", "grid_steps", "wide_quotients", "random_bits"}),
+    "cecilia": frozenset(
+        {"input_counts", "widen", "absolute", "grid_steps", "wide_quotients", "random_bits"}
+    ),
     "bitsliced": frozenset({"open_comparison", "tell_helper"}),
 }
 
@@ -186,6 +191,14 @@ _BITSLICED = [
         lambda s, data: (data.words(), data.count),
         lambda s, parts, count: s.input_words(parts, (1, count)),
         lambda n: bitsliced.input_words(n),
+        "one owner's",
+    ),
+    Case(
+        "bitsliced",
+        "input_counts",
+        lambda s, data: ([part.astype(np.uint32) for part in data.words()], data.count),
+        lambda s, parts, count: s.input_counts(parts, (1, count)),
+        lambda n: bitsliced.input_counts(1, n),
         "one owner's",
     ),
     Case(

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ppaurora.errors import MisuseError
 from ppaurora.randomness import Stream
-from ppaurora.suites.cecilia import costs
+from ppaurora.suites.cecilia import CeciliaSuite, costs
 from ppaurora.suites.cecilia.residues import MODULUS, RESIDUES, draw, pack, unpack
 from tests.support.cecilia import EDGES, exchanged, run, word_array, words
 
@@ -157,3 +158,11 @@ def test_residues_are_packed_exactly() -> None:
         other = np.roll(everything, shift)
         assert (RESIDUES.add(everything, other) == (everything.astype(int) + other) % MODULUS).all()
         assert (RESIDUES.sub(everything, other) == (everything.astype(int) - other) % MODULUS).all()
+
+
+def test_tables_are_refused() -> None:
+    def algorithm(suite: CeciliaSuite) -> None:
+        with pytest.raises(MisuseError, match="CeciliaSuite has no counts modulo 2"):
+            suite.input_counts([], (1, 5))
+
+    run(algorithm)
