@@ -19,6 +19,7 @@ from ppaurora.data.count_table import CountTable
 from ppaurora.data.grid import Grid
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, Metric
+from ppaurora.metrics.outputs import Form
 from ppaurora.metrics.reading import ReleasedResult
 from ppaurora.policy.rules import Policy
 from ppaurora.sharing.shares import RingShare, WideShare
@@ -191,6 +192,29 @@ def test_a_billion_samples_in_exact_fractions(what: str) -> None:
     assert auroc.standard_error == float(root_half_away(counted.delong_variance(), 4))
     assert auroc.grid_bound == pytest.approx(float(half_away(counted.tied(), 4)) + 0.00005, rel=1e-12)
     assert estimate_of(rounded, "youden_j").value == float(half_away(counted.youden(), 3))
+
+
+SPREAD = [(40_000 + 800 * k, 50_000 - 700 * k) for k in range(CELLS)]  # less than 2^20 samples
+POLICIES = (Policy.exact(), Policy.exact(digits=6), Policy.publication())
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["exact", "6 digits", "publication"])
+def test_every_metric_of_a_billion_samples_is_that_of_a_thousandth_of_them(policy: Policy) -> None:
+    """Of a table with 1,024 times the counts, all but counts and standard errors are the same numbers: none
+    has become too large on its way."""
+    few, many = (
+        largest_tables([(times * p, times * n) for p, n in SPREAD], owners=4) for times in (1, 1 << 10)
+    )
+    assert sum(map(len, many)) > 0.94 * MOST_SAMPLES
+    for name, metric in EVERY_ONE.items():
+        terms = terms_for([metric], policy)
+        of_few, of_many = (released_by_grid(terms, tables, suite=Checked) for tables in (few, many))
+        query = terms.query([len(own) for own in few])
+        outputs = zip(query.outputs, of_few.values, of_many.values, strict=True)
+        for output, one, other in outputs:
+            assert (one is None) == (other is None), name
+            if output.form is Form.QUOTIENT:
+                assert one == other, name
 
 
 def check_largest(released: ReleasedResult, counted: Counted) -> None:
