@@ -17,6 +17,7 @@ import ppaurora
 from ppaurora import Estimate, Policy, Report
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, Metric
+from ppaurora.metrics.facts import Figure as MetricFigure
 from ppaurora.metrics.names import MetricName
 from ppaurora.plot import (
     CalibrationDisplay,
@@ -24,13 +25,16 @@ from ppaurora.plot import (
     PrecisionRecallDisplay,
     RocCurveDisplay,
     ScoreDistributionDisplay,
+    SmoothCalibrationDisplay,
 )
 from ppaurora.plot.displays import Display
 
 THRESHOLDS = [0.1, 0.2, 0.3, 0.5]
+BINS = [step / 10 for step in range(11)]
 ROUNDED = Policy.exact(digits=2, counts="rounded")
 DISPLAYS: dict[type[Display], str] = {
     CalibrationDisplay: "reliability",
+    SmoothCalibrationDisplay: "smooth_calibration",
     RocCurveDisplay: "roc_curve",
     PrecisionRecallDisplay: "precision_recall_curve",
     DecisionCurveDisplay: "net_benefit",
@@ -49,6 +53,7 @@ def evaluated(policy: Policy | None = None, **options: Any) -> Report:
     metrics: list[MetricName | Metric] = [
         "auroc",
         "reliability",
+        METRICS["smooth_calibration"](bins=BINS, bandwidth=0.2),
         "histogram",
         *(METRICS[name](**at) for name in ("roc_curve", "precision_recall_curve", "net_benefit")),
     ]
@@ -82,6 +87,11 @@ def whiskers(ax: Axes, number: int) -> list[tuple[float, float]]:
     """Both ends of every whisker: across, or up."""
     (drawn,) = [one for one in ax.containers if isinstance(one, ErrorbarContainer)]
     return [(ends[0, number], ends[-1, number]) for ends in drawn.lines[2][number].get_segments()]
+
+
+def test_every_figure_of_a_table_has_a_display() -> None:
+    areas = {MetricFigure.ROC_CURVE, MetricFigure.PRECISION_RECALL_CURVE}
+    assert {display.figure for display in DISPLAYS} == {m.figure for m in METRICS.values()} - areas - {None}
 
 
 def test_points_and_whiskers_of_the_roc_curve(report: Report) -> None:
@@ -118,6 +128,23 @@ def test_points_and_whiskers_of_the_reliability_diagram(report: Report) -> None:
     assert legend(ax) == ["perfect calibration", "pooled, exact\nwhiskers: 90% CI"]
 
 
+def check_band(ax: Axes, x: list[float], numbers: list[Estimate]) -> None:
+    """Its corners are the bounds of the intervals."""
+    corners = ax.collections[0].get_paths()[0].vertices
+    for at, one in zip(x, numbers, strict=True):
+        for bound in one.interval or ():
+            assert np.isclose(corners, (at, bound)).all(axis=1).any()
+
+
+def test_line_and_band_of_the_smooth_calibration_curve(report: Report) -> None:
+    ax = SmoothCalibrationDisplay.from_report(report, axes()).ax_
+    numbers = [row["observed"] for row in report.smooth_calibration]
+    x = [row.at["probability"] for row in report.smooth_calibration]
+    assert np.allclose(np.asarray(ax.lines[-1].get_xydata()).T, [x, [one.value for one in numbers]])
+    check_band(ax, x, numbers)
+    assert legend(ax) == ["perfect calibration", "pooled, exact\nband: 90% CI of each point"]
+
+
 def test_line_and_band_of_the_decision_curve(report: Report) -> None:
     display = DecisionCurveDisplay.from_report(report, axes(), color="C3")
     rows = [row["net_benefit"] for row in report.net_benefit]
@@ -126,11 +153,8 @@ def test_line_and_band_of_the_decision_curve(report: Report) -> None:
         np.asarray(line.get_xydata()), list(zip(THRESHOLDS, [one.value for one in rows], strict=True))
     )
     assert line.get_color() == "C3"
-    corners = display.ax_.collections[0].get_paths()[0].vertices
-    for threshold, one in zip(THRESHOLDS, rows, strict=True):
-        for bound in one.interval:
-            assert np.isclose(corners, (threshold, bound)).all(axis=1).any()
-    assert "band: 90% CI at each threshold" in legend(display.ax_)[1]
+    check_band(display.ax_, THRESHOLDS, rows)
+    assert "band: 90% CI of each point" in legend(display.ax_)[1]
     assert report.positives is not None
     rate = report.positives / report.samples
     for at, benefit in np.asarray(all_treated.get_xydata()):

@@ -1,6 +1,7 @@
 """Plots of released numbers with Matplotlib, in the manner of scikit-learn's displays.
 
-    CalibrationDisplay          observed against predicted probabilities
+    CalibrationDisplay          observed against predicted probabilities, in bins
+    SmoothCalibrationDisplay    the same as a smooth curve
     RocCurveDisplay             sensitivity against 1 - specificity, at public points
     PrecisionRecallDisplay      precision against recall, at public points
     DecisionCurveDisplay        net benefit against the risk threshold
@@ -32,6 +33,7 @@ from ppaurora.plot.displays import (
     PrecisionRecallDisplay,
     RocCurveDisplay,
     ScoreDistributionDisplay,
+    SmoothCalibrationDisplay,
 )
 
 __all__ = [
@@ -40,4 +42,5 @@ __all__ = [
     "PrecisionRecallDisplay",
     "RocCurveDisplay",
     "ScoreDistributionDisplay",
+    "SmoothCalibrationDisplay",
 ]

@@ -163,8 +163,7 @@ class PointsDisplay(Display):
             **_MARKS,
             color=line.get_color(),
         )
-        edges = (-_EDGE, 1 + _EDGE)
-        ax.set(xlim=edges, ylim=edges, aspect="equal")
+        _unit_square(ax)
 
 
 @dataclass(kw_only=True)
@@ -210,63 +209,86 @@ class PrecisionRecallDisplay(PointsDisplay):
 
 
 @dataclass(kw_only=True)
-class DecisionCurveDisplay(Display):
-    """Net benefit against the risk threshold, with a band for its intervals.
+class BandDisplay(Display):
+    """Numbers along public places, with a band for their intervals; interrupted where one is withheld.
 
     Attributes
     ----------
-    thresholds
-        The risk thresholds.
-    net_benefit
+    x
+        The places.
+    y
         The numbers there: arrays `values`, `lower` and `upper`, with NaN for what is withheld or not there.
+    """
+
+    place: ClassVar[str]  # of the metric's table
+    x: np.ndarray
+    y: Column
+
+    @classmethod
+    def _of(cls, report: MetricValues) -> Self:
+        for table in tables_of(report, cls.figure):
+            y = Column.of(table, next(iter(table[0].values)))
+            if np.isfinite(y.values).any():
+                x = np.array([row.at[cls.place] for row in table])
+                return cls(x=x, y=y, released=in_words(report, (y,)))
+        raise nothing_to_draw(report, cls.figure)
+
+    def _band(self, ax: Axes, name: str, style: dict[str, Any]) -> Any:
+        """Draw the line and its band; returns their colour."""
+        y, level = self.y, self.y.level
+        said = level and f"band: {level} of each point"
+        label = self._label(name, said, missing(np.isfinite(y.values)))
+        (line,) = ax.plot(self.x, y.values, label=label, **{"marker": "o", "markersize": 3, **style})
+        colour = line.get_color()
+        ax.fill_between(self.x, y.lower, y.upper, color=colour, alpha=_BAND_OPACITY, linewidth=0)
+        return colour
+
+
+@dataclass(kw_only=True)
+class SmoothCalibrationDisplay(BandDisplay):
+    """The smooth calibration curve: observed against predicted probabilities."""
+
+    figure = Figure.CALIBRATION_CURVE
+    place = "probability"
+
+    def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
+        _guide(ax, "perfect calibration", [0, 1], [0, 1])
+        self._band(ax, name, style)
+        _unit_square(ax)
+        ax.set(xlabel="predicted probability", ylabel="observed probability")
+
+
+@dataclass(kw_only=True)
+class DecisionCurveDisplay(BandDisplay):
+    """Net benefit `y` against the risk threshold `x`.
+
+    Attributes
+    ----------
     prevalence
         From which the line for treating all is drawn; None if the number of positives was not released.
     """
 
     figure = Figure.DECISION_CURVE
-    thresholds: np.ndarray
-    net_benefit: Column
+    place = "threshold"
     prevalence: float | None = None
 
     @classmethod
     def _of(cls, report: MetricValues) -> Self:
-        for table in tables_of(report, cls.figure):
-            column = Column.of(table, next(iter(table[0].values)))
-            if np.isfinite(column.values).any():
-                thresholds = np.array([row.at["threshold"] for row in table])
-                return cls(
-                    thresholds=thresholds,
-                    net_benefit=column,
-                    prevalence=prevalence_of(report),
-                    released=in_words(report, (column,)),
-                )
-        raise nothing_to_draw(report, cls.figure)
+        found = super()._of(report)
+        found.prevalence = prevalence_of(report)
+        return found
 
     def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
-        benefit, level = self.net_benefit, self.net_benefit.level
-        drawn = np.isfinite(benefit.values)
-        thresholds = self.thresholds[drawn]
         ax.axhline(0.0, label=_once(ax, "treating none"), linestyle=":", **_GUIDE)
-        label = self._label(name, level and f"band: {level} at each threshold", missing(drawn))
-        (line,) = ax.plot(
-            thresholds, benefit.values[drawn], label=label, **{"marker": "o", "markersize": 4, **style}
-        )
-        ax.fill_between(
-            thresholds,
-            benefit.lower[drawn],
-            benefit.upper[drawn],
-            color=line.get_color(),
-            alpha=_BAND_OPACITY,
-            linewidth=0,
-        )
+        colour = self._band(ax, name, style)
         if self.prevalence is not None:
-            self._treating_all(ax, self.prevalence, name, line.get_color())
+            self._treating_all(ax, self.prevalence, name, colour)
         ax.set(xlabel="threshold probability", ylabel="net benefit")
 
     def _treating_all(self, ax: Axes, prevalence: float, name: str, colour: Any) -> None:
         """Draw the net benefit of treating all as far as it is above the lowest of the model's."""
         low, _ = ax.get_ylim()
-        along = np.linspace(self.thresholds[0], self.thresholds[-1], _STEPS)
+        along = np.linspace(self.x[0], self.x[-1], _STEPS)
         benefits = np.array([net_benefit_of_all(prevalence, at) for at in along])
         shown = benefits >= low
         ax.plot(along[shown], benefits[shown], color=colour, label=f"treating all, {name}", **_DASHED)
@@ -319,6 +341,12 @@ class ScoreDistributionDisplay(Display):
 def _guide(ax: Axes, label: str, x: list[float], y: list[float]) -> None:
     """Draw a line to compare with, once in the same axes."""
     ax.plot(x, y, label=_once(ax, label), linestyle="--", **_GUIDE)
+
+
+def _unit_square(ax: Axes) -> None:
+    """Show fractions from 0 to 1 across and up, alike."""
+    edges = (-_EDGE, 1 + _EDGE)
+    ax.set(xlim=edges, ylim=edges, aspect="equal")
 
 
 def _once(ax: Axes, label: str) -> str | None:

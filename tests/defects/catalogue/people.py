@@ -192,6 +192,14 @@ DEFECTS = (
         tests=("tests/pages/test_figures.py::test_a_shape_is_painted_where_it_is",),
     ),
     Defect(
+        "whiskers-on-the-wrong-side",
+        "the interval of 1 - specificity is drawn with its ends exchanged",
+        file="src/ppaurora/plot/numbers.py",
+        old="lower=1 - self.upper, upper=1 - self.lower",
+        new="lower=1 - self.lower, upper=1 - self.upper",
+        tests=("tests/plot/test_displays.py::test_points_and_whiskers_of_the_roc_curve",),
+    ),
+    Defect(
         "edge-of-two-bins",
         "a score at which two bins meet is in the lower one, whatever the metric says",
         file="src/ppaurora/statistics/estimates.py",
