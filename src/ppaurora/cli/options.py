@@ -70,15 +70,24 @@ def _with_column_options(command: F) -> F:
 
 
 def protocol_options(command: F) -> F:
-    """`--protocol`, and an option for every parameter of every protocol.
-
-    The command takes the protocol's name as `protocol`, and those that were given as one argument,
-    `parameters`. A parameter that is a model has an option for each of its fields.
-    """
+    """`--protocol`, and the options of `parameter_options`."""
     known = protocols()
+    summaries = "; ".join(f"'{name}': {protocol.summary}" for name, protocol in known.items())
+    choice = click.Choice(list(known))
+    option = click.option(
+        "--protocol", type=choice, default=DEFAULT_PROTOCOL, show_default=True, help=f"{summaries}."
+    )
+    return option(parameter_options(command))
+
+
+def parameter_options(command: F) -> F:
+    """Add an option for every parameter of every protocol; of one that is a model, for each of its fields.
+
+    The command takes those that were given as one argument, `parameters`.
+    """
     options = {
         name: [one for parameter in _described(kind.Parameters) for one in _options_for(*parameter)]
-        for name, kind in known.items()
+        for name, kind in protocols().items()
     }
 
     @functools.wraps(command)
@@ -99,12 +108,7 @@ def protocol_options(command: F) -> F:
             flag = "_".join(one.path)
             help_text = f"For '{name}': {one.description}"
             wrapped = click.option(_flag(flag), flag, type=one.type, help=help_text)(wrapped)
-    summaries = "; ".join(f"'{name}': {protocol.summary}" for name, protocol in known.items())
-    choice = click.Choice(list(known))
-    option = click.option(
-        "--protocol", type=choice, default=DEFAULT_PROTOCOL, show_default=True, help=f"{summaries}."
-    )
-    return option(wrapped)
+    return wrapped
 
 
 @dataclass(frozen=True)

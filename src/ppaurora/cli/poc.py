@@ -12,12 +12,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import LONGEST_SENTENCE, example
-from ppaurora.cli.options import column_options, format_option, yes_option
+from ppaurora.cli.options import column_options, format_option, parameter_options, yes_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.data import Columns
 from ppaurora.errors import InputError, PartyFailedError
@@ -92,6 +93,7 @@ def poc_command() -> None:
     type=click.Choice(list(protocols())),
     help=f"How it is computed, and by which servers; by default {DEFAULT_PROTOCOL}.",
 )
+@parameter_options
 @click.option("--submit", is_flag=True, help="Also submit for every owner, wait, and print the result.")
 def start_command(
     files: tuple[Path, ...],
@@ -100,6 +102,7 @@ def start_command(
     metrics: str | None,
     policy: Kind | None,
     protocol: str | None,
+    parameters: dict[str, Any],
     submit: bool,
 ) -> None:
     """Start the nodes, with an owner for each of FILES, or three made-up hospitals.
@@ -108,7 +111,7 @@ def start_command(
     """
     began = time.monotonic()
     is_new = not (folder / "poc.json").exists()
-    chosen = find_protocol(protocol or DEFAULT_PROTOCOL)
+    chosen = find_protocol(protocol or DEFAULT_PROTOCOL)(**parameters)
     owners = owners_of(files, columns, chosen) if files and is_new else ()
     with interruptions() as interrupted:
         if is_new:
@@ -117,7 +120,7 @@ def start_command(
             poc = make_poc(folder, owners, columns, names, allowed, chosen)
         else:
             poc = find_poc(folder)
-            _check_the_same(poc, files, columns, metrics or policy or protocol)
+            _check_the_same(poc, files, columns, bool(metrics or policy or protocol or parameters))
         try:
             started = poc.start(interrupted)
             interrupted()
@@ -137,7 +140,7 @@ def start_command(
     _say_what_is_next(poc)
 
 
-def _check_the_same(poc: ProofOfConcept, files: Sequence[Path], columns: Columns, others: str | None) -> None:
+def _check_the_same(poc: ProofOfConcept, files: Sequence[Path], columns: Columns, others: bool) -> None:
     """Raise unless the plan is that of the folder; another one needs another folder."""
     other_files = files and [file.resolve() for file in files] != [p.resolve() for p in poc.data.values()]
     if other_files or others or (files and columns != poc.columns):

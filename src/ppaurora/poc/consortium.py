@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import InputError, PartyFailedError
@@ -77,7 +77,7 @@ class NodeSeen:
     log: Path
 
 
-def owners_of(files: Sequence[Path], columns: Columns, protocol: type[Protocol] = PROTOCOL) -> list[PocOwner]:
+def owners_of(files: Sequence[Path], columns: Columns, protocol: Protocol = PROTOCOL) -> list[PocOwner]:
     """Return an owner per file, called like it; a file that cannot be submitted is refused here."""
     if len(files) == 1:
         raise InputError(f"{files[0]}: is one owner's file; a study needs at least two, with a file each")
@@ -89,7 +89,8 @@ def owners_of(files: Sequence[Path], columns: Columns, protocol: type[Protocol] 
             raise InputError(f"{file}: is named twice; every owner has a file of its own")
         seen.add(file.resolve())
         name = _new_name(file, [*nodes, AUTHORITY, *(owner.name for owner in owners)])
-        owners.append(PocOwner(name, file, len(read_dataset(file, columns).samples(columns.pos_label))))
+        samples = protocol.read(read_dataset(file, columns).samples(columns.pos_label))
+        owners.append(PocOwner(name, file, len(samples)))
     return owners
 
 
@@ -108,7 +109,7 @@ def make_poc(
     columns: Columns,
     metrics: Sequence[str],
     policy: Policy,
-    protocol: type[Protocol] = PROTOCOL,
+    protocol: Protocol = PROTOCOL,
 ) -> ProofOfConcept:
     """Set everything up in a new folder, whole or not at all; without owners, with the example hospitals."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -132,7 +133,7 @@ def _fill(
     columns: Columns,
     metrics: Sequence[str],
     policy: Policy,
-    protocol: type[Protocol],
+    protocol: Protocol,
 ) -> None:
     for name in ("data", "logs", "processes"):
         (folder / name).mkdir()
@@ -150,7 +151,7 @@ def _make_kits(
     columns: Columns,
     metrics: Sequence[str],
     policy: Policy,
-    protocol: type[Protocol],
+    protocol: Protocol,
     most: int,
 ) -> None:
     ports = ports_for_nodes(protocol)
@@ -165,7 +166,7 @@ def _make_kits(
         *([] if columns.pos_label is None else [f"positive_class = {json.dumps(columns.pos_label)}"]),
         participants(ports, owners, {name: f"Organisation of {name}" for name in ports}),
         "[protocol]",
-        *(f"{name} = {json.dumps(value)}" for name, value in protocol().to_plain().items()),
+        *(f"{name} = {_in_toml(value)}" for name, value in protocol.to_plain().items()),
         "[limits]",
         f"samples_per_owner = {max(most, 1_000_000)}",
         "[policy]",
@@ -177,6 +178,13 @@ def _make_kits(
         kit = folder / "kits" / name
         listen_here(kit, at)
         accept(NodeKit.read(kit), manifest)
+
+
+def _in_toml(value: Any) -> str:
+    """Return a number, a text or a table of them, as it stands in a plan."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_in_toml(one)}" for name, one in value.items()) + " }"
+    return json.dumps(value)
 
 
 def find_poc(folder: Path) -> ProofOfConcept:

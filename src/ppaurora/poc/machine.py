@@ -15,7 +15,7 @@ from ppaurora.errors import PartyFailedError
 from ppaurora.node.admin_client import ask_locally
 from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
 
-PROTOCOL = find_protocol(DEFAULT_PROTOCOL)
+PROTOCOL = find_protocol(DEFAULT_PROTOCOL)()
 NODES = tuple(server.file_name for server in PROTOCOL.servers)
 # Below those from which systems take ports for outgoing connections, which would come in between.
 _PORTS = range(20_000, 32_000)
@@ -48,7 +48,7 @@ def free_ports(count: int) -> list[int]:
     raise PartyFailedError(f"there are no {count} free ports on this machine")
 
 
-def ports_for_nodes(protocol: type[Protocol] = PROTOCOL) -> dict[str, Ports]:
+def ports_for_nodes(protocol: Protocol = PROTOCOL) -> dict[str, Ports]:
     """Return free ports for the node of every server; only some have one that owners talk to."""
     ports = iter(free_ports(3 * len(protocol.servers)))
     for_owners = {*protocol.input_servers, *protocol.result_servers}
