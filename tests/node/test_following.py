@@ -27,7 +27,7 @@ from tests.support.trials import PAIR, RunCommand, StartKit, becomes, part
 
 LEADER = PROTOCOL.leader
 FOLLOWERS = LEADER.peers
-SHARE = bytes(PROTOCOL().share_bytes(LEADER, 5, 0))
+SHARE = bytes(PROTOCOL.share_bytes(LEADER, 5, 0))
 SALT = bytes(SALT_BYTES)
 COMMITMENT = commit(SALT, SHARE)
 AGREED = tuple(Submitted(owner=name, samples=5, commitments=(COMMITMENT, COMMITMENT)) for name in PAIR)
@@ -301,7 +301,7 @@ def test_a_release_that_comes_before_this_nodes_part_has_ended_is_no_failure(
     monkeypatch.setattr(Attempt, "results", results)
     monkeypatch.setattr(PROTOCOL, "process", "tests.support.mute")
     (tmp_path / "nodes").mkdir()
-    (helper,) = set(FOLLOWERS) - set(PROTOCOL().result_servers)
+    (helper,) = set(FOLLOWERS) - set(PROTOCOL.result_servers)
     led = Led(tmp_path, start, helper)
     assert led.begin().answer is Verdict.BEGUN
     release = Release(study=led.manifest.hash, attempt=1, statements=())

@@ -128,6 +128,7 @@ def test_as_json_has_it() -> None:
         "digits": 2,
         "suppressed": False,
         "note": "",
+        "grid_bound": None,
     }
 
 

@@ -146,6 +146,7 @@ class Terms(StrictModel):
             "confidence_level": [("intervals", f"at confidence level {level}")] if level else [],
             "protocol": [
                 ("protocol", str(self.protocol)),
+                *self._reading(),
                 *(
                     (f"learnt by {party}", what)
                     for party, what in self.protocol.discloses(self.policy).items()
@@ -158,6 +159,15 @@ class Terms(StrictModel):
         for field in self.__struct_fields__:
             told.setdefault(field, [(field.replace("_", " "), str(getattr(self, field)))])
         return [line for field in self.__struct_fields__ for line in told[field]]
+
+    def _reading(self) -> list[tuple[str, str]]:
+        """Return how a grid reads scores."""
+        grid = self.protocol.grid
+        if grid is None:
+            return []
+        where = "" if self.protocol.tabulated else "for the table beside the lists, "
+        refused = f"one below {grid.low:g} or above {grid.high:g} is refused"
+        return [("scores are read", f"{where}{grid.reading}; {refused}")]
 
     @property
     def sums(self) -> tuple[OwnerSum, ...]:

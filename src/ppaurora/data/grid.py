@@ -106,6 +106,13 @@ class Grid(StrictModel):
         values = self.values[self.places(samples)]
         return replace(samples, scores=0.0 - values if samples.negated else values)
 
+    @property
+    def reading(self) -> str:
+        """Return to how many decimals scores are read, in words."""
+        if self.decimals == 0:
+            return "as whole numbers"
+        return f"to {self.decimals} decimal{'s' if self.decimals > 1 else ''}"
+
     def __str__(self) -> str:
         """Range and step, for people."""
         return f"{self.cells:,} values from {self.low:g} to {self.high:g}, {self.decimals} decimals"

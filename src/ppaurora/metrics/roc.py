@@ -137,9 +137,9 @@ class Auroc(Area):
             digits = (query.digits_of(one) for one in (output, outputs["standard_error"]))
             estimate = delong_estimate(area, released["standard_error"], query.confidence_level, *digits)
         bound = released.get("grid_bound")
-        if bound is None:
+        if bound is None or query.grid is None:
             return estimate
-        return replace(estimate, grid_bound=bound + half_unit(query.digits_of(outputs["grid_bound"])))
+        return estimate.read_on(query.grid, bound + half_unit(query.digits_of(outputs["grid_bound"])))
 
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
         return noisy_auroc(*noisy.won_and_lost(), noisy.samples, level)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from decimal import ROUND_UP, Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.data.grid import Grid
 from ppaurora.errors import InputError, MisuseError
 from ppaurora.statistics.intervals import (
     UNIT,
@@ -98,6 +100,12 @@ class Estimate:
         if self.suppressed and (self.method or any(detail is not None for detail in details)):
             raise MisuseError("a suppressed estimate has nothing but a note")
 
+    def read_on(self, grid: Grid, bound: float) -> Estimate:
+        """Return it with how far it is at most from the number of scores that were not read on a grid."""
+        changed = f"changed it by at most {_rounded_up(bound)}" if bound else "did not change it"
+        said = f"reading scores {grid.reading} {changed}"
+        return replace(self, grid_bound=bound, note="; ".join(filter(None, (self.note, said))))
+
     def shown(self) -> str:
         """Return the value as text, with the digits that it has."""
         if self.value is None:
@@ -155,6 +163,13 @@ class Estimate:
         for name in ("interval", "logit_interval"):
             fields[name] = None if fields[name] is None else list(fields[name])
         return fields
+
+
+def _rounded_up(bound: float) -> str:
+    """Return a bound with two significant digits, and at least as large."""
+    exact = Decimal(bound)
+    unit = exact.scaleb(-exact.adjusted()).quantize(Decimal("1.0"), ROUND_UP).scaleb(exact.adjusted())
+    return f"{unit.normalize():f}"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ppaurora.pages.report.sentences import caption_of, counted, listed, methods
 from ppaurora.pages.report.tripod import ReportingItem, tripod_items
 from ppaurora.policy.rules import Kind, Policy
 from ppaurora.policy.sentences import privacy_of
+from ppaurora.protocols import find_protocol
 from ppaurora.study.organisations import organisation_warnings
 from ppaurora.study.receipt import Verification
 from ppaurora.version import __version__
@@ -127,7 +128,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         positives=positives,
         count_step=receipt.policy.count_step,
         numbers=numbers,
-        caption=caption_of(where, manifest.evaluation),
+        caption=caption_of(numbers, where, manifest.evaluation),
         results=_results_of_a_receipt(where)
         if result is None
         else results_sentence(numbers, where, manifest.evaluation, suppressed=suppressed),
@@ -136,6 +137,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
             metrics=[metric.name for metric in manifest.terms.metrics],
             institutions=len(samples),
             how=_how(found, versions),
+            protocol=manifest.protocol,
             policy=receipt.policy,
             agreed="All participants had agreed on this beforehand, in a manifest with the SHA-256 "
             f"{manifest.hash}; the servers signed a receipt of the release.",
@@ -175,7 +177,7 @@ def evaluation_facts(report: Report) -> Facts:
         positives=report.positives,
         count_step=policy.count_step,
         numbers=numbers,
-        caption=caption_of(where, None),
+        caption=caption_of(numbers, where, None),
         results=results_sentence(numbers, where, None, suppressed=report.suppressed),
         methods=methods_sentences(
             numbers,
@@ -183,6 +185,7 @@ def evaluation_facts(report: Report) -> Facts:
             institutions=report.owners,
             how=f"servers on one machine computed on these (ppaurora {__version__}, protocol "
             f"{report.protocol}); whoever controlled that machine could see all data",
+            protocol=find_protocol(report.protocol)(**report.parameters),
             policy=policy,
             agreed="",
             released=not report.suppressed,

@@ -30,6 +30,7 @@ class Number:
     digits: int | None
     suppressed: bool
     note: str
+    grid_bound: float | None  # how far it is at most from that of scores that were not read on a grid
 
     @property
     def text(self) -> str:
@@ -124,6 +125,7 @@ def number_of(
         digits=estimate.digits,
         suppressed=estimate.suppressed,
         note=estimate.note,
+        grid_bound=estimate.grid_bound,
     )
 
 

@@ -8,6 +8,7 @@ from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
 from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Policy, guesses
 from ppaurora.policy.sentences import shown_count
+from ppaurora.protocols import Protocol
 
 
 def listed(words: Sequence[str], last: str = " and ") -> str:
@@ -36,7 +37,8 @@ def results_sentence(
     parts = []
     for place, number in enumerate(released):
         of = subject if place == 0 else ""
-        parts.append(f"{'the ' if of else ''}{number.title}{of} was {number.text}")
+        read = "" if number.grid_bound is None else f", where {number.note}"
+        parts.append(f"{'the ' if of else ''}{number.title}{of} was {number.text}{read}")
     places = len({tuple(number.at.items()) for number in numbers if number.at})
     if not parts:
         parts = [f"the performance{subject} is given at {places} thresholds or bins in the table"]
@@ -48,9 +50,21 @@ def results_sentence(
     return sentence
 
 
-def caption_of(where: str, evaluated: EvaluationSpec | None) -> str:
+def caption_of(numbers: Sequence[Number], where: str, evaluated: EvaluationSpec | None) -> str:
     """Return the caption of a table of the results."""
-    return f"Performance{_subject(evaluated)} in the pooled test samples of {where}."
+    read = [f" {capitalised(one.title)}: {one.note}." for one in numbers if one.grid_bound is not None]
+    return f"Performance{_subject(evaluated)} in the pooled test samples of {where}." + "".join(read)
+
+
+def reading_of(protocol: Protocol) -> str:
+    """Return how scores were read, in a sentence; nothing if they were taken as they are."""
+    if protocol.grid is None:
+        return ""
+    read = f"read {protocol.grid.reading}, as the nearest of {protocol.grid.cells:,} values from "
+    read += f"{protocol.grid.low:g} to {protocol.grid.high:g}"
+    if protocol.tabulated:
+        return f"Scores were {read}."
+    return f"For measures that are made of a table of counts, scores were {read}."
 
 
 def _subject(evaluated: EvaluationSpec | None) -> str:
@@ -67,17 +81,22 @@ def methods_sentences(
     metrics: Sequence[str],
     institutions: int,
     how: str,
+    protocol: Protocol,
     policy: Policy,
     agreed: str,
     released: bool,
 ) -> str:
     """`how` says who computed with what; `agreed` where it was written down before."""
+    counts = "its numbers of positives and negatives at every score"
+    split = counts if protocol.tabulated else "its scores and labels"
+    read = reading_of(protocol)
     titles = list(dict.fromkeys(title_of(metric) for metric in metrics))
     verb = "was" if len(titles) == 1 else "were"
     sentences = [
         f"{capitalised(listed(titles))} {verb} computed over the test samples of {institutions} institutions "
-        "as if these had been pooled, without pooling them: each institution split its scores and labels "
-        f"into secret shares, and {how}.",
+        f"as if these had been pooled, without pooling them: each institution split {split} into secret "
+        f"shares, and {how}.",
+        *([read] if read else []),
         *([_values(numbers, policy)] if released else []),
         *_intervals(numbers, policy),
         *_floors(policy),

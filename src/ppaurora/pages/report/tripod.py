@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
-from ppaurora.pages.report.sentences import listed
+from ppaurora.pages.report.sentences import listed, reading_of
 from ppaurora.policy.rules import HIDDEN, Policy
 from ppaurora.policy.sentences import shown_count
 from ppaurora.study.manifest import Manifest
@@ -114,7 +114,16 @@ def _methods(manifest: Manifest, titles: list[str]) -> list[ReportingItem]:
             "12g",
             "Analytical methods: predictions",
             PARTLY,
-            f"{model}. Each institution calculated its own predictions. To add: how.",
+            " ".join(
+                filter(
+                    None,
+                    (
+                        f"{model}. Each institution calculated its own predictions.",
+                        reading_of(manifest.protocol),
+                        "To add: how.",
+                    ),
+                )
+            ),
         ),
     ]
 
