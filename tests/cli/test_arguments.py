@@ -11,6 +11,8 @@ from tests.support.bad_input import PLANTED_DIGITS
 from tests.support.command_line import FAST, PAPER, CommandLine, check_refused
 from tests.support.evaluations import METRIC_NAMES
 
+GRID = ("--protocol", "grid")
+
 
 @pytest.mark.parametrize("delta", [2, 0, -1, -4])
 def test_delta_must_be_odd_and_positive(delta: int, command: CommandLine, files: list[Path]) -> None:
@@ -56,11 +58,35 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
         (["--pos-label", ""], "the positive label must be a value"),
         (["--score", "label"], "score and label cannot both be column 'label'"),
         (["--colour", "red"], "No such option"),
+        (["--decimals", "3"], "decimals applies to the protocol 'grid' only; leave it out"),
+        (
+            ["--grid-decimals", "9"],
+            "grid: decimals: a grid has at most 1,048,576 values; take fewer decimals",
+        ),
+        ([*GRID, "--decimals", "x"], "Invalid value for '--decimals': 'x' is not a valid integer"),
+        ([*GRID, "--decimals", "10"], "decimals: a whole number from 0 to 9, not 10"),
+        ([*GRID, "--low", "0.25", "--decimals", "1"], "low: must have at most as many decimals as scores: 1"),
+        ([*GRID, "--low", "1"], "high: must be above low, which is 1"),
+        ([*GRID, "--high", "0.5"], "row 2, column 'score': the score is outside of the study's grid"),
+        ([*GRID, "--grid-decimals", "2"], "grid applies to the protocol 'fast' only; leave it out"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "says",
 )
 def test_bad_arguments(arguments: list[str], says: str, command: CommandLine, files: list[Path]) -> None:
     check_refused(command("evaluate", *files, *FAST, *arguments), says)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([*GRID, "--decimals", "1"], "protocol grid (11 values from 0 to 1, 1 decimals)"),
+        (["--grid-high", "4", "--grid-decimals", "1"], "beside them a table of 41 values from 0 to 4"),
+    ],
+)
+def test_a_grid_by_options(arguments: list[str], says: str, command: CommandLine, files: list[Path]) -> None:
+    finished = command("evaluate", *files, *FAST, "--metrics", "auroc", *arguments)
+    assert finished.code == 0
+    assert says in finished.out
 
 
 def test_no_files(command: CommandLine) -> None:

@@ -10,7 +10,9 @@ from click.testing import CliRunner
 from ppaurora.cli.main import cli
 from ppaurora.data import Columns
 from ppaurora.errors import InputError
-from ppaurora.poc.consortium import owners_of
+from ppaurora.poc.consortium import make_poc, owners_of
+from ppaurora.policy.rules import Policy
+from ppaurora.protocols import Fast, GridProtocol, Protocol
 
 GOOD = "score,label\n0.5,1\n0.25,0\n"
 
@@ -33,6 +35,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("arguments", "message"),
     [
         (["start", "a.csv"], "a.csv: is one owner's file; a study needs at least two, with a file each"),
+        (
+            ["start", "a.csv", "b.csv", "--protocol", "grid", "--high", "0.25", "--decimals", "2"],
+            "a.csv, row 2, column 'score': the score is outside of the study's grid, from 0 to 0.25 (agree on "
+            "a grid that holds all scores, with another low or high, or use 'fast' without a grid)",
+        ),
+        (["start", "--delta", "3"], "delta applies to the protocol 'paper' only; leave it out"),
         (["start", "a.csv", "./a.csv"], "a.csv: is named twice; every owner has a file of its own"),
         (["start", "a.csv", "no.csv"], "no.csv: cannot be read: No such file or directory"),
         (
@@ -100,3 +108,11 @@ def test_owners_are_called_like_their_files(files: Path) -> None:
     owners = owners_of([Path(name) for name in names], Columns())
     assert [owner.name for owner in owners] == list(names.values())
     assert {owner.samples for owner in owners} == {2}
+
+
+@pytest.mark.parametrize(
+    "protocol", [GridProtocol(decimals=2), Fast(grid={"low": -1.5, "high": 2.0, "decimals": 1})]
+)
+def test_the_plan_has_all_parameters_of_the_protocol(protocol: Protocol, tmp_path: Path) -> None:
+    poc = make_poc(tmp_path / "poc", (), Columns(), ("auroc",), Policy(), protocol)
+    assert poc.manifest.protocol == protocol

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ppaurora.data.grid import Grid
 from ppaurora.errors import MisuseError
 from ppaurora.io.models import from_builtins, from_json, to_json
 from ppaurora.statistics import estimates
@@ -214,3 +215,26 @@ def test_nothing_of_it_can_be_changed() -> None:
     for thing, field in ((EXACT, "value"), (TABLE, "rows"), (TABLE[0], "values")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(thing, field, None)
+
+
+@pytest.mark.parametrize(
+    ("decimals", "bound", "says"),
+    [
+        (4, 0.00004901, "reading scores to 4 decimals changed it by at most 0.00005"),
+        (4, 0.000049, "reading scores to 4 decimals changed it by at most 0.000049"),
+        (1, 0.0412, "reading scores to 1 decimal changed it by at most 0.042"),
+        (0, 0.25, "reading scores as whole numbers changed it by at most 0.25"),
+        (2, 0.0999, "reading scores to 2 decimals changed it by at most 0.1"),
+        (2, 0.0, "reading scores to 2 decimals did not change it"),
+    ],
+)
+def test_what_reading_scores_on_a_grid_changed_is_said_and_never_too_small(
+    decimals: int, bound: float, says: str
+) -> None:
+    found = EXACT.read_on(Grid(decimals=decimals, high=2.0), bound)
+    assert (found.grid_bound, found.note) == (bound, says)
+    assert dataclasses.replace(found, grid_bound=None, note="") == EXACT
+    if bound:
+        assert float(says.rpartition(" ")[2]) >= bound
+    noted = dataclasses.replace(EXACT, note="few samples").read_on(Grid(decimals=decimals), bound)
+    assert noted.note.startswith("few samples; reading scores ")
