@@ -61,7 +61,7 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
         (["--decimals", "3"], "decimals applies to the protocol 'grid' only; leave it out"),
         (
             ["--grid-decimals", "9"],
-            "grid: decimals: a grid has at most 1,048,576 values; take fewer decimals",
+            "grid: decimals: a grid has at most 1,048,576 values; take fewer",
         ),
         ([*GRID, "--decimals", "x"], "Invalid value for '--decimals': 'x' is not a valid integer"),
         ([*GRID, "--decimals", "10"], "decimals: a whole number from 0 to 9, not 10"),
@@ -79,7 +79,7 @@ def test_bad_arguments(arguments: list[str], says: str, command: CommandLine, fi
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([*GRID, "--decimals", "1"], "protocol grid (11 values from 0 to 1, 1 decimals)"),
+        ([*GRID, "--decimals", "1"], "protocol grid (11 values from 0 to 1, 1 decimal)"),
         (["--grid-high", "4", "--grid-decimals", "1"], "beside them a table of 41 values from 0 to 4"),
     ],
 )

@@ -37,8 +37,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["start", "a.csv"], "a.csv: is one owner's file; a study needs at least two, with a file each"),
         (
             ["start", "a.csv", "b.csv", "--protocol", "grid", "--high", "0.25", "--decimals", "2"],
-            "a.csv, row 2, column 'score': the score is outside of the study's grid, from 0 to 0.25 (agree on "
-            "a grid that holds all scores, with another low or high, or use 'fast' without a grid)",
+            "a.csv, row 2, column 'score': the score is outside of the study's grid, from 0 to 0.25 (agree "
+            "on a grid that holds all scores, with another low or high, or use 'fast' without a grid)",
         ),
         (["start", "--delta", "3"], "delta applies to the protocol 'paper' only; leave it out"),
         (["start", "a.csv", "./a.csv"], "a.csv: is named twice; every owner has a file of its own"),

@@ -111,8 +111,12 @@ class Grid(StrictModel):
         """Return to how many decimals scores are read, in words."""
         if self.decimals == 0:
             return "as whole numbers"
-        return f"to {self.decimals} decimal{'s' if self.decimals > 1 else ''}"
+        return f"to {self._decimals}"
 
     def __str__(self) -> str:
         """Range and step, for people."""
-        return f"{self.cells:,} values from {self.low:g} to {self.high:g}, {self.decimals} decimals"
+        return f"{self.cells:,} values from {self.low:g} to {self.high:g}, {self._decimals}"
+
+    @property
+    def _decimals(self) -> str:
+        return f"{self.decimals} decimal{'' if self.decimals == 1 else 's'}"
