@@ -126,7 +126,7 @@ def _fits_alone(query: Query, one: Released, positives: Numbers) -> Mask:
 
 def _parts(one: Released, positives: Numbers, negatives: Numbers) -> Numbers | None:
     metric = one.metric
-    if one.output.name != metric.name:
+    if one.output.form is not Form.QUOTIENT:  # a standard error, or a count
         return None
     if metric.parts_of_a_pair:
         return metric.parts_of_a_pair * positives * negatives
