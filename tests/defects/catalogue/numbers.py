@@ -519,6 +519,14 @@ DEFECTS = (
         tests=("tests/metrics/private/test_distribution.py::test_the_budget_is_spent_and_no_more",),
     ),
     Defect(
+        "bins-of-two-kinds",
+        "a person who is in bins of several metrics' own is protected as if it were in one",
+        file="src/ppaurora/metrics/private/table.py",
+        old="return 2 + Fraction(max(bins_of_cells), 4)",
+        new="return 2 + Fraction(min(max(bins_of_cells), 1), 4)",
+        tests=("tests/metrics/private/test_sensitivities.py::test_nobody_moves_a_sum_by_more_than_it_says",),
+    ),
+    Defect(
         "rows-of-a-person-do-not-count",
         "a person of several rows is protected as if there were one",
         file=f"{_METRICS}/private/mechanism.py",

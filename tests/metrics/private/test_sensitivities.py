@@ -83,6 +83,13 @@ MECHANISMS: dict[str, Mechanism] = {
     "thresholds": mechanism_of(METRICS["sensitivity"](thresholds=THRESHOLDS)),
     "histogram": mechanism_of(METRICS["histogram"](bins=BINS)),
     "reliability": mechanism_of(METRICS["reliability"](bins=BINS)),
+    "bins of two kinds": mechanism_of(
+        METRICS["reliability"](bins=BINS), METRICS["smooth_calibration"](), METRICS["histogram"](bins=BINS)
+    ),
+    "bins of three kinds": mechanism_of(
+        METRICS["reliability"](bins=BINS), METRICS["smooth_calibration"](), METRICS["ici"](bins=(0, 0.3, 1))
+    ),
+    "the same bins": mechanism_of(*(METRICS[name](bins=BINS) for name in ("reliability", "ici"))),
     "table": next(one for one in query_for(EVERYTHING, 1).mechanisms if one.name == "table"),
     "brier": SumsMechanism(squared_errors=True),
     "in the large": SumsMechanism(in_the_large=True),

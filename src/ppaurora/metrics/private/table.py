@@ -159,9 +159,11 @@ class TableMechanism(Mechanism):
     And for every bin of which the mean is asked for, a quarter of the sum over its samples of
     (score - middle) / width, in steps of 2^-32 to which every sample's part is rounded.
 
-    **Sensitivity 2, or 9/4 with means.** A person is counted once, in the cell of its score and class.
-    Replaced, it leaves one cell and joins another: two counts move by 1. A sample's part of the sum of its
-    bin is from -1/8 to 1/8, rounded as well, and it has none in others. So sums move together by at most 1/4.
+    **Sensitivity 2, and 1/4 for every division into bins of which means are asked for.** A person is counted
+    once, in the cell of its score and class. Replaced, it leaves one cell and joins another: two counts move
+    by 1. A sample's part of the sum of a bin that it is in is from -1/8 to 1/8, rounded as well, and it has
+    none in others. So where no score is in more than k bins, which metrics may choose each for itself, it has
+    parts in at most k sums before and after, and sums move together by at most k/4.
     """
 
     name = "table"
@@ -174,7 +176,11 @@ class TableMechanism(Mechanism):
 
     @property
     def sensitivity(self) -> Fraction:
-        return Fraction(9, 4) if self.means else Fraction(2)
+        bins_of_cells = [0] * len(self.cells)
+        for mean in self.means:
+            for number in range(len(self.cells))[self.within(mean.bin)]:
+                bins_of_cells[number] += 1
+        return 2 + Fraction(max(bins_of_cells), 4)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
