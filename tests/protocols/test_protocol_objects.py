@@ -51,7 +51,9 @@ ALL: list[Protocol] = [
     Paper(delta=101),
 ]
 each_one = pytest.mark.parametrize("protocol", ALL, ids=str)
-_TOO_MANY = "decimals: a grid has at most 1,048,576 values, not 1,050,001; take fewer decimals"
+_TOO_MANY = (
+    "decimals: a grid has at most 1,048,576 values; take fewer decimals, or a low and a high that are closer"
+)
 OTHERS = [
     (kind, parameter, owner)
     for kind in protocols().values()
@@ -166,17 +168,20 @@ def test_jobs_that_differ_in_the_protocol_alone_have_different_hashes() -> None:
         ({"name": "fast", "key_bits": True}, "key_bits: expected int, got bool"),
         ({"name": "fast", "key_bits": None}, "key_bits: expected int, got null"),
         ({"name": "fast", "key_bits": 48}, "key_bits: keys have 32 or 64 bits, not 48"),
-        ({"name": "fast", "grid": {"low": 1.0}}, "grid: high: must be above low"),
+        ({"name": "fast", "grid": {"low": 1.0}}, "grid: high: must be above low, which is 1"),
         (
             {"name": "fast", "grid": {"steps": 3}},
             "grid.steps: there is no such setting; there are: low, high, decimals",
         ),
         ({"name": "fast", "grid": 3}, "grid: expected object | null, got int"),
-        ({"name": "grid", "decimals": "3"}, "decimals: expected int, got str"),
-        ({"name": "grid", "decimals": 10}, "decimals: expected int <= 9"),
+        ({"name": "grid", "decimals": "3"}, "decimals: expected a whole number from 0 to 9"),
+        ({"name": "grid", "decimals": 10}, "decimals: expected a whole number from 0 to 9"),
         ({"name": "grid", "low": "0"}, "low: expected float, got str"),
-        ({"name": "grid", "low": 0.12345}, "low: must have at most as many decimals as scores: 4"),
-        ({"name": "grid", "low": 2.0}, "high: must be above low"),
+        (
+            {"name": "grid", "low": 0.12345},
+            "low: must have at most as many decimals as scores: 4; shorten it, or take more decimals",
+        ),
+        ({"name": "grid", "low": 2.0}, "high: must be above low, which is 2"),
         ({"name": "grid", "high": 105.0}, _TOO_MANY),
         ({"name": "paper", "delta": "3"}, "delta: expected int, got str"),
         ({"name": "paper", "delta": 3.0}, "delta: expected int, got float"),
@@ -224,7 +229,7 @@ def test_a_grid_may_be_given_in_any_form() -> None:
         ({"low": None}, "low: the lowest score, a number, not None"),
         ({"high": [1]}, "high: the highest score, a number, not [1]"),
         ({"high": float("inf")}, "high: must be a finite number"),
-        ({"low": 1}, "high: must be above low"),
+        ({"low": 1}, "high: must be above low, which is 1"),
         ({"high": 105}, _TOO_MANY),
     ],
 )

@@ -343,8 +343,8 @@ DEFECTS = (
         "rounded-errors-taken-as-exact",
         "an interval ignores that the standard error was rounded, and covers less than it says",
         file="src/ppaurora/statistics/intervals.py",
-        old="reach = slack + quantile(level) * (_checked_error(standard_error) + error_slack)",
-        new="reach = slack + quantile(level) * _checked_error(standard_error)",
+        old="reach = slack + quantile(level) * (_checked_error(standard_error) + error_slack)\n    low, high",
+        new="reach = slack + quantile(level) * _checked_error(standard_error)\n    low, high",
         tests=(
             "tests/statistics/test_intervals.py::"
             "test_an_interval_of_rounded_numbers_contains_that_of_the_exact_ones",
