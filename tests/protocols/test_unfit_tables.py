@@ -20,7 +20,7 @@ from ppaurora.metrics.evidence import Inputs
 from ppaurora.metrics.query import Query
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, GridProtocol
-from ppaurora.protocols.security import Adversary
+from ppaurora.protocols.security import UNFIT_TABLE, Adversary
 from ppaurora.randomness import Stream
 from ppaurora.sharing.shares import RingShare, Words
 from ppaurora.sharing.stages import SEED_BYTES, OwnerShare, TableShare
@@ -272,6 +272,27 @@ def test_a_table_beside_a_list_has_as_many_samples_and_as_many_positives(kind: s
     check_named(terms, submitted, sizes, range(1, 1 + len(bad)))
     right, sizes = among_honest(terms, [with_table(honest(terms)[1], counts_of(1))])
     assert not combined(terms, watched_run(terms, right, sizes), sizes).suppressed
+
+
+def test_a_table_beside_lists_changes_no_number() -> None:
+    with_table, without = (
+        Terms(metrics=METRICS_ASKED, policy=Policy.exact(), protocol=protocol, confidence_level=0.95)
+        for protocol in (Fast(grid=GRID_SETTINGS), Fast())
+    )
+    released = [
+        combined(terms, watched_run(terms, honest(terms)), SIZES).metrics for terms in (with_table, without)
+    ]
+    assert released[0] == released[1]
+
+
+def test_what_owners_learn_of_a_table_is_said() -> None:
+    for policy in POLICIES.values():
+        on_grid, beside, of_lists = (
+            protocol.owners_learn(policy)
+            for protocol in (GridProtocol(**GRID_SETTINGS), Fast(grid=GRID_SETTINGS), Fast())
+        )
+        assert UNFIT_TABLE in on_grid
+        assert beside == (*of_lists, UNFIT_TABLE)
 
 
 # Positive controls: without the checks, wrong numbers come out.

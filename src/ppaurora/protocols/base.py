@@ -25,6 +25,7 @@ from ppaurora.protocols.security import (
     ONE_CLASS,
     RELEASED_METRICS,
     SUPPRESSION,
+    UNFIT_TABLE,
     Corruption,
     Knowledge,
     Learnt,
@@ -245,8 +246,9 @@ class Protocol(ABC):
     def owners_learn(self, policy: Policy) -> Knowledge:
         """Return what an owner learns beyond what is public anyway; with noise, nothing is withheld."""
         withheld = () if policy.is_private else (SUPPRESSION, ONE_CLASS)
-        released = (RELEASED_METRICS, *withheld)
-        return released if self.unfit is None else (*released, self.unfit)
+        unfit = () if self.unfit is None else (self.unfit,)
+        beside_lists = () if self.grid is None or self.tabulated else (UNFIT_TABLE,)
+        return (RELEASED_METRICS, *withheld, *unfit, *beside_lists)
 
     def servers_learn(self) -> dict[str, Knowledge]:
         """Return what servers learn by kind of server, as people call it."""
