@@ -18,6 +18,7 @@ from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.smooth_calibration import IntegratedCalibrationIndex, SmoothCalibration
 from ppaurora.metrics.thresholds import (
     Accuracy,
     NegativePredictiveValue,
@@ -29,6 +30,7 @@ from ppaurora.metrics.thresholds import (
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate, Row, Table
 from ppaurora.statistics.intervals import Interval
+from ppaurora.statistics.smoothing import calibration_index, smoothed_residuals
 from ppaurora.testing.private import exact_integers
 
 At = tuple[tuple[str, float], ...]
@@ -38,6 +40,8 @@ _ANY_LEVEL = 0.95
 
 
 _PLAIN = (Auroc, AveragePrecision, Brier, ObservedToExpected, CalibrationInTheLarge)
+_SMOOTH = (SmoothCalibration, IntegratedCalibrationIndex)
+_POINT = 2  # of the smooth curve, that is looked at
 _AT_THRESHOLDS = (
     *(Sensitivity, Specificity, PositivePredictiveValue, NegativePredictiveValue),
     *(Accuracy, NetBenefit),
@@ -45,12 +49,23 @@ _AT_THRESHOLDS = (
 
 
 def metrics_at(threshold: float) -> tuple[Metric, ...]:
-    """Return every metric that has an interval, at one threshold and in three bins."""
+    """Return every metric of a number with an interval, at one threshold and in three bins."""
     return (
         *(metric() for metric in _PLAIN),
         *(metric(thresholds=(threshold,)) for metric in _AT_THRESHOLDS),
         Reliability(bins=(0.0, threshold / 2, threshold, 1.0)),
     )
+
+
+def smooth_metrics_at(threshold: float) -> tuple[Metric, ...]:
+    """Return the metrics of a smooth curve, in bins that are narrow below a threshold."""
+    edges = (0.0, *(threshold * quarters / 4 for quarters in (1, 2, 3, 4, 6)), 1.0)
+    return tuple(one(bins=edges, bandwidth=threshold / 2) for one in _SMOOTH)
+
+
+def plans_at(threshold: float) -> tuple[tuple[Metric, ...], ...]:
+    """Return what is asked for together: with noise, metrics of one plan share its epsilon."""
+    return metrics_at(threshold), smooth_metrics_at(threshold)
 
 
 @dataclass(frozen=True)
@@ -76,11 +91,32 @@ class Study:
                     numbers[metric.name, at, "standard_error"] = estimate.standard_error
                 for name, count in _counts(samples, row.at).items():
                     numbers[metric.name, at, name] = count
+            numbers |= _of_the_curve(metric, samples)
         return cls(samples, (len(samples) // owners,) * owners, metrics, numbers)
 
     @property
     def positives(self) -> int:
         return int(self.samples.labels.sum())
+
+
+def _of_the_curve(metric: Metric, samples: Samples) -> dict[tuple[str, At, str], float | None]:
+    """Return the numbers that are released for intervals of the smooth curve, and of the index."""
+    if isinstance(metric, SmoothCalibration):
+        found = smoothed_residuals(samples.labels, samples.scores, metric.bins(), metric.parameters.bandwidth)
+        points = [(((("probability", one.at),)), one) for one in found if one is not None]
+        return {
+            (metric.name, at, name): value
+            for at, one in points
+            for name, value in (
+                ("observed", one.residual),
+                ("mean_predicted", one.predicted),
+                ("standard_error", one.largest_error),
+            )
+        }
+    if isinstance(metric, IntegratedCalibrationIndex):
+        index = calibration_index(samples.labels, samples.scores, metric.bins(), metric.parameters.bandwidth)
+        return {(metric.name, (), "curve_error"): index.curve_error}
+    return {}
 
 
 def _counts(samples: Samples, place: Mapping[str, float]) -> dict[str, int]:
@@ -168,9 +204,12 @@ class WithNoise(Kind):
 
 
 def _interval(name: str, found: Estimate | Table) -> Interval | None:
-    """Return the interval of a number; of reliability, that of what was observed in the middle bin."""
+    """Return the interval of a number; of reliability, that of what was observed in the middle bin; of the
+    smooth curve, that of one point."""
     if isinstance(found, Estimate):
         return found.interval
+    if name == SmoothCalibration.name:
+        return found[_POINT]["observed"].interval
     return found[1]["observed"].interval if name == Reliability.name else found[0][name].interval
 
 

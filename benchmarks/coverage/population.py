@@ -13,6 +13,7 @@ from ppaurora.data.samples import Samples
 from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected, Reliability
 from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.smooth_calibration import IntegratedCalibrationIndex, SmoothCalibration
 from ppaurora.metrics.thresholds import (
     Accuracy,
     NegativePredictiveValue,
@@ -81,11 +82,24 @@ class Population:
             ObservedToExpected.name: float(q.mean() / p.mean()),
             CalibrationInTheLarge.name: float(q.mean() - p.mean()),
             Reliability.name: float(q[inside].mean()),
+            SmoothCalibration.name: _smoothed(p, q, threshold),
+            IntegratedCalibrationIndex.name: float(np.abs(q - p).mean()),
         }
 
     def _logits(self, centre: float) -> Numbers:
         """Return quantiles of the population, from the lowest on."""
         return centre + _SPREAD * _standard_quantiles()
+
+
+def _smoothed(p: Numbers, q: Numbers, threshold: float) -> float:
+    """Return what smoothing makes of the true curve between a half and three quarters of a threshold.
+
+    The bin is one of four below the threshold; the bandwidth is twice its width, so that its neighbours weigh
+    3/4, and others nothing.
+    """
+    quarter = np.ceil(p / (threshold / 4)).astype(int)  # 3: the bin itself
+    weights = np.select([quarter == 3, (quarter == 2) | (quarter == 4)], [1.0, 0.75], 0.0)
+    return float(threshold * 5 / 8 + (weights @ (q - p)) / weights.sum())
 
 
 @lru_cache

@@ -17,7 +17,7 @@ from benchmarks.coverage.kinds import (
     Rounding,
     Study,
     WithNoise,
-    metrics_at,
+    plans_at,
 )
 from benchmarks.coverage.population import Population
 from ppaurora.metrics import Query
@@ -31,17 +31,18 @@ from tests.support import private
 LEVEL = 0.9
 
 
-def drawn(size: int, owners: int = 4, prevalence: float = 0.2) -> Study:
-    samples = Population(prevalence).draw(np.random.default_rng(5), size)
-    return Study.of(samples, owners, metrics_at(0.3))
+def drawn(size: int, plan: int = 0) -> Study:
+    samples = Population(0.2).draw(np.random.default_rng(5), size)
+    return Study.of(samples, 4, plans_at(0.3)[plan])
 
 
 def test_true_values_are_those_of_very_many_samples() -> None:
     population = Population(0.2)
     truths = population.truths(0.3, 0.15, 0.3)
     samples = population.draw(np.random.default_rng(1), 200_000)
-    study = Study.of(samples, 4, metrics_at(0.3))
-    found = EXACT.intervals(study, 0.9999, np.random.default_rng(1))
+    found: Intervals = {}
+    for metrics in plans_at(0.3):
+        found |= EXACT.intervals(Study.of(samples, 4, metrics), 0.9999, np.random.default_rng(1))
     assert set(truths) == set(found)
     for metric, interval in found.items():
         assert interval is not None
@@ -49,8 +50,9 @@ def test_true_values_are_those_of_very_many_samples() -> None:
 
 
 @pytest.mark.parametrize("kind", [EXACT, PUBLICATION], ids=lambda kind: kind.title)
-def test_intervals_are_those_of_a_real_study(kind: Rounding) -> None:
-    study = drawn(240)
+@pytest.mark.parametrize("plan", [0, 1])
+def test_intervals_are_those_of_a_real_study(kind: Rounding, plan: int) -> None:
+    study = drawn(240, plan)
     labels, scores = (np.split(values, 4) for values in (study.samples.labels, study.samples.scores))
     report = ppaurora.evaluate(
         list(zip(labels, scores, strict=True)),
@@ -65,8 +67,9 @@ def test_intervals_are_those_of_a_real_study(kind: Rounding) -> None:
         if isinstance(found, Estimate):
             real = found.interval
         else:
-            row, name = (found[1], "observed") if metric.name == "reliability" else (found[0], metric.name)
-            real = row[name].interval
+            places = {"reliability": (1, "observed"), "smooth_calibration": (2, "observed")}
+            place, name = places.get(metric.name, (0, metric.name))
+            real = found[place][name].interval
         assert real is not None, metric.name
         assert simulated[metric.name] == pytest.approx(real, abs=1e-9), metric.name
 
@@ -84,19 +87,19 @@ SMALL = Scene(4, 250, 0.2)
 
 @dataclass(frozen=True)
 class TakenAsExact(Rounding):
-    """The control: numbers have one decimal, and intervals are made as if they were exact."""
+    """The control: numbers have one decimal, but those that would be 0, and are taken as exact."""
 
     def released(self, query: Query, output: Output, number: float | None) -> float | None:
         if number is None or output.form is Form.COUNT:
             return number
-        return round(number, 1)
+        return round(number, 1) or number
 
 
 def test_intervals_of_rounded_numbers_pass_and_those_that_ignore_rounding_do_not() -> None:
     control = TakenAsExact("taken as exact", Policy.exact())
     rows = list(measured(SMALL, simulate(SMALL, (PUBLICATION, control), 120, (7,))))
     assert {row.metric for row in rows if row.kind == PUBLICATION.title} == {
-        metric.name for metric in metrics_at(0.3)
+        metric.name for metrics in plans_at(0.3) for metric in metrics
     }
     found = problems(rows)
     assert found

@@ -13,7 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ppaurora.pages.charts import (
-    BenefitPoint,
     Chart,
     IntervalRow,
     Point,
@@ -26,6 +25,7 @@ from ppaurora.pages.charts import (
     reliability_diagram,
     roc_at_thresholds,
     scores_by_class,
+    smooth_calibration_curve,
     thinned,
 )
 from ppaurora.pages.charts.axes import Scale, around, tick_labels, ticks
@@ -54,7 +54,13 @@ ROWS = [
     IntervalRow("AUROC, own data", 0.81, (0.7, 0.92), "0.81 (0.70 to 0.92)", own=True),
     IntervalRow("a very long name of a number, pooled", 0.5, None, "0.50"),
 ]
-BENEFITS = [BenefitPoint(t / 20, shown(0.3 - t / 40)) for t in range(1, 12)]
+
+
+def benefit(threshold: float, value: float, interval: tuple[float, float] | None = None) -> Point:
+    return Point(f"{threshold:g}", shown(threshold), Shown(value, f"{value:.2f}", interval))
+
+
+BENEFITS = [benefit(t / 20, 0.3 - t / 40, (0.25 - t / 40, 0.35 - t / 40)) for t in range(1, 12)]
 CHARTS = {
     "intervals": intervals(ROWS, title="Values", caption="Values with intervals"),
     "one value": intervals([IntervalRow("x", 1.0, (1.0, 1.0), "1 (1 to 1)")], title="Values", caption="One"),
@@ -65,8 +71,9 @@ CHARTS = {
     "reliability": reliability_diagram([*BINS, NO_BIN, *OWN_BINS]),
     "roc at thresholds": roc_at_thresholds([*POINTS, NO_BIN, *OWN_BINS], area="0.8"),
     "precision and recall at thresholds": precision_recall_at_thresholds(POINTS, prevalence=0.3),
+    "smooth calibration": smooth_calibration_curve([*POINTS, NO_BIN, *POINTS[:1], *OWN_BINS], level="95% CI"),
     "decision curve": decision_curve(BENEFITS, prevalence=0.31),
-    "one threshold": decision_curve([BenefitPoint(0.5, shown(-0.2))], prevalence=None),
+    "one threshold": decision_curve([benefit(0.5, -0.2)], prevalence=None),
     "scores": scores_by_class([0.0, 0.5, 1.0], [3, 5], [40, 10]),
     "one score": scores_by_class([0.5, 0.5], [3], [4]),
     "large scores": scores_by_class([-1.7e308, 0.0, 1.7e308], [3, 1], [4, 2]),

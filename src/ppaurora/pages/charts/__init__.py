@@ -1,6 +1,6 @@
 """Charts as SVG: pure functions of numbers, each with a caption and its numbers as a table."""
 
-from ppaurora.pages.charts.decision_curve import BenefitPoint, decision_curve
+from ppaurora.pages.charts.decision_curve import decision_curve
 from ppaurora.pages.charts.drawing import Chart, Shown
 from ppaurora.pages.charts.intervals import IntervalRow, intervals
 from ppaurora.pages.charts.points import Point
@@ -11,7 +11,6 @@ from ppaurora.pages.charts.scores import scores_by_class
 from ppaurora.pages.charts.thinning import thinned
 
 __all__ = [
-    "BenefitPoint",
     "Chart",
     "IntervalRow",
     "Point",

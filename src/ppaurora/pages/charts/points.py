@@ -53,10 +53,10 @@ def draw_points(
     plane.key(("pooled", False), *([("your own data", True)] if with_own else []))
 
 
-def draw_band(plane: Plane, points: Sequence[Point], *, own: bool) -> None:
+def draw_band(plane: Plane, points: Sequence[Point], *, own: bool, marks: bool = False) -> None:
     """Draw a line through the points of a series, and around a pooled one the band of their intervals.
 
-    Where a point is missing, both are interrupted.
+    Where a point is missing, both are interrupted. Marks are drawn at all points, or at lone ones.
     """
     of_series = [one for one in points if one.own is own]
     for there, run in groupby(of_series, key=lambda one: one.place is not None):
@@ -68,8 +68,8 @@ def draw_band(plane: Plane, points: Sequence[Point], *, own: bool) -> None:
             plane.area("band", [*upper, *reversed(lower)])
         if len(places) > 1:
             plane.path(series(own), [plane.at(*place) for place in places])
-        elif places:
-            plane.mark(plane.at(*places[0]), own=own)
+        for place in places if marks or len(places) == 1 else ():
+            plane.mark(plane.at(*place), own=own)
 
 
 def _intervals(plane: Plane, point: Point, x: float, y: float) -> None:

@@ -9,7 +9,6 @@ from ppaurora.metrics import find_metric
 from ppaurora.metrics.facts import Figure
 from ppaurora.metrics.thresholds import Sensitivity, Specificity
 from ppaurora.pages.charts import (
-    BenefitPoint,
     Chart,
     IntervalRow,
     Point,
@@ -161,16 +160,26 @@ def _reliability(facts: Facts) -> Chart | None:
 
 
 def _calibration_curve(facts: Facts) -> Chart | None:
-    points, drawn = [], _drawn_as(Figure.CALIBRATION_CURVE, facts, own=False)
-    for own in (False, True):
-        points += [
-            Point(place_of(one.at), Shown(one.at["probability"], place_of(one.at)), _shown(one), own)
-            for one in _drawn_as(Figure.CALIBRATION_CURVE, facts, own=own)
-        ]
+    def draw(points: list[Point], level: str) -> Chart:
+        return smooth_calibration_curve(points, level=level)
+
+    return _along(Figure.CALIBRATION_CURVE, facts, "probability", draw)
+
+
+def _along(
+    figure: Figure, facts: Facts, axis: str, draw: Callable[[list[Point], str], Chart]
+) -> Chart | None:
+    """Draw the numbers of a metric along where they are, unless none of the pooled ones is there."""
+    points = [
+        Point(place_of(one.at), Shown(one.at[axis], place_of(one.at)), _shown(one), own)
+        for own in (False, True)
+        for one in _drawn_as(figure, facts, own=own)
+    ]
     if all(one.place is None for one in points if not one.own):
         return None
+    drawn = _drawn_as(figure, facts, own=False)
     level = next((_level(one) for one in drawn if one.interval), "")
-    return _unless_coarse(smooth_calibration_curve(points, level=level), facts, drawn)
+    return _unless_coarse(draw(points, level), facts, drawn)
 
 
 def _roc_points(facts: Facts) -> Chart | None:
@@ -198,15 +207,10 @@ def _prevalence(facts: Facts) -> float | None:
 
 
 def _decision_curve(facts: Facts) -> Chart | None:
-    points = [
-        BenefitPoint(one.at["threshold"], _shown(one), own)
-        for own in (False, True)
-        for one in _drawn_as(Figure.DECISION_CURVE, facts, own=own)
-    ]
-    if all(one.benefit.value is None for one in points if not one.own):
-        return None
-    chart = decision_curve(points, prevalence=_prevalence(facts))
-    return _unless_coarse(chart, facts, _drawn_as(Figure.DECISION_CURVE, facts, own=False))
+    def draw(points: list[Point], level: str) -> Chart:
+        return decision_curve(points, prevalence=_prevalence(facts), level=level)
+
+    return _along(Figure.DECISION_CURVE, facts, "threshold", draw)
 
 
 def _scores_by_class(facts: Facts) -> Chart | None:
