@@ -131,9 +131,8 @@ def index_interval(
     where its mean is 0, and by less elsewhere. The mean of standard errors is at most the root of the mean of
     their squares. So the lower bound has room for all of that bias, and the interval is conservative.
     """
-    reach = slack + quantile(level) * (_checked_error(standard_error) + error_slack)
-    bias = BIAS_OF_MAGNITUDES * (_checked_error(curve_error) + error_slack)
-    return max(_checked_within(value, UNIT) - reach - bias, 0.0), min(value + reach, 1.0)
+    low, high = normal_interval(value, standard_error, level, slack=slack, error_slack=error_slack)
+    return max(low - BIAS_OF_MAGNITUDES * (_checked_error(curve_error) + error_slack), 0.0), high
 
 
 @lru_cache

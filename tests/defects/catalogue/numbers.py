@@ -558,4 +558,22 @@ DEFECTS = (
             "test_thresholds_of_scores_of_which_the_lower_are_positive",
         ),
     ),
+    Defect(
+        "few-in-a-bin-around-a-point",
+        "a point of a smooth calibration curve is released whatever the bins around it have",
+        file=f"{_METRICS}/smooth_calibration.py",
+        old="positive = tuple(part for one in around for part in told[one])",
+        new="positive = ()",
+        tests=(
+            "tests/metrics/test_smooth_calibration.py::test_a_point_is_withheld_if_a_bin_around_it_has_few",
+        ),
+    ),
+    Defect(
+        "signs-of-the-curve-are-lost",
+        "the error of a calibration index is computed as if the curve were above the diagonal everywhere",
+        file=f"{_METRICS}/smooth_calibration.py",
+        old="signed = q - suite.mul(suite.widen(negative), q) * 2",
+        new="signed = q",
+        tests=("tests/metrics/test_smooth_calibration.py::test_the_errors_of_the_index_are_those_of_loops",),
+    ),
 )

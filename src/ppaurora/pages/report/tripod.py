@@ -6,10 +6,11 @@ use regression or machine learning methods, BMJ 2024;385:e078378. Numbers and to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.metrics import find_metric
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
 from ppaurora.pages.report.sentences import listed, reading_of
 from ppaurora.policy.rules import HIDDEN, Policy
@@ -173,10 +174,18 @@ def _performance(numbers: Sequence[Number], suppressed: bool) -> ReportingItem:
         return ReportingItem("23a", topic, NOT_EXAMINED, "This report was made without the result.")
     withheld = sum(number.suppressed for number in numbers)
     bare = [one.title for one in numbers if one.value is not None and not one.at and not one.shown_interval]
-    words = "See the table of results."
+    plots = listed(list(dict.fromkeys(_plotted(numbers))))
+    words = "See the table of results" + (f", and the plots of {plots}." if plots else ".")
     if bare:
         words += f" Without an interval: {listed(bare)}."
     if withheld:
         words += f" Withheld by the policy: {withheld} of {len(numbers)} numbers."
     status = PARTLY if bare or withheld else ANSWERED
     return ReportingItem("23a", topic, status, f"{words} Subgroups were not examined.")
+
+
+def _plotted(numbers: Sequence[Number]) -> Iterator[str]:
+    """Yield the titles of metrics whose numbers a figure joins."""
+    for one in numbers:
+        if one.at and one.value is not None and find_metric(one.metric).figure is not None:
+            yield title_of(one.metric)
