@@ -32,6 +32,8 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "specificity_at_sensitivity": {"sensitivity": 0.75},
     "reliability": {"bins": [0.0, 0.25, 0.5, 1.0]},
     "histogram": {"bins": [0.0, 0.25, 0.5, 1.0]},
+    "smooth_calibration": {"bins": [0.0, 0.25, 0.5, 1.0], "bandwidth": 0.5},
+    "ici": {"bins": [0.0, 0.25, 0.5, 1.0], "bandwidth": 0.5},
     **{
         name: {"thresholds": [0.25, 0.5]}
         for name, kind in METRICS.items()
