@@ -17,7 +17,7 @@ from ppaurora.agreement.terms import Terms
 from ppaurora.errors import InputError
 from ppaurora.metrics import Metric, Query
 from ppaurora.metrics.facts import Figure, PublicCounts
-from ppaurora.metrics.outputs import Form
+from ppaurora.metrics.outputs import GRID_BOUND, Form
 from ppaurora.metrics.private.budget import epsilons
 from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, KINDS, ROUNDED, Kind, Policy, guesses
 
@@ -121,13 +121,17 @@ def _precision(query: Query) -> str:
     said = [f"{', '.join(names)}: {digits}" for digits, names in alike.items()]
     if query.policy.decimals is not None and any(output.form is Form.ROOT for output in query.outputs):
         said.append("standard errors with one decimal more")
+    if query.grid is not None and GRID_BOUND in query.outputs:
+        digits = query.digits_of(GRID_BOUND)
+        precision = "at full precision" if digits is None else f"with {digits} decimals"
+        said.append(f"what reading scores {query.grid.reading} changed at most, {precision}")
     return f"{'; '.join(said)}; numbers of positives and negatives: {_counts(query)}"
 
 
 def _digits(query: Query, metric: Metric) -> str:
     if query.policy.is_private:
         return "noise" if metric in query.metrics else "not computed"
-    values = [output for output in metric.outputs(query) if output.form is not Form.ROOT]
+    values = [one for one in metric.outputs(query) if one.form is not Form.ROOT and one != GRID_BOUND]
     if all(output.form is Form.COUNT for output in values):
         return _counts(query)
     if query.policy.decimals is None:

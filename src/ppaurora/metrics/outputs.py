@@ -44,6 +44,10 @@ class Output:
         return self.highest**2 if self.form is Form.ROOT else self.highest
 
 
+# How far a number is at most from that of scores that were not read on a grid.
+GRID_BOUND = Output("grid_bound", more_digits=1)
+
+
 def standard_error(
     value: Output, most_denominator: int, *, highest: int | None = None, signed: bool = False
 ) -> Output:

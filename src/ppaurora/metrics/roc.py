@@ -17,7 +17,7 @@ from ppaurora.errors import InputError
 from ppaurora.metrics.base import Area, Counts, Denominator, plain_estimate, scikit_learn
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import Figure, PublicCounts, moved_by_rates
-from ppaurora.metrics.outputs import Output, Ratio, standard_error
+from ppaurora.metrics.outputs import GRID_BOUND, Output, Ratio, standard_error
 from ppaurora.metrics.private.auroc import AurocMechanism
 from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.query import Query
@@ -59,7 +59,7 @@ class Auroc(Area):
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         area = Output(self.name)
-        bound = (Output("grid_bound", more_digits=1),) if query.tabulated else ()
+        bound = (GRID_BOUND,) if query.tabulated else ()
         if not query.interval:
             return (area, *bound)
         error = standard_error(area, query.most_samples**6 // 16 + 1)  # its denominator is at most 4·(n²/4)³
@@ -136,10 +136,10 @@ class Auroc(Area):
         else:
             digits = (query.digits_of(one) for one in (output, outputs["standard_error"]))
             estimate = delong_estimate(area, released["standard_error"], query.confidence_level, *digits)
-        bound = released.get("grid_bound")
+        bound = released.get(GRID_BOUND.name)
         if bound is None or query.grid is None:
             return estimate
-        return estimate.read_on(query.grid, bound + half_unit(query.digits_of(outputs["grid_bound"])))
+        return estimate.read_on(query.grid, bound + half_unit(query.digits_of(GRID_BOUND)))
 
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
         return noisy_auroc(*noisy.won_and_lost(), noisy.samples, level)

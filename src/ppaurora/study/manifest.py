@@ -87,7 +87,11 @@ class Manifest(StrictModel):
             )
         self._check_scale()
         if self.terms.limits.samples_per_owner + len(self.owners) - 1 > MOST_SAMPLES:
-            raise InputError(f"limits.samples_per_owner: {MOST_SAMPLES:,} samples in all are the most")
+            most = MOST_SAMPLES - len(self.owners) + 1
+            raise InputError(
+                f"limits.samples_per_owner: {MOST_SAMPLES:,} samples in all are the most; with "
+                f"{len(self.owners)} owners write at most {most:_}"
+            )
 
     def _check_scale(self) -> None:
         of_probabilities = [metric.name for metric in self.terms.metrics if metric.of_probabilities]

@@ -60,6 +60,13 @@ metrics = {json.dumps(DEFAULT_METRICS)}
 [protocol]
 name = "fast"
 key_bits = 64
+# A table of counts beside the lists, for metrics that need one; scores are read on it to these decimals:
+# grid = {{ low = 0.0, high = 1.0, decimals = 3 }}
+# Or tables alone, which cost the same for any number of samples:
+# name = "grid"
+# low = 0.0
+# high = 1.0
+# decimals = 4
 
 # What is evaluated: for people to read before they take part, and kept with the result.
 [evaluation]
@@ -105,6 +112,7 @@ nodes_address = "helper.example.com:8444"
 # authority = "hospital-c-ca.pem"
 
 [limits]
+# The cost of 'grid' does not grow with samples: there it may be raised to 1_000_000_000.
 samples_per_owner = 1_000_000
 # How often the servers retry by themselves when a computation is interrupted.
 attempts = 5

@@ -113,7 +113,7 @@ PLANS = [
         (plan("[owners.hospital-b]", "[owners.hospital-a]"),),
         PLAN,
         "ppaurora: study.toml: is not TOML: Cannot declare ('owners', 'hospital-a') twice (at line "
-        "83, column 19)",
+        f"{SAMPLE.splitlines().index('[owners.hospital-b]') + 1}, column 19)",
     ),
     Row(
         "an owner called like a node",
