@@ -342,6 +342,18 @@ def compare(found: Estimate | Table, reference: Any, name: str) -> None:
                 assert there == pytest.approx(value, abs=1e-9), (name, number)
 
 
+def test_owners_of_both_directions_are_refused() -> None:
+    """Of tables, which nobody negates on the way. Of negated ones nothing is a probability."""
+    up, down = (CountTable.of(own, GRID) for own in a_study()[:2])
+    with pytest.raises(InputError, match="lower scores are the more positive ones at some owners only"):
+        ppaurora.evaluate([up, down.negate()], metrics=["auroc"], protocol="grid")
+    with pytest.raises(InputError, match="takes probabilities"):
+        ppaurora.evaluate([up.negate(), down.negate()], metrics=["brier"], protocol="grid")
+    upright = ppaurora.evaluate([up, down], metrics=["auroc"], protocol="grid")
+    upside_down = ppaurora.evaluate([up.negate(), down.negate()], metrics=["auroc"], protocol="grid")
+    assert upright.auroc + upside_down.auroc == pytest.approx(1, abs=1e-15)
+
+
 def test_float32_and_float64_owners_have_the_same_ties() -> None:
     """0.7 as a float32 is not 0.7; on a grid it is."""
     scores, labels = np.array([0.7, 0.7, 0.3, 0.7]), [1, 0, 0, 1]

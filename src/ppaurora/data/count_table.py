@@ -11,8 +11,6 @@ from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.errors import DataError, InputError
 
-MOST_PER_CELL = (1 << 32) - 1
-
 Counts = NDArray[np.uint32]
 
 

@@ -181,6 +181,8 @@ def evaluate_samples(
         **terms,
     )
     negated = any(samples.negated for samples in owners)
+    if any(samples.negated != negated for samples in owners):
+        raise InputError("lower scores are the more positive ones at some owners only; negate all, or none")
     job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners), negated=negated)
     count = _count(workers, job)
     shares = [agreed.share(samples) for samples in owners]
