@@ -78,6 +78,7 @@ def test_the_facts(tmp_path: Path) -> None:
         "concerns",
         "grid",
         "proposed_grid",
+        "saving",
         "epsilon",
         "refusal",
     ]

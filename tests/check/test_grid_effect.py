@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppaurora.check import check_data
-from ppaurora.check.grid_effect import GridEffect, decimals_of, propose_grid
+from ppaurora.check.grid_effect import GridEffect, propose_grid
 from ppaurora.data import CountTable, Grid, Samples, ScoreCounts
 from ppaurora.errors import DataError, InputError
+from ppaurora.statistics.fitting_grid import decimals_of
 from tests.support.oracles import exact_auroc
 from tests.support.owners import samples_of
 
@@ -103,9 +104,9 @@ def test_a_grid_is_proposed_that_holds_all_scores(
 
 
 def test_decimals_are_looked_for_up_to_a_billionth() -> None:
-    assert decimals_of(samples_of([0.12345678], [1])) == 8
-    assert decimals_of(samples_of([0.25 + 5e-10], [1])) == 2
-    assert decimals_of(samples_of([0.25 + 5e-9], [1])) is None
+    assert decimals_of(np.array([0.12345678])) == 8
+    assert decimals_of(np.array([0.25 + 5e-10])) == 2
+    assert decimals_of(np.array([0.25 + 5e-9])) is None
 
 
 def test_a_check_without_a_study_proposes_a_grid() -> None:

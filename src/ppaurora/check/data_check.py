@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ppaurora.agreement.saving import saving_on
 from ppaurora.check.concerns import (
     Concern,
     auroc_concerns,
@@ -64,6 +65,8 @@ class DataCheck:
         What reading scores on the study's grid changes; None if it has none, or does not take these scores.
     grid_proposal
         A grid that would fit these scores, where no study has one.
+    saving
+        How much less the study would cost on that grid, if it changes no score; else empty.
     counts
         The scores as they are read, by class, of which all of this is told.
 
@@ -100,6 +103,7 @@ class DataCheck:
     spending: Spending | None = None
     grid_effect: GridEffect | None = None
     grid_proposal: GridProposal | None = None
+    saving: str = ""
 
     def __repr__(self) -> str:
         codes = ", ".join(concern.code for concern in self.concerns) or "none"
@@ -145,6 +149,7 @@ class DataCheck:
             ],
             "grid": None if self.grid_effect is None else self.grid_effect.to_dict(),
             "proposed_grid": None if self.grid_proposal is None else self.grid_proposal.to_dict(),
+            "saving": self.saving or None,
             "epsilon": None if self.spending is None else self.spending.to_dict(),
             "refusal": self.refusal or None,
         }
@@ -208,8 +213,17 @@ def check_data(
         spending=spending,
         grid_effect=effect,
         grid_proposal=proposal,
+        saving=_saving(proposal, manifest, positives + negatives),
         counts=counts,
     )
+
+
+def _saving(proposal: GridProposal | None, manifest: Manifest | None, samples: int) -> str:
+    """Compare costs as if all owners had as many samples as this one."""
+    if proposal is None or manifest is None or not proposal.effect.changes_nothing:
+        return ""
+    said = saving_on(proposal.grid, manifest.terms, [samples] * len(manifest.owners))
+    return f"if all owners have as many samples, {said}" if said else ""
 
 
 def _effect(own: Samples | CountTable, grid: Grid, moved: int | None) -> GridEffect | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +9,11 @@ import numpy as np
 
 from ppaurora.data import CountTable, Grid, Samples, ScoreCounts
 from ppaurora.data.dataset import MOVED_BY
-from ppaurora.data.grid import MOST_DECIMALS
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.statistics.auroc import auroc_of_counts
+from ppaurora.statistics.fitting_grid import decimals_of, fitting_grid
 from ppaurora.statistics.histogram import span
-
-_CLOSE = 1e-9  # to a decimal: what a float32, or a division, may leave of one
-_USUAL_DECIMALS = 4
-_MOST_STEPS = 1 << 17  # of a grid that is proposed: it costs as much as some ten thousand samples in lists
 
 
 @dataclass(frozen=True)
@@ -76,13 +71,13 @@ class GridEffect:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether every score is a value of the grid."""
-        return self.moved == 0
+        """Whether every score is a value of the grid, and so AUROC stays."""
+        return self.moved == 0 and self.before in (None, self.after)
 
     @property
     def in_words(self) -> str:
         """What the grid does to this data, in a sentence or two."""
-        if self.moved == 0:
+        if self.changes_nothing:
             return "every score is a value of the grid: it changes nothing"
         said = []
         if self.moved is not None:
@@ -146,39 +141,10 @@ class GridProposal:
 
 
 def propose_grid(samples: Samples) -> GridProposal | None:
-    """Propose a grid between round numbers: with as many decimals as scores have, if it stays small.
-
-    Else with four, or as many as that allows; None if not even whole numbers do.
-    """
-    decimals = decimals_of(samples)
-    low, high = span(ScoreCounts.of(samples))
-    if low >= 0 and high <= 1:
-        low, high = 0.0, 1.0
-    tried = [] if decimals is None else [decimals]
-    for some in [*tried, *range(_USUAL_DECIMALS, -1, -1)]:
-        grid = _grid_between(low, high, some)
-        if grid is not None:
-            return GridProposal(decimals, GridEffect.of(samples, grid))
-    return None
-
-
-def decimals_of(samples: Samples) -> int | None:
-    """Return how many decimals all scores have, up to 1e-9; None if there are more than eight."""
-    scores = np.abs(samples.scores)
-    for decimals in range(MOST_DECIMALS):  # with nine of them, every number would be one
-        unit = 10.0**decimals
-        if (np.abs(np.rint(scores * unit) / unit - scores) <= _CLOSE).all():
-            return decimals
-    return None
-
-
-def _grid_between(low: float, high: float, decimals: int) -> Grid | None:
-    """Return the grid whose ends are not inside of these, if it stays small."""
-    unit = 10**decimals
-    first, last = math.floor(low * unit), math.ceil(high * unit)
-    if last - first > _MOST_STEPS or abs(first) + abs(last) > 2**53:
-        return None
-    return Grid(low=first / unit, high=max(last, first + 1) / unit, decimals=decimals)
+    """Propose a grid between round numbers: with as many decimals as scores have, if it stays small."""
+    decimals = decimals_of(samples.scores)
+    grid = fitting_grid(*span(ScoreCounts.of(samples)), decimals)
+    return None if grid is None else GridProposal(decimals, GridEffect.of(samples, grid))
 
 
 def _shown(bound: float) -> str:

@@ -137,3 +137,5 @@ def print_report(report: Report) -> None:
     )
     opened = "; ".join(f"{name}: {count}" for name, count in report.openings.items())
     click.echo(f"opened to the servers: {opened or 'nothing'}")
+    if report.hint:
+        click.echo(f"hint: {report.hint}")

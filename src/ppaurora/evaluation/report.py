@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.channel.servers import Server
@@ -240,6 +240,8 @@ class Report(MetricValues):
         What it took, as a `RunCost`.
     openings
         What the servers learnt: by name, which docs/leakage.md explains, how many values were opened.
+    hint
+        How the same numbers could be had for less, if they could; else empty.
 
     Examples
     --------
@@ -270,6 +272,7 @@ class Report(MetricValues):
     transport: str
     cost: RunCost
     openings: dict[str, int]
+    hint: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         return f"<Report {self._in_short()}; {self.samples} samples of {self.owners} owners, {self.protocol}>"

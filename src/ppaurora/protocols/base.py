@@ -10,6 +10,7 @@ import numpy as np
 
 from ppaurora.algorithms.pooled_table import OwnerTables
 from ppaurora.channel.base import Buffer
+from ppaurora.channel.meter import Cost
 from ppaurora.channel.servers import Server
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.grid import Grid
@@ -218,6 +219,10 @@ class Protocol(ABC):
     @abstractmethod
     def suite(self, context: Context) -> Suite:
         """Return the functionalities at one server."""
+
+    def declared(self, query: Query) -> Mapping[str, Cost]:
+        """Return about what the steps cost, from what primitives declare; of some protocols, nothing."""
+        return {}
 
     def work(self, query: Query) -> Mapping[str, int]:
         """Estimate how much of a run's time each step takes, in any unit, from what is public."""

@@ -127,16 +127,14 @@ class Fast(ListProtocol):
     def merge_two(self) -> MergeTwo:
         return merge_network
 
-    def work(self, query: Query) -> dict[str, int]:
+    def declared(self, query: Query) -> dict[str, Cost]:
         """Add up declared costs. The scan has about as many positions as there are samples, up and down."""
         samples, sizes, chosen = query.samples, query.sizes, query.metrics
         quantities = {TP, *query.quantities}
-        if not query.needs_curve:
-            return {"order check": 1, "division": 1}
         plan = plan_cost(sizes, merge_network.plan(sizes))
         layer = costs.exchange(self.key_bits, 1)
         steps = {
-            "input": costs.inputs(self.key_bits, sizes) + Cost(bytes=_BYTES_TO_START),
+            "input": costs.inputs(self.key_bits, sizes),
             "order check": costs.compare_neighbours(self.key_bits, sizes) + costs.count_ones(samples, 1),
             "merge": Cost(0, costs.exchange(self.key_bits, plan.words).bytes, layer.rounds * plan.layers),
             "curve": costs.to_ring(samples),
@@ -147,11 +145,20 @@ class Fast(ListProtocol):
         if any(metric.needs_curve and metric.uses_ends for metric in chosen):
             steps["ties"] = costs.ends_of_groups(self.key_bits, samples)
         if PRECISION in quantities:
-            # Twice, for it computes more per byte than others do.
-            steps["precision"] = costs.div_public(samples, precision_bits(samples)) * 2
+            steps["precision"] = costs.div_public(samples, precision_bits(samples))
         if any(metric.needs_curve and metric.at_ends for metric in chosen):
             up, down = (costs.carry(len(quantities), samples, join=join) for join in (True, False))
             steps["curve"] += up + down + Cost(rounds=2 * samples.bit_length())
+        return steps
+
+    def work(self, query: Query) -> dict[str, int]:
+        """Weigh declared costs."""
+        if not query.needs_curve:
+            return {"order check": 1, "division": 1}
+        steps = self.declared(query)
+        steps["input"] += Cost(bytes=_BYTES_TO_START)
+        if "precision" in steps:
+            steps["precision"] *= 2  # it computes more per byte than others do
         return {step: weight(cost, _BYTES_PER_ROUND) for step, cost in steps.items()}
 
     def described(self) -> str:

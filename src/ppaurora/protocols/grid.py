@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ppaurora.algorithms.curve import PRECISION
+from ppaurora.algorithms.curve import PRECISION, precision_bits
 from ppaurora.channel.base import Buffer
+from ppaurora.channel.meter import Cost
 from ppaurora.channel.servers import Server
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.grid import Grid
@@ -26,7 +27,7 @@ from ppaurora.protocols.security import NOTHING, UNFIT_TABLE, Adversary, Corrupt
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, Work, Worker
 from ppaurora.sharing.stages import OwnerShare, ResultShare
-from ppaurora.suites.bitsliced import BitslicedSuite
+from ppaurora.suites.bitsliced import BitslicedSuite, costs
 from ppaurora.suites.role import Role
 
 _NO_WORDS = np.zeros(0, dtype=np.uint64)
@@ -145,6 +146,20 @@ class GridProtocol(Protocol):
         )
         columns = release(suite, query, [], Inputs(None, counts, sums, tables))
         return suite.result(columns, recipients)
+
+    def declared(self, query: Query) -> dict[str, Cost]:
+        values, most = self.grid.cells, query.most_samples
+        steps = {
+            "input": costs.input_counts(len(query.sizes), 2 * values),
+            "division": costs.wide_quotients(
+                len(query.metrics) + 1, 2 * most.bit_length(), bound=most * most << 34
+            ),
+        }
+        if PRECISION in query.quantities:
+            steps["precision"] = costs.is_positive(values + 1) + costs.div(
+                values + 1, precision_bits(most), most
+            )
+        return steps
 
     def work(self, query: Query) -> dict[str, int]:
         """Count values of the grid: a precision takes about as long as thirty comparisons."""
