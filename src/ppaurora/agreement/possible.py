@@ -8,8 +8,9 @@ rounded to it. Numbers that share such counts are taken together:
 - in bins, positives must add up to P while samples add up to all samples;
 - one number of expected events must give both its ratio to P and its difference from P.
 
-That is arithmetic alone, and not all of it: bins are not compared with thresholds, and histograms are left
-out, so that fewer may remain. Who also knows how scores are distributed may find some of the rest unlikely.
+That is arithmetic alone, and not all of it: bins are not compared with thresholds, and histograms and smooth
+curves are left out, so that fewer may remain. Who also knows how scores are distributed may find some of the
+rest unlikely.
 """
 
 from __future__ import annotations
