@@ -128,8 +128,7 @@ def test_the_errors_of_the_index_are_those_of_loops() -> None:
 
 
 def none_or_enough(counts: Sequence[int], least: int) -> bool:
-    others = [sum(counts) - own for own in counts]
-    return all(other == 0 or other >= least for other in others)
+    return not sum(counts) or all(sum(counts) - own >= least for own in counts)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -162,9 +161,57 @@ def test_bins_without_samples_withhold_nothing() -> None:
     assert told == pytest.approx([0.15, 0.275])
 
 
+ALONE = 0.9  # a score in a bin around which nobody is whose bin is at most 0.5
+
+
+def with_somebody_alone(label: int) -> Data:
+    labels, scores = drawn(3, 900)
+    few = scores <= 0.5
+    return np.append(labels[few], label), np.append(scores[few], ALONE)
+
+
+def test_the_interval_of_the_index_tells_no_label_of_somebody_who_is_alone_in_a_bin() -> None:
+    """What it is made of would: as many as there are, it is half as large again with the one label."""
+    of_zero, of_one = (with_somebody_alone(label) for label in (0, 1))
+    low, high = (released(data, Policy.exact())["ici"] for data in (of_one, of_zero))
+    widths = [one.value - one.interval[0] - 1.96 * one.standard_error for one in (low, high)]
+    assert widths[1] > 1.3 * widths[0]
+    for data in (of_zero, of_one):
+        index = released(data, Policy())["ici"]
+        assert index.value is not None
+        assert (index.interval, index.standard_error) == (None, None)
+        assert index.note == "no interval: some bins have few samples"
+
+
+def test_a_bin_in_which_an_owner_is_alone_is_not_told() -> None:
+    """Nor does it count as empty, though without that owner it is."""
+    labels, scores = drawn(4, 900)
+    few = scores <= 0.5
+    people = [samples_of(one) for one in split((labels[few], scores[few]))]
+    own = people[0]
+    alone = np.full(15, ALONE)
+    people[0] = Samples(
+        own.source, np.append(own.scores, alone), np.append(own.labels, np.ones(15, np.uint8))
+    )
+
+    def told(owners: Sequence[Samples]) -> tuple[list[bool], bool]:
+        query = Query((CURVE, INDEX), tuple(map(len, owners)), Policy(), LEVEL)
+        found = released_in_the_clear(query, owners).metrics
+        index = found["ici"]
+        assert isinstance(index, Estimate)
+        return [not point.suppressed for point in points(found["smooth_calibration"])], bool(index.interval)
+
+    around = [abs(x - MIDDLES[-1]) < BANDWIDTH - 1e-9 for x in MIDDLES]
+    assert any(around)
+    points_told, has_interval = told(people)
+    assert not any(one for one, near in zip(points_told, around, strict=True) if near)
+    assert not has_interval
+    assert told([own, *people[1:]]) == ([*[True] * 5, False], True)
+
+
 def test_rounded_intervals_contain_exact_ones() -> None:
     for seed in range(3):
-        data = drawn(seed, 900)
+        data = drawn(seed, 3000)
         exact, rounded = released(data, Policy.exact()), released(data, Policy(minimum_per_cell=10))
         pairs = list(
             zip(points(exact["smooth_calibration"]), points(rounded["smooth_calibration"]), strict=True)

@@ -14,6 +14,22 @@ _EXACT = f"{_STUDIES}::test_every_number_is_exact_on_the_scores_as_read"
 
 DEFECTS = (
     Defect(
+        "interval-of-somebody-alone",
+        "the interval of the integrated calibration index tells the label of somebody who is alone in a bin",
+        file="src/ppaurora/metrics/smooth_calibration.py",
+        old="positive=tuple(chain(*_none_or_enough(evidence, bins)))",
+        new="positive=()",
+        tests=("tests/metrics/test_smooth_calibration.py",),
+    ),
+    Defect(
+        "owner-alone-in-a-bin",
+        "a bin in which one owner is alone counts as empty, and points around it tell of that owner's people",
+        file="src/ppaurora/metrics/smooth_calibration.py",
+        old="products = evidence.suite.mul(every, others - evidence.query.least_per_cell)",
+        new="products = evidence.suite.mul(others, others - evidence.query.least_per_cell)",
+        tests=("tests/metrics/test_smooth_calibration.py",),
+    ),
+    Defect(
         "scores-cut-off-on-a-grid",
         "a score is read as the value below it instead of the nearest one",
         file="src/ppaurora/data/grid.py",
