@@ -28,6 +28,17 @@ class CountTable:
         How many samples of each class every value has.
     negated
         Whether lower scores are the more positive ones.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> table = ppaurora.tabulate(([1, 0, 0, 1], [0.8, 0.3, 0.31, 0.8]), ppaurora.Grid(decimals=1))
+    >>> table.positives.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0]
+    >>> table.negatives.tolist()
+    [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]
+    >>> len(table)
+    4
     """
 
     source: str

@@ -20,7 +20,24 @@ _HINT = "agree on a grid that holds all scores, with another low or high, or use
 
 
 class Grid(StrictModel):
-    """Values low, low + 10^-decimals, ..., high; scores between them are read as the nearest one."""
+    """Values low, low + 10^-decimals, ..., high; scores between them are read as the nearest one.
+
+    Attributes
+    ----------
+    low, high
+        The lowest and the highest score; one beyond by half a step or more is refused.
+    decimals
+        To how many decimals scores are read, at most 9.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> grid = ppaurora.Grid(low=0.0, high=40.0, decimals=1)
+    >>> print(grid)
+    401 values from 0 to 40, 1 decimal
+    >>> grid.values[:3].tolist()
+    [0.0, 0.1, 0.2]
+    """
 
     low: Annotated[float, Meta(description="The lowest score that there is, by default 0.")] = 0.0
     high: Annotated[float, Meta(description="The highest score that there is, by default 1.")] = 1.0
