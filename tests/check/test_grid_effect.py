@@ -64,7 +64,11 @@ def test_a_table_tells_the_bound_and_what_is_tied() -> None:
         of_rows.tied_after,
     )
     assert of_table.in_words == (
-        "1 score is rounded; local AUROC can move by 1.2e-01 at most; 2 samples share a score"
+        "1 score is rounded; local AUROC moves by 1.2e-01 at most; 2 samples share a score"
+    )
+    assert of_rows.in_words == (
+        "1 score is rounded; local AUROC 0.500000 becomes 0.625000: it can move by 1.2e-01 at most; "
+        "2 samples share a score, before 0"
     )
     with pytest.raises(InputError, match="another grid"):
         GridEffect.of(CountTable.of(samples, grid), Grid())

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import ppaurora
-from ppaurora.data import CountTable, Grid, Samples, tabulate
+from ppaurora.app.jobs import AppJob
+from ppaurora.app.owner.draft import Draft
+from ppaurora.data import CountedDataset, CountTable, Grid, Samples, tabulate
 from ppaurora.owner.ledger import Ledger, Sketch
-from ppaurora.owner.outbox import Fingerprint
+from ppaurora.owner.outbox import Fingerprint, Outbox
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
@@ -172,3 +174,32 @@ def test_a_budget_counts_what_cannot_be_compared(tmp_path: Path) -> None:
         ledger.record(ledger.sketch(data), study.manifest)
     apart = Samples("north", np.linspace(-9.0, -8.0, 50), np.arange(50, dtype=np.uint8) % 2)
     assert ledger.look(apart, provisioned(tmp_path, "fifth", FAST, kind).manifest).spending.earlier == ()
+
+
+def test_shares_of_a_table_are_drawn_once_and_kept(study: ppaurora.Study) -> None:
+    outbox = Outbox(study.kit, study.manifest)
+    table = CountTable.of(made_up(400, 1), GRID)
+    first = outbox.prepare(table)
+    assert (first.samples, outbox.prepare(table)) == (400, first)
+    assert outbox.is_for(table)
+    assert not outbox.is_for(CountTable.of(made_up(400, 2), GRID))
+    salted = [len(outbox.body(server, first)) for server in study.manifest.protocol.input_servers]
+    assert sorted(salted)[1] - sorted(salted)[0] == 2 * 4 * GRID.cells - 32  # words, and a seed
+
+
+@pytest.mark.usefixtures("streams")
+def test_the_app_reads_a_large_file_as_counts(study: ppaurora.Study, tmp_path: Path) -> None:
+    own = made_up(400, 1)
+    labels = ["sepsis" if label else "well" for label in own.labels]
+    path = FILES["CSV"]({"id": list(range(400)), "score": own.scores.tolist(), "label": labels}, tmp_path)
+    draft, job = Draft.of(path, "large.csv", study), AppJob("reading")
+    draft = draft.checked(draft.columns, study, job)
+    check = draft.looked.check
+    assert check is not None
+    assert isinstance(draft.dataset, CountedDataset)
+    assert (draft.columns.pos_label, check.positives) == ("sepsis", int(own.labels.sum()))
+    assert check.auroc.value == study.check(own).auroc.value
+    assert len(draft.looked.charts) == 3
+    (said,) = (concern for concern in check.concerns if concern.code == "duplicates")
+    assert "looked for in the first rows alone" in said.text
+    assert not said.is_warning

@@ -188,7 +188,17 @@ def size_concerns(counts: ScoreCounts) -> Iterator[Concern]:
 
 
 def duplicate_concerns(description: Description | None) -> Iterator[Concern]:
-    if description is not None and description.duplicates:
+    """Tell duplicates that were found, and where none were looked for."""
+    if description is None:
+        return
+    if description.id_column is not None and description.ids_compared < description.rows:
+        yield Concern(
+            "duplicates",
+            f"duplicates in column '{printable(description.id_column)}' were looked for in the first rows "
+            "alone: of a source of this size, no row is kept. Let the database count distinct ids",
+            is_warning=False,
+        )
+    if description.duplicates:
         yield Concern(
             "duplicates",
             f"rows have the same value in column '{printable(description.id_column)}', the first at row "

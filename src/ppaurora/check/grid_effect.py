@@ -82,10 +82,12 @@ class GridEffect:
         said = []
         if self.moved is not None:
             said.append("1 score is rounded" if self.moved == 1 else f"{self.moved:,} scores are rounded")
-        if self.after is not None and self.before is not None:
-            said.append(f"local AUROC {self.before:.6f} becomes {self.after:.6f}")
         if self.bound is not None:
-            said.append(f"local AUROC can move by {_shown(self.bound)} at most")
+            most = f"by {_shown(self.bound)} at most"
+            moves = f"local AUROC moves {most}"
+            if self.before is not None and self.after is not None:
+                moves = f"local AUROC {self.before:.6f} becomes {self.after:.6f}: it can move {most}"
+            said.append(moves)
         ties = f"{self.tied_after:,} samples share a score"
         said.append(ties if self.tied_before is None else f"{ties}, before {self.tied_before:,}")
         return "; ".join(said)

@@ -82,7 +82,7 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
     if check.grid_effect is not None:
         yield "grid", f"{check.grid_effect.grid}; {check.grid_effect.in_words}"
     if check.grid_proposal is not None:
-        yield "a grid", check.grid_proposal.in_words
+        yield "proposed grid", check.grid_proposal.in_words
     if check.saving:
         yield "for less", check.saving
     if check.spending is not None and check.spending.matters:
