@@ -197,9 +197,10 @@ def test_a_bin_in_which_an_owner_is_alone_is_not_told() -> None:
     def told(owners: Sequence[Samples]) -> tuple[list[bool], bool]:
         query = Query((CURVE, INDEX), tuple(map(len, owners)), Policy(), LEVEL)
         found = released_in_the_clear(query, owners).metrics
-        index = found["ici"]
+        index, curve = found["ici"], found["smooth_calibration"]
         assert isinstance(index, Estimate)
-        return [not point.suppressed for point in points(found["smooth_calibration"])], bool(index.interval)
+        assert isinstance(curve, Table)
+        return [not point.suppressed for point in points(curve)], bool(index.interval)
 
     around = [abs(x - MIDDLES[-1]) < BANDWIDTH - 1e-9 for x in MIDDLES]
     assert any(around)
