@@ -10,7 +10,7 @@ from ppaurora.agreement.terms import Job, Terms
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, metrics_named
 from ppaurora.policy.rules import Floors, Policy
-from ppaurora.protocols import Fast, Paper
+from ppaurora.protocols import Fast, GridProtocol, Paper
 
 
 def test_a_job_that_breaks_a_public_rule_cannot_be_made() -> None:
@@ -96,3 +96,13 @@ def test_paper_computes_areas_without_intervals_only() -> None:
         Terms(metrics=metrics_named("auroc", "brier"), protocol=Paper(), policy=exact)
     with pytest.raises(InputError, match="the protocol 'paper' does not compute intervals; use 'fast'"):
         Terms(metrics=metrics_named("auroc"), confidence_level=0.95, protocol=Paper(), policy=exact)
+
+
+def test_people_are_told_how_a_grid_reads_scores() -> None:
+    metrics = (METRICS["auroc"](),)
+    alone = Terms(metrics=metrics, protocol=GridProtocol(low=-2.0, high=3.5, decimals=1))
+    beside = Terms(metrics=metrics, protocol=Fast(grid=alone.protocol.grid))
+    refused = "to 1 decimal; one below -2 or above 3.5 is refused"
+    assert ("scores are read", refused) in alone.describe()
+    assert ("scores are read", f"for the table beside the lists, {refused}") in beside.describe()
+    assert Terms(metrics=metrics).reading() == []

@@ -146,7 +146,7 @@ class Terms(StrictModel):
             "confidence_level": [("intervals", f"at confidence level {level}")] if level else [],
             "protocol": [
                 ("protocol", str(self.protocol)),
-                *self._reading(),
+                *self.reading(),
                 *(
                     (f"learnt by {party}", what)
                     for party, what in self.protocol.discloses(self.policy).items()
@@ -160,8 +160,8 @@ class Terms(StrictModel):
             told.setdefault(field, [(field.replace("_", " "), str(getattr(self, field)))])
         return [line for field in self.__struct_fields__ for line in told[field]]
 
-    def _reading(self) -> list[tuple[str, str]]:
-        """Return how a grid reads scores."""
+    def reading(self) -> list[tuple[str, str]]:
+        """Return how a grid reads scores, as a line for people; none without one."""
         grid = self.protocol.grid
         if grid is None:
             return []

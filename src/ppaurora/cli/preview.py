@@ -61,7 +61,7 @@ def _study(check: DataCheck, plan: bool) -> Iterator[tuple[str, str]]:
     yield "as", f"{check.owner} ({organisation})" if organisation else f"{check.owner}"
     yield "for study", f"{manifest.study}, hash {manifest.hash}"
     if plan:
-        yield from manifest.evaluation.describe()
+        yield from (*manifest.evaluation.describe(), *manifest.terms.reading())
 
 
 def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:

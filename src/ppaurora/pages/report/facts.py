@@ -122,7 +122,10 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         study=manifest.study,
         owner="" if result is None else result.owner,
         state=state,
-        about=tuple(pair for pair in manifest.evaluation.describe() if pair[0] != "submissions"),
+        about=(
+            *(pair for pair in manifest.evaluation.describe() if pair[0] != "submissions"),
+            *manifest.terms.reading(),
+        ),
         institutions=len(samples),
         samples=sum(samples.values()),
         positives=positives,
