@@ -11,8 +11,10 @@ from ppaurora.agreement import disclosure as module
 from ppaurora.agreement.disclosure import PREVALENCES, compare, disclosure, example_sizes
 from ppaurora.agreement.terms import Terms
 from ppaurora.cli.main import main
+from ppaurora.data.grid import Grid
 from ppaurora.metrics import METRICS, Metric, find_metric, metrics_named
 from ppaurora.policy.rules import Policy
+from ppaurora.protocols import Fast
 from ppaurora.study.plan import SAMPLE
 
 SIZES = (400, 400, 400)
@@ -24,7 +26,8 @@ def at(*names: str, thresholds: tuple[float, ...] = (0.2,)) -> tuple[Metric, ...
 
 
 def terms_of(metrics: Any, policy: Policy | None = None, level: float | None = 0.95) -> Terms:
-    return Terms(metrics=metrics, policy=policy or Policy(), confidence_level=level)
+    beside = Fast(grid=Grid(decimals=2)) if any(metric.needs_table for metric in metrics) else Fast()
+    return Terms(metrics=metrics, policy=policy or Policy(), confidence_level=level, protocol=beside)
 
 
 def test_words_of_a_publication() -> None:

@@ -10,6 +10,7 @@ import pytest
 import ppaurora
 from ppaurora.agreement.examples import example_studies, with_other_label
 from ppaurora.agreement.figures import _apart_by_noise, figures_at
+from ppaurora.data.grid import Grid
 from ppaurora.metrics import METRICS, Metric, Query, find_metric
 from ppaurora.metrics.in_the_clear import released_in_the_clear
 from ppaurora.policy.rules import Policy
@@ -26,11 +27,12 @@ EVERYTHING = metrics(*(name for name in METRICS if name != "auroc_no_ties"))
 
 @pytest.mark.parametrize("policy", [Policy(), Policy.exact()], ids=lambda policy: policy.kind)
 def test_in_the_clear_is_what_servers_compute(policy: Policy) -> None:
-    query = Query(EVERYTHING, (80, 90, 100), policy, 0.95)
+    grid = Grid(decimals=2)
+    query = Query(EVERYTHING, (80, 90, 100), policy, 0.95, grid=grid)
     (study,) = example_studies(query, 0.3, 1)
     found = released_in_the_clear(query, study)
     owners = [(one.labels.astype(int), one.scores) for one in study]
-    report = ppaurora.evaluate(owners, metrics=EVERYTHING, policy=policy, confidence_level=0.95)
+    report = ppaurora.evaluate(owners, metrics=EVERYTHING, policy=policy, confidence_level=0.95, grid=grid)
     assert found.positives == report.positives
     assert not found.suppressed
     if policy.kind == "publication":  # exact ones are the same number, divided in another way

@@ -11,6 +11,7 @@ import pytest
 
 from ppaurora.agreement.examples import example_studies
 from ppaurora.agreement.possible import possible_positives
+from ppaurora.data.grid import Grid
 from ppaurora.metrics import METRICS, Metric, Query, find_metric
 from ppaurora.metrics.in_the_clear import released_in_the_clear
 from ppaurora.policy.rules import Policy
@@ -168,7 +169,9 @@ def test_more_digits_leave_fewer_and_the_truth_is_left(counts: str) -> None:
     for prevalence in (0.05, 0.3):
         found = []
         for digits in (1, 2, 3, 6, "exact"):
-            query = Query(FULL, (300, 400, 500), Policy.exact(digits=digits, counts=counts), 0.95)
+            query = Query(
+                FULL, (300, 400, 500), Policy.exact(digits=digits, counts=counts), 0.95, grid=Grid(decimals=2)
+            )
             (study,) = example_studies(query, prevalence, 1)
             found.append(possible_positives(query, released_in_the_clear(query, study).values))
         assert found == sorted(found, reverse=True)

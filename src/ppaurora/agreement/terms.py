@@ -73,7 +73,7 @@ class Terms(StrictModel):
             self._check_mechanisms()
         if self.policy.minimum_per_cell > 1:
             self._check_cuts()
-        if self.protocol.grid is None:
+        if self.protocol.grid is None and not self.policy.is_private:
             self._check_tables()
         problem = self.protocol.problem_with(self.metrics, self.policy, self.confidence_level)
         if problem:

@@ -50,6 +50,7 @@ _COARSE_BITS, _FINE_BITS = 18, 27  # of s, in the first search and for the secon
 _SCORE_BITS = 22  # of s and s' in a last search
 _LAST_BITS = 29  # of s where F and G are so small that larger numbers of it may wrap around 2^64
 _INFORMATION_BITS, _CHANGE_BITS = 22, 18  # of s' and s'' there
+_LEAST_INFORMATION = 1 << 10  # @ 27, and so 2^-17 of a sample
 _RETURNED = 30  # bits that are rounded off in the end
 
 _COARSE = 256  # arguments of s are multiples of 1/256: a is one of 1/8, b and x are multiples of 1/16
@@ -178,14 +179,19 @@ def _profile(suite: Suite, f: RingShare, values: Sequence[RingShare], shift: int
     of b. Products of these four stay below 2^62 when they are shifted to the right by so many bits.
 
     Where F does not change its sign within reach of a, all values are 0, and so G·Iaa - F·Iab is not above 0;
-    such a b is no end of an interval either.
+    such a b is no end of an interval either. Where there is hardly any information, G decides alone, which
+    hardly depends on a there.
     """
     above = _shaped(suite.is_positive(_shaped(f, -1)), *f.shape)
     a_intervals = above.like(above.values[..., :-1, :] - above.values[..., 1:, :])
     chosen = suite.begin_sums_of_products(zip(a_intervals.rows(), values, strict=True))()
     f_g_iaa_iab = chosen.like(chosen.values[..., :4, :])
     small = _shaped(_rounded(suite, _shaped(f_g_iaa_iab, -1), shift), *f_g_iaa_iab.shape)
-    products = suite.mul(small.like(small.values[..., [1, 0], :]), small.like(small.values[..., [2, 3], :]))
+    g_f, iaa_iab = (
+        stack([small.row(1), small.row(0)]),
+        stack([small.row(2) + _LEAST_INFORMATION, small.row(3)]),
+    )
+    products = suite.mul(g_f, iaa_iab)
     rising = suite.is_positive(products.row(0) - products.row(1))
     within_reach = above.row(0) - above.row(above.shape[0] - 1)
     interval = suite.mul(rising[:-1], (within_reach - rising)[1:])

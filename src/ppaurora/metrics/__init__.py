@@ -5,7 +5,7 @@ from __future__ import annotations
 # In the order in which people are shown them.
 # isort: off
 from ppaurora.metrics import roc, precision_recall, operating_points, thresholds, curves, calibration
-from ppaurora.metrics import smooth_calibration
+from ppaurora.metrics import smooth_calibration, recalibration
 
 # isort: on
 from ppaurora.metrics.base import Metric
@@ -38,6 +38,7 @@ __all__ = [
     "metrics_named",
     "operating_points",
     "precision_recall",
+    "recalibration",
     "roc",
     "smooth_calibration",
     "thresholds",

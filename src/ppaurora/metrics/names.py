@@ -32,6 +32,8 @@ MetricName = Literal[
     "histogram",
     "smooth_calibration",
     "ici",
+    "calibration_intercept",
+    "calibration_slope",
 ]
 """A metric, as `evaluate` and reports take it; `METRICS` describes them."""
 
@@ -64,3 +66,5 @@ class MetricAttributes:
         histogram: Any
         smooth_calibration: Any
         ici: Any
+        calibration_intercept: Any
+        calibration_slope: Any

@@ -92,6 +92,7 @@ def _with_noise(query: Query, columns: Sequence[tuple[int, int]], released: int)
         rates(query.policy, mechanisms),
         integers,
         negated=query.negated,
+        grid=query.grid,
     )
     metrics = {metric.name: metric.read_noisy(noisy, query.confidence_level) for metric in query.metrics}
     return ReleasedResult(

@@ -23,7 +23,7 @@ from ppaurora.statistics.noisy import (
 
 _MOST_DIGITS = 6
 _MOST_TIMES = 10  # as wide as without noise: up to here it is told how much wider
-_DROWNED = "noise drowns this number: there are too few samples for this epsilon"
+DROWNED = "noise drowns this number: there are too few samples for this epsilon"
 
 
 @dataclass(frozen=True)
@@ -151,12 +151,14 @@ def _noisy_fraction(
 ) -> Estimate:
     trials = (successes + failures).value
     if trials <= 0:
-        return Estimate(None, note=_DROWNED)
+        return Estimate(None, note=DROWNED)
     value, noise = fraction(successes.value, failures.value), between(successes, failures)
     deviation = math.sqrt(float(noise(np.array(value)).variance)) / trials
     if level is None:
-        return _estimate(value, deviation)
-    return _with_interval(value, deviation, interval(noise, level), interval(_no_noise, level), level, method)
+        return estimate_of(value, deviation)
+    return estimate_with_interval(
+        value, deviation, interval(noise, level), interval(_no_noise, level), level, method
+    )
 
 
 def noisy_mean(
@@ -170,13 +172,13 @@ def noisy_mean(
     value = min(max(total.value / samples, low), high)
     deviation = math.sqrt(total.noise.variance) / samples
     if level is None:
-        return _estimate(value, deviation)
+        return estimate_of(value, deviation)
 
     def interval(noise: Noise, level: float) -> Interval:
         far = float(reach(max(sampling, 0.0), noise, level)) / samples
         return max(value - far, low), min(value + far, high)
 
-    return _with_interval(
+    return estimate_with_interval(
         value, deviation, interval(total.noise, level), interval(Noise(), level), level, "normal"
     )
 
@@ -193,12 +195,12 @@ def noisy_ratio(
     `sampling` is the variance of n - r·d; None if the release does not tell it, so that there is no interval.
     """
     if denominator.value <= 0 or numerator.value > highest * denominator.value:
-        return Estimate(None, note=_DROWNED)
+        return Estimate(None, note=DROWNED)
     numerator += max(-numerator.value, 0.0)
     value = numerator.value / denominator.value
     deviation = math.sqrt((numerator - denominator * value).noise.variance) / denominator.value
     if level is None or sampling is None:
-        return _estimate(value, deviation)
+        return estimate_of(value, deviation)
     # With r = highest·p it is a score interval, as (1 - p)·n - p·(highest·d - n) = n - r·d.
     rest, variance = denominator * highest - numerator, max(sampling, 0.0)
 
@@ -207,7 +209,7 @@ def noisy_ratio(
         return low * highest, high * highest
 
     noise = between(numerator, rest)
-    return _with_interval(
+    return estimate_with_interval(
         value, deviation, interval(noise, level), interval(_no_noise, level), level, "Fieller"
     )
 
@@ -216,10 +218,10 @@ def noisy_position(offsets: NoisyNumber, samples: NoisyNumber, bounds: Interval)
     """Return the mean of samples in a bin, from the sum of how far each is from its middle, in widths."""
     low, high = bounds
     if samples.value <= 0:
-        return Estimate(None, note=_DROWNED)
+        return Estimate(None, note=DROWNED)
     mean = offsets.value / samples.value
     deviation = math.sqrt((offsets - samples * mean).noise.variance) / samples.value * (high - low)
-    return _estimate(min(max((low + high) / 2 + (high - low) * mean, low), high), deviation)
+    return estimate_of(min(max((low + high) / 2 + (high - low) * mean, low), high), deviation)
 
 
 @dataclass(frozen=True)
@@ -304,11 +306,11 @@ def noisy_index(
         of_curve += own.value * min(squares / around.value**2, 1.0)
         with_noise += own.value * min((squares + error.noise.variance) / around.value**2, 1.0)
     if not parts:
-        return Estimate(None, note=_DROWNED)
+        return Estimate(None, note=DROWNED)
     noise, value = added_up(parts).noise, min(total / samples, 1.0)
     deviation = math.sqrt(noise.variance) / samples
     if level is None:
-        return _estimate(value, deviation)
+        return estimate_of(value, deviation)
     sampling = float(np.array([one.squares for one in bins]) @ gradient**2)
 
     def interval(noise: Noise, variances: float) -> Interval:
@@ -317,7 +319,7 @@ def noisy_index(
         return max(value - far - bias, 0.0), min(value + far, 1.0)
 
     both = interval(noise, with_noise), interval(Noise(), of_curve)
-    return _with_interval(value, deviation, *both, level, "normal, conservative")
+    return estimate_with_interval(value, deviation, *both, level, "normal, conservative")
 
 
 def noisy_count(count: NoisyNumber, samples: int) -> Estimate:
@@ -330,12 +332,13 @@ def _no_noise(p: Numbers) -> Noise:
     return Noise()
 
 
-def _estimate(value: float, deviation: float) -> Estimate:
+def estimate_of(value: float, deviation: float) -> Estimate:
+    """Return a number with as many decimals as its noise leaves, and how large that is."""
     digits = digits_beside(deviation)
     return Estimate(round(value, digits), digits=digits, note=_size_of(deviation))
 
 
-def _with_interval(
+def estimate_with_interval(
     value: float, deviation: float, interval: Interval, without: Interval, level: float, method: str
 ) -> Estimate:
     """Say how much wider noise makes the interval, beside the one that the same numbers give without it."""

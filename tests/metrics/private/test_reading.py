@@ -27,6 +27,7 @@ CURVES = ("roc_curve", "precision_recall_curve")
 AT_THRESHOLDS = ("sensitivity", "specificity", "ppv", "npv", "f1", "accuracy", "net_benefit", *CURVES)
 IN_BINS = ("reliability", "histogram", "smooth_calibration", "ici")
 ALONE = ("auroc", "brier", "observed_expected", "calibration_in_the_large")
+RECALIBRATED = ("calibration_intercept", "calibration_slope")
 PRIVATE = (*ALONE, *AT_THRESHOLDS, *IN_BINS)
 
 
@@ -214,8 +215,11 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
 
 
 def test_what_has_no_mechanism_is_refused_with_what_has() -> None:
-    assert {name for name in METRICS if METRICS[name].sample().mechanism() is not None} == {*PRIVATE}
-    for name in {*METRICS} - {*PRIVATE}:
+    assert {name for name in METRICS if METRICS[name].sample().mechanism() is not None} == {
+        *PRIVATE,
+        *RECALIBRATED,
+    }
+    for name in {*METRICS} - {*PRIVATE} - {*RECALIBRATED}:
         with pytest.raises(InputError, match=f"'{name}' cannot be released with noise .* computes: auroc"):
             Terms(metrics=(METRICS["auroc"](), METRICS[name].sample()), policy=Policy.private())
 

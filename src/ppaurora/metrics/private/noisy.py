@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
+from ppaurora.data.grid import Grid
 from ppaurora.errors import MisuseError
 from ppaurora.metrics.private.mechanism import Coordinate, Mechanism, MechanismName
 from ppaurora.metrics.private.sums import Moment, SumsMechanism
@@ -29,6 +30,7 @@ class NoisyRelease:
     negated: bool  # whether lower scores are the more positive ones
     mechanisms: Mapping[MechanismName, Mechanism]
     numbers: Mapping[MechanismName, Sequence[NoisyNumber]] = field(repr=False)
+    grid: Grid | None = None  # on which scores were read
 
     @classmethod
     def of(
@@ -39,6 +41,7 @@ class NoisyRelease:
         integers: Sequence[int],
         *,
         negated: bool,
+        grid: Grid | None = None,
     ) -> NoisyRelease:
         """Read integers that follow each other, in the order of the mechanisms."""
         numbers, rest = {}, iter(integers)
@@ -51,7 +54,7 @@ class NoisyRelease:
                 numbers[mechanism.name] = _of_all(
                     mechanism, numbers[mechanism.name], samples, negated=negated
                 )
-        return cls(samples, negated, {one.name: one for one in mechanisms}, numbers)
+        return cls(samples, negated, {one.name: one for one in mechanisms}, numbers, grid)
 
     def won_and_lost(self) -> tuple[NoisyNumber, NoisyNumber]:
         """Return AUROC·M and (1 - AUROC)·M, for M the size of the smaller class."""
