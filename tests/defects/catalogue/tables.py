@@ -121,7 +121,7 @@ DEFECTS = (
         "rounded-certificate-below",
         "a bound that is rounded down is released as it is",
         file=f"{_METRICS}/roc.py",
-        old='read_on(query.grid, bound + half_unit(query.digits_of(outputs["grid_bound"])))',
+        old="read_on(query.grid, bound + half_unit(query.digits_of(GRID_BOUND)))",
         new="read_on(query.grid, bound)",
         tests=(f"{_VALUES}::test_a_rounded_certificate_is_not_below_the_exact_one",),
     ),
