@@ -91,7 +91,7 @@ def test_a_table_tells_the_bound_and_what_is_tied() -> None:
         ([0.0, 123456.78], 2, Grid(low=0.0, high=130_000.0, decimals=0)),
         ([7.0, 7.0], 0, Grid(low=7.0, high=8.0, decimals=0)),
         ([0.0, 1e12], 0, None),
-        ([1e300, -1e300], None, None),
+        ([1e308, -1e308], 0, None),
     ],
 )
 def test_a_grid_is_proposed_that_holds_all_scores(

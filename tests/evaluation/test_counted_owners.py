@@ -63,7 +63,7 @@ def test_a_report_says_how_the_same_numbers_cost_less() -> None:
 
 @pytest.mark.parametrize(
     "scores",
-    [[0.123456789123, 0.5, 0.25], [0.1 + 0.2, 0.3, 0.5], [1e-300, 1.0, 0.5], [0.25, 0.5, 1e9]],
+    [[0.123456789123, 0.5, 0.25], [0.1 + 0.2, 0.3, 0.5], [1e-300, 1.0, 0.5], [0.25, 0.5, 1e308]],
     ids=["decimals", "nearly a decimal", "tiny", "large"],
 )
 def test_where_a_grid_would_change_something_nothing_is_said(scores: list[float]) -> None:

@@ -44,7 +44,9 @@ def fitting_grid(low: float, high: float, decimals: int | None) -> Grid | None:
 def _between(low: float, high: float, decimals: int) -> Grid | None:
     """Return the grid whose ends are not inside of these, if it stays small."""
     unit = 10**decimals
+    if max(abs(low), abs(high)) * unit > 2**53:
+        return None
     first, last = math.floor(low * unit), math.ceil(high * unit)
-    if last - first > _MOST_STEPS or abs(first) + abs(last) > 2**53:
+    if last - first > _MOST_STEPS:
         return None
     return Grid(low=first / unit, high=max(last, first + 1) / unit, decimals=decimals)

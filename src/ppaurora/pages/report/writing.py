@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Unpack
 
-from ppaurora.data import ColumnNames, Columns, Samples, read_dataset
+from ppaurora.data import ColumnNames, Columns, CountTable, Samples, read_dataset
 from ppaurora.errors import InputError
 from ppaurora.evaluation.report import Report
 from ppaurora.io.files import replace_file
@@ -114,6 +114,8 @@ def own_samples(source: ReportSource, data: Any, columns: Columns) -> Samples:
     """Read the owner's own data as the study reads it."""
     if source.verification is None or not isinstance(source.result, StudyReport):
         raise InputError("own data is compared with the result of a study: name the result that it has filed")
+    if isinstance(data, CountTable):
+        raise InputError(f"{data.source}: a report computes with the rows of your own data; give these")
     is_file = isinstance(data, str | os.PathLike)
     if not isinstance(data, Samples):
         read = read_dataset(data, columns, name=None if is_file else source.result.owner)
