@@ -107,9 +107,9 @@ class Plane(Drawing):
     def at(self, x: float, y: float) -> Place:
         return self.x(x), self.y(y)
 
-    def key(self, *entries: tuple[str, bool]) -> None:
+    def key(self, *entries: tuple[str, bool], marks: bool = True) -> None:
         """The legend, above the plane."""
-        self.legend((_LEFT, _TOP + 4), entries)
+        self.legend((_LEFT, _TOP + 4), entries, marks=marks)
 
     def _grid(self) -> None:
         x_title, y_title = self._axis_titles

@@ -98,12 +98,13 @@ class Drawing:
         else:
             self.area("pooled-mark", [(x, y - 6.5), (x + 6.5, y), (x, y + 6.5), (x - 6.5, y)])
 
-    def legend(self, place: Place, entries: Sequence[tuple[str, bool]]) -> None:
-        """Texts with the marks that they explain, beside each other."""
+    def legend(self, place: Place, entries: Sequence[tuple[str, bool]], *, marks: bool = True) -> None:
+        """Texts with the lines that they explain, and their marks, beside each other."""
         x, y = place
         for text, own in entries:
             self.line(series(own), (x, y), (x + 22, y))
-            self.mark((x + 11, y), own=own)
+            if marks:
+                self.mark((x + 11, y), own=own)
             self.text((x + 28, y + 4), text)
             x += 44 + LETTER * len(text)
 

@@ -54,7 +54,7 @@ def smooth_calibration_curve(
     plane.path("guide", [plane.at(0, 0), plane.at(1, 1)])
     for own in (False, True):
         draw_band(plane, points, own=own)
-    plane.key(("pooled", False), *([("your own data", True)] if with_own else []))
+    plane.key(("pooled", False), *([("your own data", True)] if with_own else []), marks=False)
     columns = ("of", "predicted", "observed")
     rows = tuple(("own data" if one.own else "pooled", one.x.text, one.y.text) for one in points)
     return Chart(title, caption, plane.svg(), columns, rows)
