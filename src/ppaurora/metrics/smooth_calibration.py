@@ -49,7 +49,7 @@ from ppaurora.statistics.smoothing import (
 )
 
 _OBSERVED = "observed"
-_NO_INTERVAL = "no interval: some bins have few samples"
+_ANY_CURVE = "the lower bound is that of any curve: some bins have few samples"
 _QUOTIENT_BITS = 32  # of what a bin's samples are of all around it
 
 
@@ -293,7 +293,8 @@ class IntegratedCalibrationIndex(Smoothed):
 
     One person moves the index and its standard error by a few parts in n. But the mean variance of the curve
     is about bins/n, of which somebody who is alone in a bin and around it has a part as large as that of any
-    bin. So it is told, and with it an interval, only if every bin has enough samples, or none.
+    bin. So it is told only if every bin has enough samples, or none. Else its largest value is taken: as n <=
+    S and V <= S, the sum of n·V/S² is at most the number of bins. The upper bound needs none of that.
 
     P. C. Austin, E. W. Steyerberg: The Integrated Calibration Index (ICI) and related metrics for quantifying
     the calibration of logistic regression models, Statistics in Medicine 2019.
@@ -370,10 +371,12 @@ class IntegratedCalibrationIndex(Smoothed):
         level = query.confidence_level
         if values[0] is None or level is None:
             return plain_estimate(values[0], outputs[0], query)
-        if None in values:
-            return replace(plain_estimate(values[0], outputs[0], query), note=_NO_INTERVAL)
-        index, error, curve_error = (value for value in values if value is not None)
+        index, error, curve_error = values[0], values[1] or 0.0, values[2]
         digits, error_digits = (query.digits_of(output) for output in outputs[:2])
+        if curve_error is None:
+            largest = math.sqrt(min(len(self.bins()) / query.samples, 1.0))
+            estimate = index_estimate(index, error, largest, level, digits, error_digits)
+            return replace(estimate, note=_ANY_CURVE)
         return index_estimate(index, error, curve_error, level, digits, error_digits)
 
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
