@@ -348,7 +348,7 @@ def read_number(job: dict[str, Any], metric: str, number: str, mantissa: int, ex
     signed = mantissa - WORD if mantissa >= WORD // 2 else mantissa
     if policy["digits"] != "exact":
         small = metric in ("brier", "calibration_in_the_large", "net_benefit")
-        digits = policy["digits"] + small + (number in ("standard_error", "grid_bound"))
+        digits = policy["digits"] + small + (number == "standard_error")
         if policy["counts"] == "hidden" and metric in ("ppv", "sensitivity"):
             digits = min(digits, 2)
         rounded = float(Fraction(signed, 10**digits))

@@ -44,8 +44,9 @@ class Output:
         return self.highest**2 if self.form is Form.ROOT else self.highest
 
 
-# How far a number is at most from that of scores that were not read on a grid.
-GRID_BOUND = Output("grid_bound", more_digits=1)
+# How far a number is at most from that of scores that were not read on a grid. It is a whole number of parts
+# of all pairs, as AUROC is: with a digit more, it would tell small numbers of positives.
+GRID_BOUND = Output("grid_bound")
 
 
 def standard_error(

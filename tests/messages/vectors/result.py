@@ -48,7 +48,7 @@ _ADDED_UP = ", and for every owner in `owners` 1 if its counts add up to its num
 _BOUND = """
 Behind "auroc", before its standard error, is the number of pairs of unlike class that share a value, over
 twice the number of pairs of unlike class: how far it is at most from that of the scores as they were.
-Rounded, it has one digit more, and an owner adds half a unit of that digit: `grid_bounds`.
+Where it is rounded, an owner adds half a unit of its last digit: `grid_bounds`.
 """
 FAST_WHAT = _WHAT.format(protocol="fast", flags=_SORTED)
 GRID_WHAT = _WHAT.format(protocol="grid", flags=_ADDED_UP) + _BOUND
