@@ -133,4 +133,23 @@ DEFECTS = (
         new="most=max(n // 2, 1) * STEPS",
         tests=(f"{_TRANSCRIPTS}::test_the_shape_depends_on_the_grid_and_the_number_of_owners_alone",),
     ),
+    Defect(
+        "shown-certificate-below",
+        "a bound is shown to the nearest two digits, which may be below it",
+        file="src/ppaurora/statistics/estimates.py",
+        old='quantize(Decimal("1.0"), ROUND_UP)',
+        new='quantize(Decimal("1.0"))',
+        tests=(
+            "tests/statistics/test_estimate.py"
+            "::test_what_reading_scores_on_a_grid_changed_is_said_and_never_too_small",
+        ),
+    ),
+    Defect(
+        "rehearsal-on-another-grid",
+        "a proof of concept has the protocol's default parameters, whatever was asked for",
+        file="src/ppaurora/poc/consortium.py",
+        old="for name, value in protocol.to_plain().items()",
+        new="for name, value in type(protocol)().to_plain().items()",
+        tests=("tests/poc/test_refusals.py::test_the_plan_has_all_parameters_of_the_protocol",),
+    ),
 )
