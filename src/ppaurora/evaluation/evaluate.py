@@ -132,7 +132,7 @@ def evaluate(
     >>> round(on_grid.value, 6), round(on_grid.grid_bound, 6)
     (0.958333, 0.041667)
     """
-    grid = find_protocol(protocol)(**parameters).counting_grid
+    grid = find_protocol(protocol).fitting([], **parameters).counting_grid
     return evaluate_samples(
         samples_of(owners, others, Columns(score=score, label=label, pos_label=pos_label), grid),
         metrics=metrics,
