@@ -36,7 +36,11 @@ _UNITS_OF_NOISE = 1000  # a standard deviation of noise has 3 to 30 units of the
 HEADINGS = ("samples", "what", "network", "seconds", "x", "MB sent", "x ", "rounds", "more")
 
 _AREAS = metrics_named(*DEFAULT_METRICS)
-_SAMPLES = [metric.sample() for metric in METRICS.values() if metric is not UntiedAuroc]
+_SAMPLES = [
+    metric.sample()
+    for metric in METRICS.values()
+    if metric is not UntiedAuroc and not metric.needs_table  # studies here are of lists alone
+]
 _SUMS = tuple(metric for metric in _SAMPLES if not metric.needs_curve and not metric.discloses_counts)
 _EVERY = (
     *_AREAS,

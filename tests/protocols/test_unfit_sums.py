@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ppaurora.agreement.terms import Terms
+from ppaurora.data.grid import Grid
 from ppaurora.errors import UnsortedListError
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.sums import (
@@ -30,6 +31,7 @@ from ppaurora.metrics.sums import (
     sums_of,
 )
 from ppaurora.policy.rules import Policy
+from ppaurora.protocols import Fast
 from ppaurora.sharing.stages import OwnerShare
 from ppaurora.statistics.calibration import Bin
 from ppaurora.statistics.estimates import Estimate
@@ -145,7 +147,10 @@ def every_sum() -> Iterator[OwnerSum]:
     for kind in METRICS.values():
         fields = kind.Parameters.__struct_fields__
         metric = kind(**{field: needed[field] for field in fields if field in needed})
-        yield from Terms(metrics=(metric,), policy=Policy.exact(), confidence_level=0.95).sums
+        protocol = Fast(grid=Grid(decimals=2)) if metric.needs_table else Fast()
+        yield from Terms(
+            metrics=(metric,), policy=Policy.exact(), confidence_level=0.95, protocol=protocol
+        ).sums
 
 
 @each_sum
