@@ -43,6 +43,7 @@ GRID = Grid(decimals=1)
 CELLS = GRID.cells
 EVERY_ONE = {name: kind.sample() for name, kind in METRICS.items() if kind.uses_ends}
 ALL = tuple(EVERY_ONE.values())
+CLOSE_ROOT = 1e-6  # of equations that are solved by counting sign tests: no rational number is released
 
 
 def terms_for(metrics: Sequence[Metric], policy: Policy, grid: Grid = GRID) -> Terms:
@@ -213,7 +214,9 @@ def test_every_metric_of_a_billion_samples_is_that_of_a_thousandth_of_them(polic
         outputs = zip(query.outputs, of_few.values, of_many.values, strict=True)
         for output, one, other in outputs:
             assert (one is None) == (other is None), name
-            if output.form is Form.QUOTIENT:
+            if output.form is Form.QUOTIENT and metric.needs_table:
+                assert one == pytest.approx(other, abs=CLOSE_ROOT), name
+            elif output.form is Form.QUOTIENT:
                 assert one == other, name
 
 
@@ -311,7 +314,7 @@ def test_references_on_the_scores_as_read(seed: int) -> None:
     random = np.random.default_rng(seed)
     grid = Grid(decimals=2)
     labels = random.integers(0, 2, 240)
-    raw = np.clip(random.normal(0.45 + 0.1 * labels, 0.2), 0, 1)
+    raw = np.clip(random.normal(0.45 + 0.1 * labels, 0.2), 0.02, 0.98)  # at 0 and 1 logits are not finite
     owners = [
         Samples(f"owner {number}", scores, own.astype(np.uint8))
         for number, (own, scores) in enumerate(
@@ -321,7 +324,8 @@ def test_references_on_the_scores_as_read(seed: int) -> None:
     read = np.concatenate([grid.read(one).scores for one in owners])
     released = released_by_grid(terms_for(ALL, Policy.exact(), grid), owners)
     for name, metric in EVERY_ONE.items():
-        compare(released.metrics[name], metric.reference(labels, read), name)
+        close = CLOSE_ROOT if metric.needs_table else 1e-9
+        compare(released.metrics[name], metric.reference(labels, read), name, close)
     auroc, proc = estimate_of(released, "auroc"), figures_of_proc(labels.tolist(), read.tolist())
     assert auroc.value == pytest.approx(proc.auroc, abs=1e-12)
     assert proc.variance is not None
@@ -329,9 +333,9 @@ def test_references_on_the_scores_as_read(seed: int) -> None:
     assert auroc.interval == pytest.approx(proc.interval, abs=1e-10)
 
 
-def compare(found: Estimate | Table, reference: Any, name: str) -> None:
+def compare(found: Estimate | Table, reference: Any, name: str, close: float) -> None:
     if isinstance(found, Estimate):
-        assert found.value == pytest.approx(reference, abs=1e-9), name
+        assert found.value == pytest.approx(reference, abs=close), name
         return
     for row, expected in zip(found, reference, strict=True):
         for number, value in expected.items():
@@ -339,7 +343,7 @@ def compare(found: Estimate | Table, reference: Any, name: str) -> None:
             if there is None:
                 assert value is None or math.isnan(value), (name, number)
             else:
-                assert there == pytest.approx(value, abs=1e-9), (name, number)
+                assert there == pytest.approx(value, abs=close), (name, number)
 
 
 def test_owners_of_both_directions_are_refused() -> None:
