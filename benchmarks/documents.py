@@ -24,6 +24,7 @@ from benchmarks import (
     app,
     audit,
     correctness,
+    grids,
     growth,
     policies,
     releases,
@@ -50,6 +51,7 @@ DOCUMENTS = (
     "README.md",
     "docs/statisticians.md",
     "docs/performance.md",
+    "docs/measurements.md",
     "docs/disclosure.md",
     "docs/privacy.md",
 )
@@ -110,6 +112,7 @@ BLOCKS: Mapping[str, Callable[[Saved], str]] = {
     "noise": lambda saved: accuracy.noise_table().markdown(),
     "audit": lambda saved: audit.saved_table(saved.rows("audit")).markdown(),
     "cost": lambda saved: scale.cost_table(saved.rows("scale")).markdown(),
+    "grids": lambda saved: grids.saved_table(saved.rows("grids")).markdown(),
     "scale": lambda saved: scale.saved_table(saved.rows("scale")).markdown(),
     "steps": lambda saved: scale.steps_table(saved.rows("scale"), 1_000_000, 8).markdown(),
     "headline": lambda saved: headline_table(saved.paper).markdown(),
