@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
-from ppaurora.data import Samples
+from ppaurora.data import Grid, Samples
 from ppaurora.evaluation.evaluate import evaluate_samples
 from ppaurora.evaluation.report import Report
 from ppaurora.metrics import METRICS, Metric, Query, metrics_named
@@ -32,11 +32,13 @@ from ppaurora.metrics.sums import (
     SquaredProbabilities,
     TruePositives,
     sums_of,
+    weights_on,
 )
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Fast, Paper
 from ppaurora.session import no_progress
 from ppaurora.sharing import RingShare
+from ppaurora.sharing.shares import Words
 from ppaurora.statistics.calibration import Bin
 from ppaurora.suites.cleartext import CLEARTEXT
 
@@ -238,3 +240,20 @@ def test_a_study_of_lower_scores_is_read_in_scores_of_the_source() -> None:
     found = [(row["positives"].value, row["negatives"].value) for row in report.histogram]
     assert found == [below, rest]
     assert report.auroc > 0.5
+
+
+def test_weights_of_one_sum_are_there_at_a_time() -> None:
+    """Of 200 sums on a million values, all together would be more than three gigabytes."""
+    asked: list[float] = []
+
+    class Asked(TruePositives):
+        def weights(self, samples: Samples) -> Words:
+            asked.append(self.threshold)
+            return super().weights(samples)
+
+    grid = Grid(decimals=1)
+    each = weights_on(grid, [Asked(0.5), Asked(0.9)], negated=False)
+    assert asked == []
+    assert next(each).tolist() == [0] * 5 + [1] * 6 + [0] * 11
+    assert asked == [0.5, 0.5]
+    assert next(each).tolist() == [0] * 9 + [1] * 2 + [0] * 11

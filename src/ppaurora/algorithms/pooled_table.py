@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ppaurora.data.grid import Grid
@@ -48,7 +48,7 @@ class OwnerTables:
         totals = self.counts[counts].sum()
         return totals.like(totals.values[..., 0])
 
-    def weighted(self, weights: Sequence[Words]) -> RingShare:
+    def weighted(self, weights: Iterable[Words]) -> RingShare:
         """Return, for every list of weights of all counts, a row with every owner's weighted sum."""
         rows = [self.counts.weighted_sums(one) for one in weights]
         return stack(rows)

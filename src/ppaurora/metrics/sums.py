@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -276,10 +276,14 @@ def in_parts(values: Mask | NDArray[np.float64], parts: int) -> int:
     return round(math.fsum(values.tolist()) * parts)
 
 
-def weights_on(grid: Grid, wanted: Sequence[OwnerSum], *, negated: bool) -> list[Words]:
-    """Return, for every sum, what one positive at each value of a grid counts, and then one negative."""
+def weights_on(grid: Grid, wanted: Sequence[OwnerSum], *, negated: bool) -> Iterator[Words]:
+    """Give, for every sum, what one positive at each value of a grid counts, and then one negative.
+
+    One after the other: hundreds of sums on a million values would not fit into memory together.
+    """
     positive, negative = (grid.as_samples(label, negated=negated) for label in (1, 0))
-    return [np.concatenate([total.weights(positive), total.weights(negative)]) for total in wanted]
+    for total in wanted:
+        yield np.concatenate([total.weights(positive), total.weights(negative)])
 
 
 def sums_of(samples: Samples, wanted: Sequence[OwnerSum]) -> Words:
