@@ -145,7 +145,7 @@ def test_more_workers_than_there_is_room_for_spend_no_attempt(led: Led) -> None:
 def test_a_restart_of_this_node_spends_no_attempt(led: Led, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a stop in the middle of one nor a crash."""
     with monkeypatch.context() as patch:
-        patch.setattr(PROTOCOL, "process", "tests.support.mute")  # which does not fail before the stop
+        patch.setattr(type(PROTOCOL), "process", "tests.support.mute")  # which does not fail before the stop
         assert led.begin().answer is Verdict.BEGUN
     led.node.close()
     with led.store() as store:
@@ -299,7 +299,7 @@ def test_a_release_that_comes_before_this_nodes_part_has_ended_is_no_failure(
 
     monkeypatch.setattr(following, "_SECONDS_TO_END", patience)
     monkeypatch.setattr(Attempt, "results", results)
-    monkeypatch.setattr(PROTOCOL, "process", "tests.support.mute")
+    monkeypatch.setattr(type(PROTOCOL), "process", "tests.support.mute")
     (tmp_path / "nodes").mkdir()
     (helper,) = set(FOLLOWERS) - set(PROTOCOL.result_servers)
     led = Led(tmp_path, start, helper)
@@ -323,7 +323,7 @@ def test_an_operator_aborts_the_attempt_that_is_under_way(
     tmp_path: Path, start: StartKit, run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process ends, the study stops here, and goes on when the operator says so."""
-    monkeypatch.setattr(PROTOCOL, "process", "tests.support.mute")
+    monkeypatch.setattr(type(PROTOCOL), "process", "tests.support.mute")
     (tmp_path / "nodes").mkdir()
     led = Led(tmp_path, start, FOLLOWERS[0])
     kit = led.consortium.kit(led.server.file_name)
