@@ -58,7 +58,12 @@ class _Solution:
 
 
 def noisy_recalibration(cells: Sequence[LogitCell], level: float | None, *, with_slope: bool) -> Estimate:
-    """Return the slope, or the intercept with the slope fixed at 1; cells are in increasing order."""
+    """Return the slope, or the intercept with the slope fixed at 1; cells are in increasing order.
+
+    A grid may have values in no cell, or in one.
+    """
+    if len(cells) < 1 + with_slope:
+        return Estimate(None, note=DROWNED)
     found = _solved(_Table(cells), with_slope=with_slope)
     if found is None or found.sampling + float(found.noise.variance) > _HIGHEST_ERROR**2:
         return Estimate(None, note=DROWNED)
