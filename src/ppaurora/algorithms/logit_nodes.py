@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ppaurora.algorithms.elementary import Floats, log
 from ppaurora.sharing.shares import RingShare
 
 PER_UNIT = 16  # first nodes of one unit of the logit
@@ -27,14 +28,13 @@ _BEFORE = _POINTS // 2 - 1  # of these, before the node next below it
 _LOWEST = -_BEFORE - 1  # second nodes that meet a first one, from the whole number below it on: -3 to 4
 BAND = _POINTS + 2
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
 def logits(probabilities: Floats, step: float) -> Floats:
     """Return log(p / (1 - p)), where 0 and 1 are read as half a step from the end."""
     clipped = np.clip(probabilities, step / 2, 1 - step / 2)
-    return np.asarray(np.log(clipped) - np.log1p(-clipped))
+    return log(clipped / (1 - clipped))
 
 
 def lagrange_weights(position: Floats) -> Iterator[Floats]:

@@ -37,7 +37,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ppaurora.algorithms.logit_nodes import BAND, PER_UNIT, Floats, Integers, LogitNodes
+from ppaurora.algorithms.elementary import Floats, exp
+from ppaurora.algorithms.logit_nodes import BAND, PER_UNIT, Integers, LogitNodes
 from ppaurora.sharing.shares import RingShare, Words, concat, stack
 from ppaurora.suites.base import Suite
 
@@ -368,7 +369,7 @@ _REACH = 160  # of arguments of s
 @lru_cache(maxsize=16)
 def _sigmoid_table(kind: _Sigmoid, unit: int, bits: int) -> Words:
     u = np.arange(-_REACH * unit, _REACH * unit + 1) / unit
-    small = np.exp(-np.abs(u))
+    small = exp(-np.abs(u))
     s = np.where(u >= 0, 1.0, small) / (1 + small)
     slope = small / (1 + small) ** 2
     values = (s, slope, slope * (1 - 2 * s))[kind]

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ppaurora.algorithms.logit_nodes import Floats, logits
+from ppaurora.algorithms.elementary import Floats
+from ppaurora.algorithms.logit_nodes import logits
 from ppaurora.algorithms.pooled_table import PooledTable
 from ppaurora.algorithms.recalibration import (
     LARGEST_INTERCEPT,
