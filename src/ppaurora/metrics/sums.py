@@ -44,8 +44,7 @@ class ListCounts:
 class OwnerSum(ABC):
     """One of them; two that are equal are submitted once."""
 
-    steps: ClassVar[int] = 1  # that one sample counts at most
-    parts: ClassVar[int] = 1  # in which it counts what makes one
+    parts: ClassVar[int] = 1  # of one, in which it is counted
 
     @abstractmethod
     def of_each(self, samples: Samples) -> Mask | NDArray[np.float64]:
@@ -208,7 +207,7 @@ class NegativesIn(OwnerSum):
 class ExpectedIn(OwnerSum):
     """The sum of the probabilities that are in a bin."""
 
-    steps = parts = STEPS_PER_ONE
+    parts = STEPS_PER_ONE
     bin: Bin
 
     def of_each(self, samples: Samples) -> NDArray[np.float64]:
@@ -223,7 +222,7 @@ class ExpectedIn(OwnerSum):
 class SquaredErrorsIn(OwnerSum):
     """The sum of squared differences between probability and label, of probabilities that are in a bin."""
 
-    steps = parts = STEPS_PER_ONE
+    parts = STEPS_PER_ONE
     bin: Bin
 
     def of_each(self, samples: Samples) -> NDArray[np.float64]:
@@ -250,7 +249,7 @@ class Ordered:
     smaller: OwnerSum
 
     def room(self, by_owner: Mapping[OwnerSum, RingShare], counts: ListCounts) -> RingShare:
-        return by_owner[self.larger] * (self.smaller.steps // self.larger.steps) - by_owner[self.smaller]
+        return by_owner[self.larger] * (self.smaller.parts // self.larger.parts) - by_owner[self.smaller]
 
 
 @dataclass(frozen=True)
