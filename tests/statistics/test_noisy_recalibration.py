@@ -7,7 +7,7 @@ import pytest
 
 from ppaurora.agreement.terms import Terms
 from ppaurora.data import Samples
-from ppaurora.metrics import METRICS
+from ppaurora.metrics import find_metric
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import GridProtocol
 from ppaurora.statistics.estimates import Estimate
@@ -27,7 +27,7 @@ def test_a_private_study_is_read_whose_grid_has_few_values(
     """What has no number says so, and keeps nobody from reading the others."""
     protocol = GridProtocol(low=min(values), high=max(values), decimals=decimals)
     terms = Terms(
-        metrics=tuple(METRICS[name]() for name in NAMES), policy=Policy.private(8.0), protocol=protocol
+        metrics=tuple(find_metric(name)() for name in NAMES), policy=Policy.private(8.0), protocol=protocol
     )
     scores = np.tile(values, 2000)
     labels = (np.arange(len(scores)) % 20 < 20 * np.clip(scores, 0.1, 0.9)).astype(np.uint8)
