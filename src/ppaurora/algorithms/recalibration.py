@@ -58,6 +58,7 @@ _COARSE = 256  # arguments of s are multiples of 1/256: a is one of 1/8, b and x
 _OFFSETS = 8  # distances d_k, a quarter apart, around the middle of an interval of a
 _FINE = 1024  # distances are multiples of 1/1024, of one of 1/512 and one of 1/1024 times a whole number
 _A_REACH = 128  # fine intervals of a, 1/256 each, go so many 512ths to both sides of the middle
+_B_WIDTH = _FINE // PER_UNIT  # of a coarse interval of b
 _B_MARGIN = 16  # fine intervals of b, 1/512 each, go so many 1024ths beyond the coarse one
 
 
@@ -141,9 +142,7 @@ class Slope:
     """
 
     steps_per_one = 1024
-    found: tuple[RingShare, RingShare] = field(
-        repr=False
-    )  # how many intervals have the root, in both searches
+    found: tuple[RingShare, RingShare] = field(repr=False)  # intervals with the root, in both searches
     steps: RingShare = field(repr=False)  # b, from the lowest one on
     f: RingShare = field(repr=False)  # F and G, @ 33
     g: RingShare = field(repr=False)
@@ -159,7 +158,7 @@ def find_slope(suite: Suite, table: Masses) -> Slope:
     fine = _fine_search(suite, _surroundings(suite, table, coarse))
     columns = [fine.values[place] for place in range(len(fine.interval))]
     chosen = _begin_choice(suite, fine.interval, columns)()
-    steps = _place(coarse.interval) * 64 + _place(fine.interval) * 2 + fine.interval.sum() - _B_MARGIN
+    steps = _place(coarse.interval) * _B_WIDTH + _place(fine.interval) * 2 + fine.interval.sum() - _B_MARGIN
     f, g, iaa, iab, ibb, *t = _rounded_to_return(suite, chosen)
     return Slope((coarse.interval.sum(), fine.interval.sum()), steps, f, g, iaa, iab, ibb, tuple(t))
 
@@ -173,7 +172,7 @@ class _Profile:
     values: RingShare = field(repr=False)  # rows of what was asked for, in the middles of these; lists of b
 
 
-def _profile(suite: Suite, f: RingShare, values: Sequence[RingShare], shift: int) -> _Profile:
+def _profile(suite: Suite, f_at_ends: RingShare, values: Sequence[RingShare], shift: int) -> _Profile:
     """Search in rows of F, one for every end of an interval of a.
 
     `values` has rows F, G, Iaa, Iab and others, for the middle of every interval of a; all of them are lists
@@ -183,16 +182,13 @@ def _profile(suite: Suite, f: RingShare, values: Sequence[RingShare], shift: int
     such a b is no end of an interval either. Where there is hardly any information, G decides alone, which
     hardly depends on a there.
     """
-    above = _shaped(suite.is_positive(_shaped(f, -1)), *f.shape)
+    above = _shaped(suite.is_positive(_shaped(f_at_ends, -1)), *f_at_ends.shape)
     a_intervals = above.like(above.values[..., :-1, :] - above.values[..., 1:, :])
     chosen = suite.begin_sums_of_products(zip(a_intervals.rows(), values, strict=True))()
     f_g_iaa_iab = chosen.like(chosen.values[..., :4, :])
     small = _shaped(_rounded(suite, _shaped(f_g_iaa_iab, -1), shift), *f_g_iaa_iab.shape)
-    g_f, iaa_iab = (
-        stack([small.row(1), small.row(0)]),
-        stack([small.row(2) + _LEAST_INFORMATION, small.row(3)]),
-    )
-    products = suite.mul(g_f, iaa_iab)
+    f, g, iaa, iab = small.rows()
+    products = suite.mul(stack([g, f]), stack([iaa + _LEAST_INFORMATION, iab]))
     rising = suite.is_positive(products.row(0) - products.row(1))
     within_reach = above.row(0) - above.row(above.shape[0] - 1)
     interval = suite.mul(rising[:-1], (within_reach - rising)[1:])
@@ -296,7 +292,7 @@ def _fine_search(suite: Suite, near: _Surroundings) -> _Profile:
     the middle of intervals of both a and b.
     """
     by_power = _shaped(stack([near.sums * near.z**power for power in range(4)]), 4, -1)
-    ends = np.arange(-_B_MARGIN, 64 + _B_MARGIN + 1, 2)
+    ends = np.arange(-_B_MARGIN, _B_WIDTH + _B_MARGIN + 1, 2)
 
     def sums(kind: _Sigmoid, a: int, b: Integers, powers: int, bits: int) -> RingShare:
         rows = by_power.like(by_power.values[..., :powers, :])

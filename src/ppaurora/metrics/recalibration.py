@@ -38,7 +38,7 @@ from ppaurora.sharing.shares import RingShare, WideShare, concat
 from ppaurora.statistics.estimates import Estimate, normal_estimate
 from ppaurora.statistics.intervals import Interval
 from ppaurora.statistics.noisy_recalibration import LogitCell, noisy_recalibration
-from ppaurora.statistics.recalibration import Fit, recalibration_intercept, recalibration_slope
+from ppaurora.statistics.recalibration import Coefficient, recalibration_intercept, recalibration_slope
 from ppaurora.suites.base import Suite
 
 _ANYWHERE: Interval = (-math.inf, math.inf)
@@ -114,7 +114,7 @@ class Recalibration(Metric):
 
     @staticmethod
     @abstractmethod
-    def fitted(y_true: Any, y_score: Any) -> Fit | None:
+    def fitted(y_true: Any, y_score: Any) -> Coefficient | None:
         """Return it on data in the clear."""
 
     def reference(self, y_true: Any, y_score: Any) -> float:

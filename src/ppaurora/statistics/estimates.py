@@ -346,12 +346,12 @@ def smoothed_estimate(
     equal weight would give the same largest error, 1/(2·sqrt(n)).
     """
     slack = half_unit(digits)
-    middle = min(max(predicted + residual, 0.0), 1.0)
+    middle = within_unit(predicted + residual)
     trials = 1 / (2 * (largest_error + half_unit(error_digits))) ** 2
     interval = proportion_interval(middle, trials, level, slack=2 * slack) or UNIT
-    value = _within_unit(at + residual)
+    value = within_unit(at + residual)
     low, high = (
-        _within_unit(end + at - predicted + side * slack) for end, side in zip(interval, (-1, 1), strict=True)
+        within_unit(end + at - predicted + side * slack) for end, side in zip(interval, (-1, 1), strict=True)
     )
     return Estimate(
         value,
@@ -362,7 +362,8 @@ def smoothed_estimate(
     )
 
 
-def _within_unit(number: float) -> float:
+def within_unit(number: float) -> float:
+    """Return the number from 0 to 1 that is nearest."""
     return min(max(number, 0.0), 1.0)
 
 

@@ -17,24 +17,24 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A coefficient and its standard error."""
+class Coefficient:
+    """A coefficient of the model, with its standard error."""
 
     value: float
     standard_error: float
 
 
-def recalibration_intercept(y_true: ArrayLike, y_score: ArrayLike) -> Fit | None:
+def recalibration_intercept(y_true: ArrayLike, y_score: ArrayLike) -> Coefficient | None:
     """Return a of logit(P(y = 1)) = a + logit(p); None if there is none, or a probability is 0 or 1."""
     return _fitted(y_true, y_score, with_slope=False)
 
 
-def recalibration_slope(y_true: ArrayLike, y_score: ArrayLike) -> Fit | None:
+def recalibration_slope(y_true: ArrayLike, y_score: ArrayLike) -> Coefficient | None:
     """Return b of logit(P(y = 1)) = a + b·logit(p); None if there is none, or a probability is 0 or 1."""
     return _fitted(y_true, y_score, with_slope=True)
 
 
-def _fitted(y_true: ArrayLike, y_score: ArrayLike, *, with_slope: bool) -> Fit | None:
+def _fitted(y_true: ArrayLike, y_score: ArrayLike, *, with_slope: bool) -> Coefficient | None:
     """Maximise the likelihood by Newton's method, with steps that are not too long; the last coefficient."""
     y, p = np.asarray(y_true, dtype=np.float64), np.asarray(y_score, dtype=np.float64)
     if not len(y) or p.min() <= 0 or p.max() >= 1 or y.min() == y.max():
@@ -51,7 +51,7 @@ def _fitted(y_true: ArrayLike, y_score: ArrayLike, *, with_slope: bool) -> Fit |
         step = np.linalg.solve(information, columns @ (y - mean))
         found = found + step * min(1.0, _LARGEST_STEP / np.abs(step).max(initial=_SMALL_STEP))
         if np.abs(step).max() < _SMALL_STEP:
-            return Fit(float(found[-1]), math.sqrt(np.linalg.inv(information)[-1, -1]))
+            return Coefficient(float(found[-1]), math.sqrt(np.linalg.inv(information)[-1, -1]))
     return None
 
 
