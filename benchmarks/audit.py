@@ -29,7 +29,8 @@ from ppaurora.algorithms.noise import two_sided_geometric
 from ppaurora.cli.progress import progress_bar
 from ppaurora.data import Samples
 from ppaurora.metrics import Metric, Query
-from ppaurora.metrics.calibration import Brier, ObservedToExpected, Reliability
+from ppaurora.metrics.bins import Reliability
+from ppaurora.metrics.calibration import Brier, ObservedToExpected
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.thresholds import Sensitivity

@@ -12,7 +12,8 @@ import numpy as np
 from ppaurora.data.samples import Samples
 from ppaurora.metrics import Metric, Query
 from ppaurora.metrics.base import Counts
-from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected, Reliability
+from ppaurora.metrics.bins import Reliability
+from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.private.budget import rates

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.data.samples import Samples
-from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected, Reliability
+from ppaurora.metrics.bins import Reliability
+from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected
 from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.smooth_calibration import IntegratedCalibrationIndex, SmoothCalibration

@@ -14,7 +14,7 @@ import pytest
 
 from ppaurora.data import Samples
 from ppaurora.metrics import METRICS, Metric, Query, find_metric
-from ppaurora.metrics.calibration import Reliability
+from ppaurora.metrics.bins import Reliability
 from ppaurora.metrics.curves import PrecisionRecallCurve
 from ppaurora.metrics.facts import PublicCounts
 from ppaurora.metrics.smooth_calibration import SmoothCalibration

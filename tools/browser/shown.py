@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ppaurora.metrics.calibration import Brier, Reliability
+from ppaurora.metrics.bins import Reliability
+from ppaurora.metrics.calibration import Brier
 from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.thresholds import NetBenefit

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppaurora.metrics import Metric, Query
-from ppaurora.metrics.calibration import CalibrationInTheLarge, ObservedToExpected, Reliability
+from ppaurora.metrics.bins import Reliability
+from ppaurora.metrics.calibration import CalibrationInTheLarge, ObservedToExpected
 from ppaurora.metrics.facts import SampleClass
 from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.thresholds import AtThresholds

@@ -20,7 +20,7 @@ from ppaurora.check.labels import Spelling, spellings
 from ppaurora.data import CountTable, Description, Grid, Samples, ScoreCounts
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
-from ppaurora.metrics.calibration import Histogram
+from ppaurora.metrics.bins import Histogram
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.budget import Spending
 from ppaurora.statistics.auroc import auroc_of_counts

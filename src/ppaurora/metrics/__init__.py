@@ -5,7 +5,7 @@ from __future__ import annotations
 # In the order in which people are shown them.
 # isort: off
 from ppaurora.metrics import roc, precision_recall, operating_points, thresholds, curves, calibration
-from ppaurora.metrics import smooth_calibration, recalibration
+from ppaurora.metrics import bins, smooth_calibration, recalibration
 
 # isort: on
 from ppaurora.metrics.base import Metric
@@ -29,6 +29,7 @@ __all__ = [
     "METRICS",
     "Metric",
     "Query",
+    "bins",
     "calibration",
     "check_metrics",
     "curves",

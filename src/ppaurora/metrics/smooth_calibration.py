@@ -19,7 +19,7 @@ from msgspec import Meta
 
 from ppaurora.data.samples import Samples
 from ppaurora.metrics.base import Counts, plain_estimate
-from ppaurora.metrics.calibration import MOST_BINS, InProbabilityBins, ProbabilityBins
+from ppaurora.metrics.bins import MOST_BINS, InProbabilityBins, ProbabilityBins
 from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.facts import Figure, PublicCounts
 from ppaurora.metrics.outputs import Output, Ratio, standard_error
@@ -38,7 +38,7 @@ from ppaurora.metrics.sums import (
 )
 from ppaurora.sharing.shares import RingShare, WideShare, concat, stack
 from ppaurora.statistics.calibration import Bin
-from ppaurora.statistics.estimates import Estimate, Row, Table, index_estimate, smoothed_estimate
+from ppaurora.statistics.estimates import Estimate, Row, Table, index_estimate, smoothed_estimate, within_unit
 from ppaurora.statistics.noisy_numbers import NoisyBin, noisy_index, noisy_smoothed
 from ppaurora.statistics.smoothing import (
     WEIGHT_PARTS,
@@ -218,7 +218,7 @@ class SmoothCalibration(Smoothed):
         if residual is None:
             return plain_estimate(None, outputs[0], query)
         if len(values) == 1 or level is None:
-            return plain_estimate(min(max(one.middle + residual, 0.0), 1.0), outputs[0], query)
+            return plain_estimate(within_unit(one.middle + residual), outputs[0], query)
         _, predicted, error = (value or 0.0 for value in values)
         digits, error_digits = query.digits_of(outputs[0]), query.digits_of(outputs[2])
         return smoothed_estimate(one.middle, residual, predicted, error, level, digits, error_digits)
@@ -248,10 +248,7 @@ class SmoothCalibration(Smoothed):
 
     def reference(self, y_true: Any, y_score: Any) -> Any:
         found = smoothed_residuals(y_true, y_score, self.bins(), self.parameters.bandwidth)
-        return [
-            {_OBSERVED: math.nan if one is None else min(max(one.at + one.residual, 0.0), 1.0)}
-            for one in found
-        ]
+        return [{_OBSERVED: math.nan if one is None else within_unit(one.at + one.residual)} for one in found]
 
     def sensitivity_to_one_person(self, public: PublicCounts) -> float:
         """A person has at most one part in as many as its bin has, of a mean of numbers y + x - p, which are
@@ -270,10 +267,8 @@ def _none_or_enough(evidence: Evidence, bins: Sequence[Bin]) -> list[tuple[RingS
     if not evidence.query.withholds_cells:
         return [()] * len(bins)
     by_owner = [evidence.by_owner[SamplesIn(one)] for one in bins]
-    every, others = (
-        stack([own.sum() + own * 0 for own in by_owner]),
-        stack([own.sum() - own for own in by_owner]),
-    )
+    every = stack([own.sum() + own * 0 for own in by_owner])
+    others = stack([own.sum() - own for own in by_owner])
     products = evidence.suite.mul(every, others - evidence.query.least_per_cell)
     return [(row + 1,) for row in products.rows()]
 
