@@ -166,7 +166,7 @@ def test_without_a_policy_everything_is_let_out(command: CommandLine, files: lis
         (["--confidence-level", "0"], "confidence_level is 0.0"),
         (["--thresholds", "0.5"], "--thresholds: is a parameter of sensitivity, "),
         (["--metrics", "ppv", "--thresholds", "a half"], "--thresholds: write numbers separated by commas"),
-        (["--metrics", "ppv", "--thresholds", "0.5,0.2"], "ppv: thresholds: must grow, each once"),
+        (["--metrics", "ppv", "--thresholds", "0.5,0.2"], "ppv: thresholds: must be in increasing order"),
         (["--metrics", "partial_auroc", "--max-fpr", "0.1,0.2"], "partial_auroc: max_fpr: "),
         (["--metrics", "partial_auroc", "--max-fpr", "1"], "max_fpr: is above 0, below 1"),
         (["--metrics", "histogram", "--counts", "hidden"], "which the policy hides"),

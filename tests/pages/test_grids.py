@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import ppaurora
+from ppaurora.metrics import METRICS
 from ppaurora.pages.report.facts import Facts
 from ppaurora.pages.report.html import as_html
+from ppaurora.pages.report.numbers import settings_of
 from ppaurora.pages.report.sources import source_of
 from ppaurora.pages.report.texts import as_json, as_latex, as_markdown
 from ppaurora.pages.report.writing import facts_of
@@ -55,3 +57,12 @@ def test_beside_lists_only_tables_are_on_the_grid() -> None:
     assert beside.results == without.results
     assert CHANGED not in as_html(beside) + as_html(without)
     assert "read to" not in without.methods
+
+
+def test_a_list_of_edges_is_told_as_a_number_of_bins() -> None:
+    """A title with all edges does not fit beside a chart."""
+    chosen = [
+        METRICS["ici"](bins=(0.0, 0.1, 0.2, 1.0), bandwidth=0.2),
+        METRICS["partial_auroc"](max_fpr=0.2),
+    ]
+    assert settings_of(chosen) == {"ici": "3 bins, bandwidth 0.2", "partial_auroc": "max fpr 0.2"}

@@ -14,7 +14,7 @@ from ppaurora.statistics.estimates import Estimate
 
 def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
     """A table of the metrics."""
-    table = Table(title=f"{samples} samples of {owners} owners", title_justify="left")
+    table = Table(title=f"{samples:,} samples of {owners} owners", title_justify="left")
     table.add_column("metric")
     table.add_column("value", justify="right")
     shown = report.shown()

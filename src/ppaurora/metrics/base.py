@@ -299,7 +299,7 @@ def check_growing(name: str, numbers: Sequence[float], what: str = "") -> None:
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"{name}: must be finite numbers")
     if any(later <= earlier for earlier, later in pairwise(numbers)):
-        raise ValueError(f"{name}: {what}must grow, each once")
+        raise ValueError(f"{name}: {what}must be in increasing order, each once")
 
 
 def _in_words(value: Any) -> str:

@@ -331,7 +331,7 @@ class RiskThresholds(Thresholds):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.thresholds[0] > 0 and self.thresholds[-1] <= _HIGHEST_RISK):
-            raise ValueError(f"thresholds: of a net benefit are above 0 and at most {_HIGHEST_RISK}")
+            raise ValueError(f"thresholds: of a net benefit must be above 0 and at most {_HIGHEST_RISK}")
 
 
 @register

@@ -260,7 +260,7 @@ def _bad_contents(good: Entry) -> list[Fault]:
         ("nothing kept", ">= 1", "terms.limits.retention_days", 0),
         ("a metric without its parameters", "is missing", "terms.metrics.1", "sensitivity"),
         ("a parameter of another metric", "no such setting", "terms.metrics.1.bins", [0.0, 1.0]),
-        ("thresholds that fall", "must grow", "terms.metrics.1.thresholds", [0.5, 0.2]),
+        ("thresholds that fall", "increasing order", "terms.metrics.1.thresholds", [0.5, 0.2]),
         (
             "a metric of probabilities, with scores that may be any number",
             "takes probabilities",

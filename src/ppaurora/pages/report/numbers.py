@@ -69,10 +69,15 @@ def capitalised(text: str) -> str:
 def settings_of(metrics: Sequence[Metric]) -> dict[str, str]:
     """Return the parameters of metrics that are not the default ones, in words."""
     return {
-        metric.name: ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
+        metric.name: ", ".join(_setting(name.replace("_", " "), value) for name, value in settings.items())
         for metric in metrics
         if (settings := metric.chosen())
     }
+
+
+def _setting(name: str, value: Any) -> str:
+    """Return a parameter in words; of a list of edges, how many bins they are the edges of."""
+    return f"{len(value) - 1} {name}" if isinstance(value, tuple | list) else f"{name} {value}"
 
 
 def numbers_of(
