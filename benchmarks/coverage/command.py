@@ -6,20 +6,21 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import click
 import numpy as np
 
-from benchmarks.coverage.kinds import EXACT, KINDS, PUBLICATION, Kind, Study, plans_at
+from benchmarks.coverage.kinds import EXACT, KINDS, PUBLICATION, Kind, Study, plans_at, recalibration_plan
 from benchmarks.coverage.population import Population
 from benchmarks.options import out_option
 from benchmarks.plain import WrongResultError
 from benchmarks.saving import Results, Row
 from benchmarks.tables import Table, show
 from ppaurora.cli.progress import progress_bar
+from ppaurora.metrics import Metric
 from ppaurora.metrics.smooth_calibration import IntegratedCalibrationIndex
 from ppaurora.statistics.intervals import Interval, quantile
 
@@ -37,11 +38,23 @@ _PROCESSES = 2
 
 @dataclass(frozen=True)
 class Scene:
-    """So many owners of so many samples each."""
+    """So many owners of so many samples each, and what is true in all patients."""
 
     owners: int
     size: int
     prevalence: float
+    slope: float = Population.slope
+    intercept: float = Population.intercept
+    recalibrated: bool = False  # whether it is the recalibration that is looked at
+
+    @property
+    def population(self) -> Population:
+        """Return the patients, whom a process makes once."""
+        return population_of(self.prevalence, self.slope, self.intercept)
+
+    @property
+    def plans(self) -> tuple[tuple[Metric, ...], ...]:
+        return (recalibration_plan(),) if self.recalibrated else plans_at(self.threshold)
 
     @property
     def threshold(self) -> float:
@@ -53,6 +66,11 @@ SCENES = tuple(
     Scene(owners, size, prevalence)
     for owners, size in ((4, 250), (4, 1000), (8, 5000))
     for prevalence in (0.05, 0.2)
+)
+RECALIBRATED_SCENES = tuple(
+    replace(scene, slope=slope, intercept=intercept, recalibrated=True)
+    for scene in (*SCENES[:2], *SCENES[-2:])
+    for slope, intercept in ((1.0, 0.0), (0.8, -0.3))
 )
 
 
@@ -71,6 +89,8 @@ class Coverage:
     released: float  # ... of the one that an owner makes of what is released
     differing: float  # the fraction of studies in which one covers and the other does not
     wider: float  # the mean width of released ones over that of exact ones
+    slope: float = Population.slope  # of true logits, by predicted ones
+    intercept: float = Population.intercept
 
     @property
     def is_coarse(self) -> bool:
@@ -123,27 +143,26 @@ Tallies = dict[Key, Tally]
 
 
 @lru_cache
-def population_of(prevalence: float) -> Population:
+def population_of(prevalence: float, slope: float, intercept: float) -> Population:
     """Return a population, which a process makes once."""
-    return Population(prevalence)
+    return Population(prevalence, slope, intercept)
 
 
 @lru_cache
 def truths_of(scene: Scene) -> dict[str, float]:
     """Return the true values of every metric in a setting."""
     threshold = scene.threshold
-    return population_of(scene.prevalence).truths(threshold, threshold / 2, threshold)
+    return scene.population.truths(threshold, threshold / 2, threshold)
 
 
 def simulate(scene: Scene, kinds: Sequence[Kind], studies: int, seed: Sequence[int]) -> Tallies:
     """Draw studies, and count in which of them intervals cover the truth."""
     random = np.random.default_rng(seed)
-    population = population_of(scene.prevalence)
-    truths, plans = truths_of(scene), plans_at(scene.threshold)
+    truths = truths_of(scene)
     tallies: Tallies = defaultdict(Tally)
     for _ in range(studies):
-        samples = population.draw(random, scene.owners * scene.size)
-        for study in (Study.of(samples, scene.owners, metrics) for metrics in plans):
+        samples = scene.population.draw(random, scene.owners * scene.size)
+        for study in (Study.of(samples, scene.owners, metrics) for metrics in scene.plans):
             for level in LEVELS:
                 exact = EXACT.intervals(study, level, random)
                 for kind in kinds:
@@ -170,14 +189,16 @@ def measured(scene: Scene, tallies: Tallies) -> Iterator[Coverage]:
             tally.released / n,
             tally.differing / n,
             tally.released_width / tally.exact_width,
+            scene.slope,
+            scene.intercept,
         )
 
 
 def problems(rows: Iterable[Coverage]) -> list[str]:
     """Return what does not hold, in sentences."""
     return [
-        f"{row.metric}, {row.kind}, {row.owners} x {row.size:,} at {row.prevalence:.0%}: an interval of "
-        f"{row.level:.0%} {problem}"
+        f"{row.metric}, {row.kind}, {row.owners} x {row.size:,} at {row.prevalence:.0%}, slope {row.slope:g}:"
+        f" an interval of {row.level:.0%} {problem}"
         for row in rows
         if (problem := row.problem())
     ]
@@ -217,11 +238,14 @@ def coverage_command(quick: bool, studies: int, out: Path) -> None:
     """How often intervals cover the true value: of exact numbers, rounded ones, and with noise.
 
     All kinds have the same simulated studies, of 4 x 250, 4 x 1,000 and 8 x 5,000 samples with 5 and 20 %
-    positives. The first table has the lowest and the highest coverage in per cent, the second one by what
-    intervals are wider than those of exact numbers. Fails if an interval covers less than that of exact
-    numbers by more than half a point, or more than it says by over four, beyond chance.
+    positives; a logistic recalibration has the first and the last, once with calibrated and once with
+    miscalibrated probabilities. The first table has the lowest and the highest coverage in per cent, the
+    second one by what intervals are wider than those of exact numbers. Fails if an interval covers less than
+    that of exact numbers by more than half a point, or more than it says by over four, beyond chance.
     """
-    scenes, studies = (SCENES[:1], 100) if quick else (SCENES, studies)
+    scenes = (*SCENES, *RECALIBRATED_SCENES)
+    if quick:
+        scenes, studies = (SCENES[0], RECALIBRATED_SCENES[0]), 100
     results = Results(out / "coverage.json", SEED, keep_earlier=False)
     rows: list[Coverage] = []
     with progress_bar() as progress, ProcessPoolExecutor(_PROCESSES) as pool:

@@ -6,8 +6,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppaurora.data.samples import Samples
 from ppaurora.metrics import Metric, Query
@@ -18,6 +20,7 @@ from ppaurora.metrics.outputs import Form, Output
 from ppaurora.metrics.precision_recall import AveragePrecision
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.noisy import NoisyRelease
+from ppaurora.metrics.recalibration import CalibrationIntercept, CalibrationSlope
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.smooth_calibration import IntegratedCalibrationIndex, SmoothCalibration
 from ppaurora.metrics.thresholds import (
@@ -69,6 +72,11 @@ def plans_at(threshold: float) -> tuple[tuple[Metric, ...], ...]:
     return metrics_at(threshold), smooth_metrics_at(threshold)
 
 
+def recalibration_plan() -> tuple[Metric, ...]:
+    """Return the metrics of a logistic recalibration."""
+    return CalibrationIntercept(), CalibrationSlope()
+
+
 @dataclass(frozen=True)
 class Study:
     """Exact numbers of one study, by metric, place and name."""
@@ -98,6 +106,17 @@ class Study:
     @property
     def positives(self) -> int:
         return int(self.samples.labels.sum())
+
+    @property
+    def private_metrics(self) -> tuple[Metric, ...]:
+        """Those that have a mechanism."""
+        return tuple(metric for metric in self.metrics if metric.mechanism() is not None)
+
+    @cached_property
+    def integers(self) -> NDArray[np.int64]:
+        """Those to which noise is added, whatever epsilon is."""
+        query = Query(self.private_metrics, self.sizes, Policy.private())
+        return np.array(exact_integers(query.mechanisms, self.samples), dtype=np.int64)
 
 
 def _of_the_curve(metric: Metric, samples: Samples) -> dict[tuple[str, At, str], float | None]:
@@ -191,16 +210,14 @@ class WithNoise(Kind):
     policy: Policy
 
     def intervals(self, study: Study, level: float, random: np.random.Generator) -> Intervals:
-        metrics = tuple(metric for metric in study.metrics if metric.mechanism() is not None)
+        metrics = study.private_metrics
         query = Query(metrics, study.sizes, self.policy, level)
         mechanisms, every_rate = query.mechanisms, rates(self.policy, query.mechanisms)
-        exact = np.array(exact_integers(mechanisms, study.samples))
         scales = [float(rate) for own in every_rate for rate in own]
         chances = -np.expm1(-np.array(scales))
         noise = random.geometric(chances) - random.geometric(chances)
-        noisy = NoisyRelease.of(
-            query.samples, mechanisms, every_rate, (exact + noise).tolist(), negated=False
-        )
+        integers = (study.integers + noise).tolist()
+        noisy = NoisyRelease.of(query.samples, mechanisms, every_rate, integers, negated=False)
         return {metric.name: _interval(metric.name, metric.read_noisy(noisy, level)) for metric in metrics}
 
 

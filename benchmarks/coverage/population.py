@@ -1,8 +1,9 @@
-"""Patients without number, of whom all true values are known: probabilities that are slightly off."""
+"""Patients without number, of whom all true values are known: probabilities that are more or less off."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -13,6 +14,7 @@ from ppaurora.data.samples import Samples
 from ppaurora.metrics.bins import Reliability
 from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected
 from ppaurora.metrics.precision_recall import AveragePrecision
+from ppaurora.metrics.recalibration import CalibrationIntercept, CalibrationSlope
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.smooth_calibration import IntegratedCalibrationIndex, SmoothCalibration
 from ppaurora.metrics.thresholds import (
@@ -27,7 +29,6 @@ from ppaurora.metrics.thresholds import (
 Numbers = NDArray[np.float64]
 
 _SPREAD = 1.4  # of the logits of predicted probabilities
-_SLOPE = 0.9  # true logits are less extreme than predicted ones
 _QUANTILES = 200_000  # of the population, for its true values
 
 
@@ -38,32 +39,29 @@ def expit(x: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Population:
-    """Logits of predictions are normal; events have the probability expit(slope·logit)."""
+    """Logits of predictions are normal; events have the probability expit(intercept + slope·logit)."""
 
     prevalence: float
+    slope: float = 0.9  # true logits are less extreme than predicted ones
+    intercept: float = 0.0
 
     @cached_property
     def centre(self) -> float:
-        """The mean logit that gives this prevalence, found by halving."""
-        low, high = -20.0, 20.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            too_many = float(expit(_SLOPE * self._logits(middle)).mean()) > self.prevalence
-            low, high = (low, middle) if too_many else (middle, high)
-        return low
+        """The mean logit that gives this prevalence."""
+        return _root(lambda centre: float(self._chances(self._logits(centre)).mean()) - self.prevalence)
 
     def draw(self, random: np.random.Generator, size: int) -> Samples:
         """Return samples of so many patients; there is one of either class at least."""
         while True:
             logits = random.normal(self.centre, _SPREAD, size)
-            labels = (random.random(size) < expit(_SLOPE * logits)).astype(np.uint8)
+            labels = (random.random(size) < self._chances(logits)).astype(np.uint8)
             if 0 < labels.sum() < size:
                 return Samples("study", expit(logits), labels)
 
     def truths(self, threshold: float, low: float, high: float) -> dict[str, float]:
         """Return the true value of everything: at a threshold, and between two probabilities."""
         logits = self._logits(self.centre)[::-1]
-        p, q = expit(logits), expit(_SLOPE * logits)
+        p, q = expit(logits), self._chances(logits)
         tp, fp = np.cumsum(q), np.cumsum(1 - q)
         recall, precision = tp / tp[-1], tp / (tp + fp)
         called, inside = p >= threshold, (p > low) & (p <= high)
@@ -85,11 +83,26 @@ class Population:
             Reliability.name: float(q[inside].mean()),
             SmoothCalibration.name: _smoothed(p, q, threshold),
             IntegratedCalibrationIndex.name: float(np.abs(q - p).mean()),
+            CalibrationIntercept.name: _root(lambda a: float((expit(a + logits) - q).mean())),
+            CalibrationSlope.name: self.slope,
         }
+
+    def _chances(self, logits: Numbers) -> Numbers:
+        """Return true probabilities of an event, given predicted logits."""
+        return expit(self.intercept + self.slope * logits)
 
     def _logits(self, centre: float) -> Numbers:
         """Return quantiles of the population, from the lowest on."""
         return centre + _SPREAD * _standard_quantiles()
+
+
+def _root(function: Callable[[float], float]) -> float:
+    """Return where an increasing function is 0, found by halving."""
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if function(middle) > 0 else (middle, high)
+    return low
 
 
 def _smoothed(p: Numbers, q: Numbers, threshold: float) -> float:

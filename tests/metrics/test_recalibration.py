@@ -70,7 +70,7 @@ def by_r(studies: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[list[float]]:
             "tight <- glm.control(epsilon = 1e-14, maxit = 100)",
             "one <- summary(glm(y ~ 1, offset = x, family = binomial, control = tight))$coefficients",
             "two <- summary(glm(y ~ x, family = binomial, control = tight))$coefficients",
-            "cat(one[1, 1:2], two[2, 1:2], '\\n')",
+            "cat(one[1, 1:2], if (nrow(two) == 2) two[2, 1:2] else c(NaN, NaN), '\\n')",
         ]
     script = "\n".join(lines)
     run = subprocess.run(

@@ -103,23 +103,25 @@ class _Table:
     def _beside(self, widths: Floats) -> tuple[Floats, Floats]:
         """Return how many samples a cell would have by its neighbours, two on either side; and by how much
         the logarithm of the density grows with x."""
-        size = len(self.cells)
         centres = np.array([float(np.average(cell.x, weights=cell.widths)) for cell in self.cells])
-        expected, growth = np.zeros(size), np.zeros(size)
-        for row in range(size):
-            before, behind = range(max(row - 2, 0), row), range(row + 1, min(row + 3, size))
-            beside = [*before, *behind]
-            density = max(self.samples[beside].sum(), 0.0) / max(widths[beside].sum(), 1e-9)
-            expected[row] = density * widths[row]
-            if before and behind:
-                low, high = (self._density(list(side), widths) for side in (before, behind))
-                apart = centres[list(behind)].mean() - centres[list(before)].mean()
-                growth[row] = math.log(high / low) / apart
+        samples, stretch, noise, places, cells = (
+            _on_either_side(values)
+            for values in (self.samples, widths, self.of_noise.sum(axis=1), centres, np.ones_like(widths))
+        )
+        expected = np.maximum(samples.sum(axis=0), 0.0) / np.maximum(stretch.sum(axis=0), 1e-9) * widths
+        growth = np.zeros_like(expected)
+        inner = (cells > 0).all(axis=0)
+        shrunk = np.maximum(samples, 0.0) + _SHRINK * np.sqrt(noise)
+        before, behind = np.log(shrunk[:, inner] / stretch[:, inner])
+        first, last = places[:, inner] / cells[:, inner]
+        growth[inner] = (behind - before) / (last - first)
         return expected, growth
 
-    def _density(self, rows: list[int], widths: Floats) -> float:
-        shrink = _SHRINK * math.sqrt(self.of_noise[rows].sum())
-        return float((max(self.samples[rows].sum(), 0.0) + shrink) / widths[rows].sum())
+
+def _on_either_side(values: Floats) -> Floats:
+    """Return the sums of the two values before each, and of the two behind it, as far as there are any."""
+    padded = np.pad(values, 2)
+    return np.stack([padded[:-4] + padded[1:-3], padded[3:-1] + padded[4:]])
 
 
 def _solved(table: _Table, *, with_slope: bool) -> _Solution | None:
@@ -143,7 +145,7 @@ def _solved(table: _Table, *, with_slope: bool) -> _Solution | None:
         found[: len(step)] += step * min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), _SMALL_STEP))
         if np.abs(found).max() > _MOST:
             return None
-        if number > _SETTLED and np.abs(step).max() < _SMALL_STEP:
+        if np.abs(step).max() < _SMALL_STEP:
             break
     else:
         return None
