@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import ppaurora
-from benchmarks.coverage.command import SCENES, Coverage, Scene, measured, problems, saved_tables, simulate
+from benchmarks.coverage.command import (
+    RECALIBRATED_SCENES,
+    SCENES,
+    Coverage,
+    Scene,
+    measured,
+    problems,
+    saved_tables,
+    simulate,
+)
 from benchmarks.coverage.kinds import (
     EXACT,
     KINDS,
@@ -18,6 +27,7 @@ from benchmarks.coverage.kinds import (
     Study,
     WithNoise,
     plans_at,
+    recalibration_plan,
 )
 from benchmarks.coverage.population import Population
 from ppaurora.metrics import Query
@@ -41,7 +51,7 @@ def test_true_values_are_those_of_very_many_samples() -> None:
     truths = population.truths(0.3, 0.15, 0.3)
     samples = population.draw(np.random.default_rng(1), 200_000)
     found: Intervals = {}
-    for metrics in plans_at(0.3):
+    for metrics in (*plans_at(0.3), recalibration_plan()):
         found |= EXACT.intervals(Study.of(samples, 4, metrics), 0.9999, np.random.default_rng(1))
     assert set(truths) == set(found)
     for metric, interval in found.items():
@@ -72,6 +82,48 @@ def test_intervals_are_those_of_a_real_study(kind: Rounding, plan: int) -> None:
             real = found[place][name].interval
         assert real is not None, metric.name
         assert simulated[metric.name] == pytest.approx(real, abs=1e-9), metric.name
+
+
+@pytest.mark.parametrize("kind", [EXACT, PUBLICATION], ids=lambda kind: kind.title)
+def test_intervals_of_a_recalibration_are_those_of_a_real_study(kind: Rounding) -> None:
+    """On a grid, of probabilities that it has."""
+    drawn = Population(0.2).draw(np.random.default_rng(6), 400)
+    scores = np.clip(np.round(drawn.scores, 3), 0.001, 0.999)
+    study = Study.of(replace(drawn, scores=scores), 4, recalibration_plan())
+    report = ppaurora.evaluate(
+        list(zip(np.split(drawn.labels, 4), np.split(scores, 4), strict=True)),
+        metrics=list(study.metrics),
+        policy=kind.policy,
+        confidence_level=LEVEL,
+        protocol="grid",
+        decimals=3,
+    )
+    for metric, interval in kind.intervals(study, LEVEL, np.random.default_rng(1)).items():
+        found = report.metrics[metric]
+        assert isinstance(found, Estimate)
+        assert interval == pytest.approx(found.interval, abs=1e-6), metric
+
+
+@dataclass(frozen=True)
+class TooNarrow(Rounding):
+    """The control: standard errors are a quarter too small."""
+
+    def released(self, query: Query, output: Output, number: float | None) -> float | None:
+        right = super().released(query, output, number)
+        return 0.75 * right if output.name == "standard_error" and right is not None else right
+
+
+@pytest.mark.parametrize("scene", RECALIBRATED_SCENES[:4], ids=str)
+def test_intervals_of_a_recalibration_cover_and_those_that_are_too_narrow_do_not(scene: Scene) -> None:
+    control = TooNarrow("too narrow", Policy.exact())
+    rows = list(measured(scene, simulate(scene, (PUBLICATION, control), 250, (11,))))
+    chance = 3 * np.sqrt(LEVEL * (1 - LEVEL) / 250)
+    for row in rows:
+        assert row.studies == 250
+        assert abs(row.exact - row.level) < chance
+    found = problems(rows)
+    assert len(found) == 4
+    assert all(control.title in problem for problem in found)
 
 
 def test_integers_with_noise_are_those_of_the_mechanisms() -> None:

@@ -21,7 +21,7 @@ from ppaurora.metrics.private.noisy import NoisyRelease
 from ppaurora.metrics.private.table import TableMechanism
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.estimates import Estimate
-from ppaurora.statistics.recalibration import recalibration_intercept, recalibration_slope
+from ppaurora.statistics.recalibration import expit, recalibration_intercept, recalibration_slope
 
 BOTH: tuple[MetricName, MetricName] = ("calibration_intercept", "calibration_slope")
 PUBLICATION, EXACT = Policy(), Policy.exact()
@@ -108,6 +108,46 @@ def test_numbers_are_those_of_glm() -> None:
             assert fitted is not None
             assert fitted.value == pytest.approx(value, abs=1e-9)
             assert fitted.standard_error == pytest.approx(error, rel=1e-6)
+
+
+def varied_study(seed: int, grid: Grid) -> Study:
+    """50 to 5,000 samples of which 2 to 50 % are positive; every other model is calibrated."""
+    random = np.random.default_rng([300, seed])
+    size = int(10 ** random.uniform(np.log10(50 / 3), np.log10(5000 / 3))) + 1
+    prevalence = np.exp(random.uniform(np.log(0.02), np.log(0.5)))
+    a, b = (0.0, 1.0) if seed // 4 % 2 else (random.normal(0, 0.5), random.uniform(0.4, 1.8))
+    x = random.uniform(0.6, 1.6) * random.standard_normal((3, size))
+    low, high = -20.0, 20.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        too_many = expit(a + b * (x + middle)).mean() > prevalence
+        low, high = (low, middle) if too_many else (middle, high)
+    labels = np.zeros(x.shape, dtype=np.uint8)
+    while not 0 < labels.sum() < labels.size:
+        labels = (random.random(x.shape) < expit(a + b * (x + low))).astype(np.uint8)
+    scores = grid.values[grid.nearest(expit(x + low))]
+    return [Samples(f"owner {k}", scores[k], labels[k]) for k in range(3)]
+
+
+@pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.long)])
+def test_every_digit_is_glm_s_or_withheld_for_a_reason(count: int) -> None:
+    """Within half a unit of the last digit, without a tolerance; of publication, where each class has 20."""
+    grids = [Grid(decimals=1 + seed % 4) for seed in range(count)]
+    studies = [varied_study(seed, grid) for seed, grid in enumerate(grids)]
+    everything = [pooled(one, grid) for one, grid in zip(studies, grids, strict=True)]
+    for one, grid, (labels, _), numbers in zip(studies, grids, everything, by_r(everything), strict=True):
+        exact, rounded = (released(one, grid, policy) for policy in (EXACT, PUBLICATION))
+        few_of_a_class = min(labels.sum(), (1 - labels).sum()) < 20
+        for name, value, error in zip(BOTH, numbers[::2], numbers[1::2], strict=True):
+            withheld = not error < 10
+            assert (exact[name].value is None) == withheld
+            assert (rounded[name].value is None) == (withheld or few_of_a_class)
+            if not withheld:
+                assert exact[name].value == pytest.approx(value, abs=1e-5)
+                assert exact[name].standard_error == pytest.approx(error, rel=1e-4)
+            if not (withheld or few_of_a_class):
+                assert rounded[name].value == pytest.approx(value, abs=0.5e-3, rel=0)
+                assert rounded[name].standard_error == pytest.approx(error, abs=0.5e-4, rel=0)
 
 
 @pytest.mark.parametrize("protocol", ["grid", "fast"])
