@@ -54,6 +54,8 @@ _CUTS = tuple(
     Cut(round(1 / (1 + math.exp(_CUT_REACH - _CUT_WIDTH * number)), 6), CutKind.EDGE_ABOVE)
     for number in range(round(2 * _CUT_REACH / _CUT_WIDTH) + 1)
 )
+# Scores of which one must have enough samples on both sides, where few must not be told apart.
+_SIDES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _PLACES = 16  # in a cell that are looked at, at most
 _WITHOUT = "undefined: no such model fits, or a probability is 0 or 1"
 
@@ -229,9 +231,11 @@ class CalibrationSlope(Recalibration):
         spread = det * (1 << 10) - aa_aa
         coarse, fine = evidence.found.secrets[self][:2]
         once = [coarse, 2 - coarse, fine, 2 - fine]
-        positive = concat([*once, *_conditions(evidence, variance, spread)])
-        value = Ratio(steps_m + lowest + further * (2 * per_one), m_det * per_one, positive=(positive,))
-        return [value, Ratio(*variance, positive=(positive,))][: len(self.outputs(evidence.query))]
+        positive = [concat([*once, *_conditions(evidence, variance, spread)])]
+        if evidence.query.withholds_cells:
+            positive.append(_enough_apart(evidence))
+        value = Ratio(steps_m + lowest + further * (2 * per_one), m_det * per_one, positive=tuple(positive))
+        return [value, Ratio(*variance, positive=tuple(positive))][: len(self.outputs(evidence.query))]
 
 
 def _variance(numerator: WideShare, denominator: WideShare, samples: int) -> tuple[WideShare, WideShare]:
@@ -250,6 +254,23 @@ def _conditions(
     numbers = [room, *above_zero]
     negative, _ = evidence.suite.absolute(concat([0 - number for number in numbers]))
     return [negative[place] for place in range(len(numbers))]
+
+
+def _enough_apart(evidence: Evidence) -> RingShare:
+    """Return a number that is above 0 if some public score has enough samples on both of its sides.
+
+    Enough is the policy's floor of a cell, without any one owner. Else a slope would be about the few whose
+    scores differ from all others'.
+    """
+    tables = evidence.inputs.owner_tables
+    beyond = [np.tile(tables.grid.values >= side, 2).astype(np.uint64) for side in _SIDES]
+    numbers: list[RingShare] = []
+    for above in tables.weighted(beyond).rows():
+        below = np.array(evidence.query.sizes, dtype=np.uint64) - above
+        numbers += [evidence.enough_of(side, Fraction(1)) for side in (above, below)]
+    ends = range(0, sum(map(len, numbers)) + 1, len(numbers[0]) * 2)
+    groups = [list(range(*span)) for span in pairwise(ends)]
+    return evidence.suite.all_positive(concat(numbers), groups).sum()
 
 
 def _places(low: float, high: float, grid: Grid | None) -> tuple[Floats, Floats]:
