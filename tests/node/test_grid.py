@@ -109,7 +109,7 @@ def test_a_private_study_on_a_grid(nodes: Trials) -> None:
     nodes.study(
         "private-grid", head=HEAD.replace("confidence_level = 0.95\n", ""), policy=policy, more=ON_GRID
     )
-    data = {owner: samples(200, 50 + place) for place, owner in enumerate(PAIR)}
+    data = {owner: samples(200, 450 + place) for place, owner in enumerate(PAIR)}
     studies = {owner: Study(nodes.kit(owner), "private-grid") for owner in PAIR}
     for owner, (labels, scores) in data.items():
         studies[owner].submit(check_samples(owner, labels, scores))

@@ -11,8 +11,8 @@ PROTOCOL = '[protocol]\nname = "grid"\nlow = 0.0\nhigh = 1.0\ndecimals = {decima
 
 def test_a_share_of_a_table_is_taken_as_it_was_committed_to(nodes: Trials) -> None:
     """Words that were replaced, and those of another grid, are refused; nothing is kept of them."""
-    manifest = nodes.study("on-a-grid", more=PROTOCOL.format(decimals=2))
-    finer = nodes.study("on-a-finer-grid", more=PROTOCOL.format(decimals=3))
+    manifest = nodes.study("committed-table", more=PROTOCOL.format(decimals=2))
+    finer = nodes.study("committed-finer-table", more=PROTOCOL.format(decimals=3))
     upload, other = nodes.upload(manifest), nodes.upload(finer)
     assert [len(body) - SALT_BYTES for body in upload.bodies] == [32, 4 * 2 * 101]
     before = nodes.shares("proxy-1")

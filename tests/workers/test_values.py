@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from ppaurora import METRICS, Policy
 from ppaurora.agreement.terms import Limits, Terms
 from ppaurora.algorithms import placements
-from ppaurora.data import Samples
+from ppaurora.data import Grid, Samples
 from ppaurora.errors import UndefinedResultError
 from ppaurora.metrics import Metric, Query
+from ppaurora.protocols import Fast
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.suites.role import Role
 from ppaurora.testing.ledger import keep_ledger
@@ -41,6 +42,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
     },
 }
 EVERY_METRIC: tuple[Metric, ...] = tuple(kind(**PARAMETERS.get(name, {})) for name, kind in METRICS.items())
+OF_LISTS = tuple(metric for metric in EVERY_METRIC if not metric.needs_table)
 OF_THE_CURVE = tuple(metric for metric in EVERY_METRIC if metric.needs_curve)
 
 
@@ -74,7 +76,7 @@ def test_every_metric_is_that_of_one_worker(
 ) -> None:
     """Whatever leaves: numbers, and flags that tell why one does not."""
     assume(any(lists))
-    query = asked_for(EVERY_METRIC, lists, policy, level)
+    query = asked_for(OF_LISTS, lists, policy, level)
     by_one = released_in_the_clear(named(lists), query, 1)
     assert released_in_the_clear(named(lists), query, workers) == by_one
     event(f"{workers} workers, {'fewer samples' if sum(map(len, lists)) < workers else 'enough samples'}")
@@ -151,6 +153,7 @@ def terms_for(*names: str, level: float | None = None, policy: Policy | None = N
     return Terms(
         metrics=chosen,
         confidence_level=level,
+        protocol=Fast(grid=Grid(decimals=2)),
         limits=limits,
         policy=Policy.exact() if policy is None else policy,
     )

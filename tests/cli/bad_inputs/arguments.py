@@ -13,7 +13,8 @@ ROWS = [
         "ppaurora: unknown metric 'aurok'; there are: auroc, auroc_no_ties, youden_j, aupr, ap, "
         "partial_auroc, sensitivity_at_specificity, specificity_at_sensitivity, sensitivity, "
         "specificity, ppv, npv, f1, accuracy, net_benefit, roc_curve, precision_recall_curve, brier, "
-        "observed_expected, calibration_in_the_large, reliability, histogram, smooth_calibration, ici",
+        "observed_expected, calibration_in_the_large, reliability, histogram, smooth_calibration, ici, "
+        "calibration_intercept, calibration_slope",
     ),
     Row(
         "one class only",

@@ -136,7 +136,8 @@ PLANS = [
         "youden_j, aupr, ap, partial_auroc, sensitivity_at_specificity, "
         "specificity_at_sensitivity, sensitivity, specificity, ppv, npv, f1, accuracy, "
         "net_benefit, roc_curve, precision_recall_curve, brier, observed_expected, "
-        "calibration_in_the_large, reliability, histogram, smooth_calibration, ici",
+        "calibration_in_the_large, reliability, histogram, smooth_calibration, ici, "
+        "calibration_intercept, calibration_slope",
     ),
     Row(
         "a last day that is over",
