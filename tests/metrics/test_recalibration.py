@@ -14,7 +14,8 @@ import ppaurora
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
-from ppaurora.metrics import Metric, Query, find_metric, metrics_named
+from ppaurora.metrics import Metric, Query, find_metric, metrics_named, recalibration
+from ppaurora.metrics.evidence import Evidence
 from ppaurora.metrics.in_the_clear import released_in_the_clear
 from ppaurora.metrics.names import MetricName
 from ppaurora.metrics.private.noisy import NoisyRelease
@@ -129,6 +130,15 @@ def varied_study(seed: int, grid: Grid) -> Study:
     return [Samples(f"owner {k}", scores[k], labels[k]) for k in range(3)]
 
 
+def has_both_sides(one: Study) -> bool:
+    """Whether ten of the others are on both sides of some score, whoever is left out."""
+    rest = [np.concatenate([other.scores for other in one if other is not samples]) for samples in one]
+    return any(
+        all(min((scores >= side).sum(), (scores < side).sum()) >= 10 for scores in rest)
+        for side in (0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+    )
+
+
 @pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.long)])
 def test_every_digit_is_glm_s_or_withheld_for_a_reason(count: int) -> None:
     """Within half a unit of the last digit. Publication wants 10 of each class without any one owner."""
@@ -142,7 +152,8 @@ def test_every_digit_is_glm_s_or_withheld_for_a_reason(count: int) -> None:
         for name, value, error in zip(BOTH, numbers[::2], numbers[1::2], strict=True):
             withheld = not error < 10
             assert (exact[name].value is None) == withheld
-            assert (rounded[name].value is None) == (withheld or few_of_a_class)
+            few_apart = name == BOTH[1] and not has_both_sides(one)
+            assert (rounded[name].value is None) == (withheld or few_of_a_class or few_apart)
             if not withheld:
                 assert exact[name].value == pytest.approx(value, abs=1e-5)
                 assert exact[name].standard_error == pytest.approx(error, rel=1e-4)
@@ -204,6 +215,28 @@ def test_what_no_digit_is_right_of_is_withheld(one: Study, withheld: set[str]) -
         else:
             expected = find_metric(name)().reference(labels, scores)
             assert estimate.value == pytest.approx(expected, abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("far", "told"),
+    [((2, 0, 0), False), ((40, 0, 0), False), ((9, 9, 0), False), ((10, 10, 10), True)],
+    ids=["two people", "one owner's", "too few without an owner", "enough"],
+)
+def test_a_slope_is_not_about_the_few_who_are_far_from_all_others(
+    far: tuple[int, ...], told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All others have one score. Where no score has to have people on both sides, it is told: the control."""
+    grid = Grid(decimals=1)
+    owners = []
+    for number, some in enumerate(far):
+        labels = np.r_[np.arange(400) % 10 == 0, np.arange(some) % 2 == 0].astype(np.uint8)
+        scores = np.r_[np.full(400, 0.1), np.full(some, 0.9)]
+        owners.append(Samples(f"owner {number}", scores, labels))
+    assert (released(owners, grid, Policy())["calibration_slope"].value is not None) == told
+    assert released(owners, grid, Policy.exact())["calibration_slope"].value is not None
+    monkeypatch.setattr(recalibration, "_SIDES", (0.0,))
+    monkeypatch.setattr(Evidence, "enough_of", lambda evidence, by_owner, rate: by_owner.sum() * 0 + 1)
+    assert released(owners, grid, Policy())["calibration_slope"].value is not None
 
 
 def test_without_intervals_there_is_no_standard_error() -> None:
