@@ -157,7 +157,7 @@ def test_every_digit_is_glm_s_or_withheld_for_a_reason(count: int) -> None:
             if not withheld:
                 assert exact[name].value == pytest.approx(value, abs=1e-5)
                 assert exact[name].standard_error == pytest.approx(error, rel=1e-4)
-            if not (withheld or few_of_a_class):
+            if not (withheld or few_of_a_class or few_apart):
                 assert rounded[name].value == pytest.approx(value, abs=0.5e-3, rel=0)
                 assert rounded[name].standard_error == pytest.approx(error, abs=0.5e-4, rel=0)
 
@@ -332,7 +332,7 @@ def test_intervals_with_noise_cover() -> None:
 
 @pytest.mark.long
 def test_intervals_with_noise_cover_as_often_as_they_say() -> None:
-    inside, there = covered(4000, 23)
+    inside, there = covered(1500, 23)
     assert inside >= 0.935 * there
 
 
