@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import ppaurora
+from ppaurora import plot
 from tests.support.repository import ROOT
 from tests.support.site import build_site, dead_ends, loaded_from_outside, read_pages
 
@@ -79,7 +80,9 @@ def test_every_public_name_is_in_the_api_reference_and_no_private_one(site: Path
     ids = read_pages(site)[site / "api.html"].ids
     assert [name for name in ppaurora.__all__ if f"ppaurora.{name}" not in ids] == []
     shown = {name for name in ids if name.startswith("ppaurora.")}
-    assert {name.split(".")[1] for name in shown} == set(ppaurora.__all__)
+    of_plots = {name for name in shown if name.startswith("ppaurora.plot.")}
+    assert {name.split(".")[2] for name in of_plots} == set(plot.__all__)
+    assert {name.split(".")[1] for name in shown - of_plots} == set(ppaurora.__all__)
     assert [name for name in shown if "._" in name] == []
 
 
