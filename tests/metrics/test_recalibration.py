@@ -139,7 +139,7 @@ def has_both_sides(one: Study) -> bool:
     )
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [8, pytest.param(150, marks=pytest.mark.long)])
 def test_every_digit_is_glm_s_or_withheld_for_a_reason(count: int) -> None:
     """Within half a unit of the last digit. Publication wants 10 of each class without any one owner."""
     grids = [Grid(decimals=1 + seed % 4) for seed in range(count)]
