@@ -130,7 +130,7 @@ def things() -> dict[str, tuple[object, list[object]]]:
             [words_share.content, words_share.parts()],
         ),
         "OwnerTables": (owner_tables, [components[:, :22]]),
-        "PooledTable": (owner_tables.pooled(), [components[:, 0]]),
+        "PooledTable": (owner_tables.pooled, [components[:, 0]]),
         "ResultShare": (result, [words, result.to_bytes()]),
         "RingShare": (ring, [share.keys]),
         "RingShare computed": (ring * 2 + 1, [(share.keys * np.uint64(2))]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ppaurora.data.grid import Grid
 from ppaurora.sharing.shares import RingShare, Words, stack
@@ -27,8 +28,9 @@ class OwnerTables:
     negated: bool
     counts: RingShare = field(repr=False)
 
+    @cached_property
     def pooled(self) -> PooledTable:
-        """Add up the owners' tables."""
+        """The sum of the owners' tables."""
         rows = self.counts.rows()
         total = sum(rows[1:], rows[0])
         cells = self.grid.cells

@@ -73,6 +73,11 @@ class CountTable:
             counts.flags.writeable = False
         return replace(self, positives=positives, negatives=negatives)
 
+    @property
+    def counts(self) -> Counts:
+        """Return all counts as they are submitted: positives at every value, then negatives."""
+        return np.concatenate([self.positives, self.negatives])
+
     def __len__(self) -> int:
         """Return how many samples were counted."""
         return int(self.positives.sum(dtype=np.uint64) + self.negatives.sum(dtype=np.uint64))

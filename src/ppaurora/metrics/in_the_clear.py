@@ -62,6 +62,5 @@ def released_in_the_clear(query: Query, owners: Sequence[Samples]) -> ReleasedRe
 
 def _tables(query: Query, grid: Grid, owners: Sequence[Samples]) -> OwnerTables:
     """Return what owners would submit as tables."""
-    tables = [CountTable.of(samples, grid) for samples in owners]
-    rows = [np.concatenate([table.positives, table.negatives]) for table in tables]
+    rows = [CountTable.of(samples, grid).counts for samples in owners]
     return OwnerTables(grid, query.negated, RingShare(CLEARTEXT, np.stack(rows).astype(np.uint64)))

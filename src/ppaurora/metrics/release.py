@@ -77,7 +77,7 @@ def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: 
     chosen = [metric for metric in query.metrics if metric.needs_curve]
     curve: Curve
     if query.tabulated:
-        curve = TableCurve(suite, inputs.owner_tables.pooled(), query.quantities, query.samples)
+        curve = TableCurve(suite, inputs.owner_tables.pooled, query.quantities, query.samples)
     else:
         curve = _list_curve(suite, query, merged, with_ends=any(metric.uses_ends for metric in chosen))
     parts = {metric: metric.begin(curve, query)() for metric in chosen if not metric.at_ends}
@@ -96,7 +96,7 @@ def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: 
 
 def _from_the_table(suite: Suite, query: Query, inputs: Inputs) -> dict[Metric, list[RingShare]]:
     """Return the secrets of metrics that take the pooled table itself."""
-    table = inputs.owner_tables.pooled()
+    table = inputs.owner_tables.pooled
     return {metric: metric.from_table(suite, table, query) for metric in query.metrics if metric.needs_table}
 
 

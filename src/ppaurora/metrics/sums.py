@@ -60,9 +60,9 @@ class OwnerSum(ABC):
         weights: Words = np.rint(self.of_each(samples) * np.float64(self.parts)).astype(np.uint64)
         return weights
 
-    @abstractmethod
     def most(self, counts: ListCounts) -> RingShare | Words:
-        """Return the largest that it can be, for every owner."""
+        """Return the largest that it can be, for every owner: by default that of all its samples."""
+        return counts.sizes * np.uint64(self.parts)
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,6 @@ class ExpectedEvents(OwnerSum):
     def of_each(self, samples: Samples) -> NDArray[np.float64]:
         return samples.scores
 
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(STEPS_PER_ONE)
-
 
 @dataclass(frozen=True)
 class SquaredErrors(OwnerSum):
@@ -115,9 +112,6 @@ class SquaredErrors(OwnerSum):
     def of_each(self, samples: Samples) -> NDArray[np.float64]:
         counted: NDArray[np.float64] = squared_errors(samples.labels, samples.scores)
         return counted
-
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(STEPS_PER_ONE)
 
 
 @dataclass(frozen=True)
@@ -130,9 +124,6 @@ class FourthPowers(OwnerSum):
         counted: NDArray[np.float64] = squared_errors(samples.labels, samples.scores) ** 2
         return counted
 
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(STEPS_PER_ONE)
-
 
 @dataclass(frozen=True)
 class SquaredProbabilities(OwnerSum):
@@ -143,9 +134,6 @@ class SquaredProbabilities(OwnerSum):
     def of_each(self, samples: Samples) -> NDArray[np.float64]:
         counted: NDArray[np.float64] = samples.scores**2
         return counted
-
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(STEPS_PER_ONE)
 
 
 @dataclass(frozen=True)
@@ -170,9 +158,6 @@ class SamplesIn(OwnerSum):
 
     def of_each(self, samples: Samples) -> Mask:
         return self.bin.holds(samples.scores_of_source)
-
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes
 
 
 @dataclass(frozen=True)
@@ -214,9 +199,6 @@ class ExpectedIn(OwnerSum):
         counted: NDArray[np.float64] = samples.scores_of_source * self.bin.holds(samples.scores_of_source)
         return counted
 
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(STEPS_PER_ONE)
-
 
 @dataclass(frozen=True)
 class SquaredErrorsIn(OwnerSum):
@@ -229,9 +211,6 @@ class SquaredErrorsIn(OwnerSum):
         scores = samples.scores_of_source
         counted: NDArray[np.float64] = squared_errors(samples.labels, scores) * self.bin.holds(scores)
         return counted
-
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(STEPS_PER_ONE)
 
 
 class Fit(Protocol):

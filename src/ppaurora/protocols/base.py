@@ -181,8 +181,7 @@ class Protocol(ABC):
 
     def split_table(self, table: CountTable, stream: Stream) -> tuple[TableShare, ...]:
         """Split a table: a seed for every input server but the last, and words for that."""
-        counts = np.concatenate([table.positives, table.negatives])
-        return TableShare.split(counts, len(self.input_servers), stream)
+        return TableShare.split(table.counts, len(self.input_servers), stream)
 
     def read_table(self, raw: Buffer, server: Server) -> TableShare | None:
         """Return a server's share of a table from its bytes, if owners submit one."""

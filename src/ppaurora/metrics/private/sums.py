@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ppaurora.data.samples import Samples
 from ppaurora.metrics.private.mechanism import Coordinate, Ingredients, Mechanism
-from ppaurora.metrics.sums import STEPS_PER_ONE, Fit, ListCounts, Ordered, OwnerSum
-from ppaurora.sharing.shares import RingShare, Words, concat
+from ppaurora.metrics.sums import STEPS_PER_ONE, Fit, Ordered, OwnerSum
+from ppaurora.sharing.shares import RingShare, concat
 from ppaurora.statistics.calibration import squared_errors
 from ppaurora.suites.base import Suite
 
@@ -50,9 +50,6 @@ class MomentSum(OwnerSum):
 
     def of(self, samples: Samples) -> int:
         return int(self.weights(samples).sum())
-
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(STEPS_PER_ONE)
 
 
 @dataclass(frozen=True)

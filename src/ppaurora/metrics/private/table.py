@@ -83,9 +83,6 @@ class SamplesBetween(OwnerSum):
     def of_each(self, samples: Samples) -> Mask:
         return self.cell.holds(samples)
 
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes
-
 
 def beside_threshold(threshold: float, edges: Sequence[Cut]) -> tuple[SamplesBetween, ...]:
     """Return the samples between a threshold and the edge that is the same number, or the nearest ones.
