@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ppaurora.data.samples import Samples
 from ppaurora.metrics.private.mechanism import Coordinate, Ingredients, Mechanism
 from ppaurora.metrics.sums import Disjoint, Fit, ListCounts, Mask, OwnerSum
-from ppaurora.sharing.shares import RingShare, Words, concat
+from ppaurora.sharing.shares import RingShare, concat
 from ppaurora.suites.base import Suite
 
 OFFSET_STEPS = 1 << 32  # of a sum of offsets
@@ -117,8 +117,7 @@ class CellCount(OwnerSum):
 class OffsetsIn(OwnerSum):
     """Over the probabilities in a bin, a quarter of how far each is from its low end, in widths."""
 
-    steps: ClassVar[int] = 2 * _HALF_OFFSET
-    parts = steps
+    parts: ClassVar[int] = 2 * _HALF_OFFSET
     bin: Cell
     low: float
     high: float
@@ -132,9 +131,6 @@ class OffsetsIn(OwnerSum):
     def of(self, samples: Samples) -> int:
         return int(self.weights(samples).sum())
 
-    def most(self, counts: ListCounts) -> Words:
-        return counts.sizes * np.uint64(self.steps)
-
 
 @dataclass(frozen=True)
 class Inside:
@@ -145,7 +141,7 @@ class Inside:
 
     def room(self, by_owner: Mapping[OwnerSum, RingShare], counts: ListCounts) -> RingShare:
         samples = reduce(add, (by_owner[one] for one in self.counts))
-        room: RingShare = samples * self.offsets.steps - by_owner[self.offsets]
+        room: RingShare = samples * self.offsets.parts - by_owner[self.offsets]
         return room
 
 
