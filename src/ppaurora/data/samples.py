@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ppaurora.data.arrays import bits_already, one_per_sample, scores_from
+from ppaurora.data.further import Further
 from ppaurora.data.labels import MISSING_HINT, labels_from
+from ppaurora.data.slices import Slice
 from ppaurora.errors import DataError
 
 
@@ -28,6 +31,9 @@ class Samples:
         What the source calls the scores.
     negated
         Whether the source's scores are lower for what is more positive; `scores` are then their negatives.
+    further
+        What rows have beside one score and one label, where a study wants more; `scores` and `labels` are
+        then those of its first model and its first outcome.
     """
 
     source: str
@@ -36,6 +42,32 @@ class Samples:
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
     score_column: str = "y_score"
     negated: bool = False
+    further: Further | None = field(default=None, repr=False)
+
+    def of(self, slice_: Slice, levels: Sequence[str] = ()) -> Samples:
+        """Return the samples of a slice; of a level, `levels` are all that its variable has."""
+        further = self.further or Further()
+        scores, labels = self.scores, self.labels
+        if slice_.model in further.scores:
+            scores = further.scores[slice_.model]
+            scores = 0.0 - scores if self.negated else scores
+        if slice_.outcome in further.labels:
+            labels = further.labels[slice_.outcome]
+        whole = replace(self, scores=scores, labels=labels, score_column=slice_.model or self.score_column)
+        if not slice_.is_level:
+            return whole
+        return whole.take(further.levels[slice_.variable] == levels.index(slice_.level))
+
+    def take(self, chosen: NDArray[np.bool_]) -> Samples:
+        """Return some of the samples."""
+        rows = np.arange(1, len(self) + 1, dtype=np.int64) if self.rows is None else self.rows
+        return replace(
+            self,
+            scores=self.scores[chosen],
+            labels=self.labels[chosen],
+            rows=rows[chosen],
+            further=None if self.further is None else self.further.take(chosen),
+        )
 
     def negate(self) -> Samples:
         """Exactly, and zero stays zero."""
@@ -46,7 +78,8 @@ class Samples:
         scores, labels = self.scores.copy(), self.labels.copy()
         for array in (scores, labels):
             array.flags.writeable = False
-        return replace(self, scores=scores, labels=labels)
+        further = None if self.further is None else self.further.fixed()
+        return replace(self, scores=scores, labels=labels, further=further)
 
     @property
     def scores_of_source(self) -> NDArray[np.float64]:
