@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from ppaurora.data.grid import Grid
@@ -83,10 +84,10 @@ class Design(StrictModel):
         Whether every owner states how many rows it left out, and why.
     """
 
-    models: dict[str, Model] = {}
+    models: dict[str, Model] = msgspec.field(default_factory=dict)
     comparisons: tuple[tuple[str, str], ...] = ()
-    outcomes: dict[str, Outcome] = {}
-    subgroups: dict[str, Subgroup] = {}
+    outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
+    subgroups: dict[str, Subgroup] = msgspec.field(default_factory=dict)
     patient: str = ""
     weight: SampleWeight | None = None
     sites: bool = False
@@ -134,11 +135,18 @@ class Design(StrictModel):
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        return tuple(self.models) or ("",)
+        """The models in the order of their names, in which manifests have them."""
+        return tuple(sorted(self.models)) or ("",)
 
     @property
     def outcome_names(self) -> tuple[str, ...]:
-        return tuple(self.outcomes) or ("",)
+        """The outcomes in the order of their names."""
+        return tuple(sorted(self.outcomes)) or ("",)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that make subgroups, in the order of their names."""
+        return tuple(sorted(self.subgroups))
 
     @property
     def wholes(self) -> tuple[Slice, ...]:
@@ -156,7 +164,7 @@ class Design(StrictModel):
         levels = (
             one
             for whole in self.wholes
-            for variable in self.subgroups
+            for variable in self.variables
             for one in self.levels_of(whole, variable)
         )
         return (*self.wholes, *levels)
