@@ -15,7 +15,8 @@ from ppaurora.data import ColumnNames, Columns, read_data
 from ppaurora.errors import InputError
 
 FIELDS = set(Columns.__struct_fields__)
-OPTIONS = {f"--{field.replace('_', '-')}" for field in FIELDS}
+OF_DESIGNS = {"scores", "labels", "groups", "patient", "weight", "leave_out_missing", "left_out"}
+OPTIONS = {f"--{field.replace('_', '-')}" for field in FIELDS - {"scores", "labels", "groups"}} | {"--group"}
 
 
 def test_keywords_are_the_fields() -> None:
@@ -37,7 +38,7 @@ def test_functions_take_them_all(public: Callable[..., Any]) -> None:
 
 def test_evaluate_names_its_own() -> None:
     """All but the column that tells samples apart: nobody looks for duplicates there."""
-    assert FIELDS - set(inspect.signature(ppaurora.evaluate).parameters) == {"id"}
+    assert FIELDS - OF_DESIGNS - set(inspect.signature(ppaurora.evaluate).parameters) == {"id"}
 
 
 @pytest.mark.parametrize("name", ["check", "submit", "report"])
@@ -52,7 +53,20 @@ def test_options_are_what_commands_take() -> None:
     assert Columns().options == []
     every = Columns(score="risk", label="died", id="patient", pos_label="yes")
     assert every.options == ["--score", "risk", "--label", "died", "--id", "patient", "--pos-label", "yes"]
-    assert {one for one in every.options if one.startswith("--")} == OPTIONS
+    of_a_design = Columns(
+        scores={"a": "risk_a", "b": "risk_b"},
+        labels={"dead": "died"},
+        groups={"sex": "gender"},
+        patient="patient",
+        weight="times",
+        leave_out_missing=True,
+        left_out={"excluded": 12},
+    )
+    assert of_a_design.options == [
+        *("--score", "a=risk_a", "--score", "b=risk_b", "--label", "dead=died", "--group", "sex=gender"),
+        *("--patient", "patient", "--weight", "times", "--leave-out-missing", "--left-out", "excluded=12"),
+    ]
+    assert {one for one in every.options + of_a_design.options if one.startswith("--")} == OPTIONS
 
 
 def test_two_columns_are_not_one() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.data.columns import Columns
+from ppaurora.data.columns import Columns, Role
+from ppaurora.data.design import Design
 from ppaurora.data.labels import is_missing
 from ppaurora.errors import DataError
 
@@ -26,6 +28,7 @@ class Chunk:
     lines: NDArray[np.int64] | None = field(repr=False)  # of a text file; other rows are counted from 1
     first_gap: int | None = field(repr=False)  # where the first score is that is not even NaN
     ids: Sequence[str] = field(default=(), repr=False)
+    further: Mapping[Role, NDArray[Any]] = field(default_factory=dict, repr=False)  # of a design
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -51,6 +54,8 @@ class Reading:
     spellings: dict[str, int] = field(repr=False)  # of labels, by their places; grows while rows are read
     chunks: Iterator[Chunk] = field(repr=False)
     is_empty: DataError = field(repr=False)  # what to say if there are no rows
+    design: Design | None = None  # if rows have more than a score and a label, or some are to be left out
+    codes: Mapping[Role, dict[str, int]] = field(default_factory=dict, repr=False)  # spellings of a design's
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,8 @@ class Description:
         How many rows have the id of a row above, and which is the first. Missing ids do not count.
     ids_compared
         In how many rows ids were compared: not in all of a source that is counted without holding its rows.
+    used
+        In a study with a design, all columns by what they are for: "score a", "group sex"; else empty.
     """
 
     source: str
@@ -94,6 +101,7 @@ class Description:
     duplicates: int = field(repr=False)
     first_duplicate: int | None = field(repr=False)
     ids_compared: int = field(repr=False)
+    used: Mapping[str, str] = field(default_factory=dict)
 
 
 class Tally:

@@ -6,8 +6,13 @@ import difflib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
+import msgspec
+
+from ppaurora.data.design import Design, column_of
+from ppaurora.data.further import LEFT_OUT_REASONS, LeftOut
 from ppaurora.data.labels import MISSING
 from ppaurora.errors import DataError, InputError
 from ppaurora.io.models import StrictModel
@@ -15,6 +20,8 @@ from ppaurora.io.models import StrictModel
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NUMERAL = re.compile(r"[+-]?[\d.,_]+([eE][+-]?\d+)?\s*%?")  # also the kinds that we do not read
 _MOST_NAMES_SHOWN = 20
+_OPTION_OF = {"scores": "score", "labels": "label", "groups": "group"}
+MOST_LEFT_OUT = 1 << 30  # rows of one owner, for each reason
 
 
 class ColumnNames(TypedDict, total=False):
@@ -24,6 +31,38 @@ class ColumnNames(TypedDict, total=False):
     label: str
     id: str | None
     pos_label: object | None
+    scores: dict[str, str]
+    labels: dict[str, str]
+    groups: dict[str, str]
+    patient: str | None
+    weight: str | None
+    leave_out_missing: bool
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Role:
+    """The use of a column: scores of a model, labels of an outcome, levels of a variable, and so on.
+
+    Where a study has no names for its only model or outcome, the name is empty.
+    """
+
+    option: str  # of commands: score, label, group, patient, weight, id
+    name: str = ""
+
+    def __str__(self) -> str:
+        """Name it for people."""
+        return f"{self.option} {self.name}".strip()
+
+    def in_command(self, column: str) -> str:
+        """Return what to write in a command for this column."""
+        return f"--{self.option} {shlex.quote(f'{self.name}={column}' if self.name else column)}"
+
+    def in_python(self, column: str) -> str:
+        """Return which keyword says it."""
+        if self.name:
+            return f"{self.option}s={{{self.name!r}: {column!r}}}"
+        return f"{self.option}={column!r}"
 
 
 class Columns(StrictModel):
@@ -36,57 +75,143 @@ class Columns(StrictModel):
     id
         The name of a column that identifies samples; without one, no duplicates are looked for.
     pos_label
-        The label of the positive class, if labels are not 0/1 or true/false.
+        The label of the positive class, if labels are not 0/1 or true/false; of all outcomes.
+    scores, labels, groups
+        In a study that names models, outcomes or variables of subgroups: by these names, the columns that
+        the table calls otherwise than the study.
+    patient, weight
+        Likewise, the columns that tell patients apart, and how often a row counts.
+    leave_out_missing
+        Whether rows without a score or a label are left out, and counted; by default they are refused.
+    left_out
+        How many rows were left out before, by reason: missing_score, missing_label, excluded.
     """
 
     score: str = "score"
     label: str = "label"
     id: str | None = None
     pos_label: Any = None
+    scores: dict[str, str] = msgspec.field(default_factory=dict)
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    groups: dict[str, str] = msgspec.field(default_factory=dict)
+    patient: str | None = None
+    weight: str | None = None
+    leave_out_missing: bool = False
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for option, name in self.named.items():
+        for option in ("scores", "labels", "groups"):
+            if not isinstance(getattr(self, option), Mapping):
+                raise InputError(f"{option}: give a dict from the study's names to names of columns")
+        for role, name in self.named.items():
             if not isinstance(name, str):
-                raise InputError(f"{option}: give the name of a column, a text")
+                raise InputError(f"{role}: give the name of a column, a text")
+        _check_left_out(self.left_out)
 
     @property
-    def named(self) -> dict[str, str]:
-        """The columns by the options that name them."""
-        named = {"score": self.score, "label": self.label}
-        return named if self.id is None else named | {"id": self.id}
+    def named(self) -> dict[Role, str]:
+        """The columns by what they are for."""
+        named = {Role("score", name): column for name, column in (self.scores or {"": self.score}).items()}
+        named |= {Role("label", name): column for name, column in (self.labels or {"": self.label}).items()}
+        named |= {Role("group", name): column for name, column in self.groups.items()}
+        single = {"patient": self.patient, "weight": self.weight, "id": self.id}
+        return named | {Role(option): column for option, column in single.items() if column is not None}
+
+    @property
+    def first(self) -> tuple[Role, Role]:
+        """The roles of the columns `score` and `label`: those of the first model and the first outcome."""
+        return Role("score", min(self.scores, default="")), Role("label", min(self.labels, default=""))
+
+    @property
+    def further(self) -> dict[Role, str]:
+        """The columns that a design needs beside these two."""
+        return {
+            role: name for role, name in self.named.items() if role not in self.first and role.option != "id"
+        }
 
     @property
     def is_complete(self) -> bool:
         """Whether there is a name for every column that is needed."""
-        return bool(self.score and self.label)
+        return all(self.named.values())
+
+    @property
+    def stated(self) -> LeftOut:
+        """The rows that were left out before this data was read."""
+        return LeftOut(**self.left_out)
 
     @property
     def options(self) -> list[str]:
         """What differs from the defaults, as commands take it."""
         usual, options = Columns(), []
         for field in self.__struct_fields__:
-            if getattr(self, field) != getattr(usual, field):
-                options += [f"--{field.replace('_', '-')}", str(getattr(self, field))]
+            value, flag = getattr(self, field), f"--{_OPTION_OF.get(field, field).replace('_', '-')}"
+            if value == getattr(usual, field):
+                continue
+            if isinstance(value, Mapping):
+                for name, one in value.items():
+                    options += [flag, f"{name}={one}"]
+            else:
+                options += [flag] if value is True else [flag, str(value)]
         return options
+
+    def under(self, design: Design) -> Columns:
+        """Return the columns that a design needs: those named here, and else by the names that it has.
+
+        `score` and `label` are then those of its first model and its first outcome.
+        """
+        scores = self._of("scores", design.models, "model")
+        labels = self._of("labels", design.outcomes, "outcome")
+        for option, wanted in (("patient", design.patient), ("weight", design.weight)):
+            if getattr(self, option) is not None and not wanted:
+                raise InputError(f"{option}: the study has no such column; leave {option} out")
+        weight = None if design.weight is None else design.weight.column
+        return msgspec.structs.replace(
+            self,
+            score=scores[design.model_names[0]] if scores else self.score,
+            label=labels[design.outcome_names[0]] if labels else self.label,
+            scores=scores,
+            labels=labels,
+            groups=self._of("groups", design.subgroups, "variable"),
+            patient=(design.patient or None) if self.patient is None else self.patient,
+            weight=weight if self.weight is None else self.weight,
+        )
+
+    def _of(self, field: str, specs: Mapping[str, Any], what: str) -> dict[str, str]:
+        """Return the columns of all models, outcomes or variables, in the order of their names."""
+        given: Mapping[str, str] = getattr(self, field)
+        for name in given:
+            if name not in specs:
+                there = f"there are: {', '.join(sorted(specs))}" if specs else "it names none"
+                raise InputError(f"{_OPTION_OF[field]} {name}: the study has no such {what}; {there}")
+        return {name: given.get(name) or column_of(name, specs) for name in sorted(specs)}
 
     def find(
         self, header: Sequence[str], source: str, row: int | None = None, *, is_file: bool = True
-    ) -> dict[str, int]:
+    ) -> dict[Role, int]:
         """Return where each stands in the header; `row` is the header's own, in a text file."""
         _check_different(self.named)
         found = {}
-        for option, name in self.named.items():
+        for role, name in self.named.items():
             if header.count(name) != 1:
-                problem, hint = _what_is_wrong(option, name, header, row, is_file)
+                problem, hint = _what_is_wrong(role, name, header, row, is_file)
                 raise DataError(problem, source=source, row=row, column=name, hint=hint)
-            found[option] = header.index(name)
+            found[role] = header.index(name)
         return found
 
 
-def _check_different(named: Mapping[str, str]) -> None:
-    options = list(named)
-    for place, first in enumerate(options):
-        for second in options[place + 1 :]:
+def _check_left_out(counts: Any) -> None:
+    reasons = ", ".join(LEFT_OUT_REASONS)
+    if not isinstance(counts, Mapping) or not set(counts) <= set(LEFT_OUT_REASONS):
+        raise InputError(f"left_out: give numbers of rows by reason; the reasons are: {reasons}")
+    for reason, count in counts.items():
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_LEFT_OUT:
+            raise InputError(f"left_out {reason}: give a whole number of rows, from 0 to {MOST_LEFT_OUT:,}")
+
+
+def _check_different(named: Mapping[Role, str]) -> None:
+    roles = list(named)
+    for place, first in enumerate(roles):
+        for second in roles[place + 1 :]:
             if named[first] == named[second]:
                 raise InputError(
                     f"{first} and {second} cannot both be column '{named[first]}'; name a column for each"
@@ -94,7 +219,7 @@ def _check_different(named: Mapping[str, str]) -> None:
 
 
 def _what_is_wrong(
-    option: str, name: str, header: Sequence[str], row: int | None, is_file: bool
+    role: Role, name: str, header: Sequence[str], row: int | None, is_file: bool
 ) -> tuple[str, str]:
     """Return the problem, and what to do about it."""
     if name in header:
@@ -107,8 +232,8 @@ def _what_is_wrong(
     there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
     near = _nearest(name, header)
     meant = "COLUMN" if near is None else near
-    in_python = f"{option}={meant!r}"
-    written = f"--{option} {shlex.quote(meant)}, in Python {in_python}" if is_file else in_python
+    in_python = role.in_python(meant)
+    written = f"{role.in_command(meant)}, in Python {in_python}" if is_file else in_python
     return "there is no such column", f"{there_is}; " + (
         f"write {written}" if near is None else f"did you mean {written}?"
     )

@@ -7,7 +7,7 @@ there are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from ppaurora.data.chunks import Chunk, Description, Reading, Tally
 from ppaurora.data.count_table import CountTable
+from ppaurora.data.design import Design
 from ppaurora.data.grid import Grid
 from ppaurora.data.labels import MISSING_HINT, labels_from
+from ppaurora.data.raw_rows import Coded, RawRows
 from ppaurora.data.samples import Samples, not_finite
 from ppaurora.errors import DataError
 
@@ -60,12 +62,15 @@ class Dataset:
     _scores: NDArray[np.float64] = field(repr=False)
     _labels: NDArray[np.int64] = field(repr=False)  # places in the spellings
     _rows: NDArray[np.int64] | None = field(repr=False)
+    _raw: RawRows | None = field(default=None, repr=False)  # all columns, of a design
 
     def samples(self, pos_label: object | None = None) -> Samples:
         """Checked. A value that cannot be used is a `DataError`, with its row and column but not the value.
 
         `pos_label` is the label of the positive class, if labels are not 0/1 or true/false.
         """
+        if self._raw is not None:
+            return self._raw.samples(pos_label)
         about = self.description
         bits = self._noted.bits(about, pos_label)
         return Samples(about.source, self._scores, bits[self._labels], self._rows, about.score_column)
@@ -161,6 +166,8 @@ def gather(reading: Reading, grid: Grid | None) -> Dataset | CountedDataset:
     noted = Noted(tuple(reading.spellings), tuple(tally.first_rows), tally.first_gap, tally.first_not_finite)
     if counting is not None:
         return CountedDataset(about, counting.grid, counting.moved, noted, counting.counts)
+    if reading.design is not None:
+        return _designed(reading, reading.design, kept, about, noted)
     lines = [chunk.lines for chunk in kept if chunk.lines is not None]
     return Dataset(
         about,
@@ -169,6 +176,35 @@ def gather(reading: Reading, grid: Grid | None) -> Dataset | CountedDataset:
         _joined([chunk.labels for chunk in kept]),
         _joined(lines) if lines else None,
     )
+
+
+def _designed(
+    reading: Reading, design: Design, kept: list[Chunk], about: Description, noted: Noted
+) -> Dataset:
+    """Join all columns; of rows that lack something, the description tells about all scores and labels."""
+    used, (score, label) = reading.used, reading.used.first
+    starts = np.cumsum([0, *map(len, kept)])
+    rows = _joined([chunk.rows(int(before)) for before, chunk in zip(starts[:-1], kept, strict=True)])
+    columns = {role: _joined([chunk.further[role] for chunk in kept]) for role in used.further}
+    columns |= {score: _joined([chunk.scores for chunk in kept])}
+    columns |= {label: _joined([chunk.labels for chunk in kept])}
+    codes = {**reading.codes, label: reading.spellings}
+    raw = RawRows(
+        source=reading.source,
+        used=used,
+        design=design,
+        rows=rows,
+        scores={role.name: columns[role] for role in used.named if role.option == "score"},
+        coded={role: Coded(columns[role], tuple(spellings)) for role, spellings in codes.items()},
+    )
+    incomplete = np.flatnonzero(raw.lacks_score | raw.lacks_label)
+    about = replace(
+        about,
+        incomplete=len(incomplete),
+        first_incomplete=int(rows[incomplete[0]]) if len(incomplete) else None,
+        used={str(role): name for role, name in used.named.items()} if design.names_columns else {},
+    )
+    return Dataset(about, noted, columns[score], columns[label], None, raw)
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

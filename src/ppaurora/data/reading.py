@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-import msgspec
-
 from ppaurora.data import arrow, numpy_files
 from ppaurora.data.columns import Columns, is_value
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.dataset import CountedDataset, Dataset, gather
+from ppaurora.data.design import Design
 from ppaurora.data.grid import Grid
+from ppaurora.data.pairs import arrays_of
 from ppaurora.data.samples import Samples
 from ppaurora.data.tables import NamedColumns, rows_of, table_in_memory
 from ppaurora.data.text import MOST_BYTES, opened, read_header, rows_in, too_large
@@ -82,13 +82,24 @@ def read_data(
 
 @overload
 def read_dataset(
-    source: Any, columns: Columns, *, name: str | None = None, watch: Watch | None = None
+    source: Any,
+    columns: Columns,
+    *,
+    design: Design | None = None,
+    name: str | None = None,
+    watch: Watch | None = None,
 ) -> Dataset: ...
 
 
 @overload
 def read_dataset(
-    source: Any, columns: Columns, *, name: str | None = None, watch: Watch | None = None, grid: Grid | None
+    source: Any,
+    columns: Columns,
+    *,
+    design: Design | None = None,
+    name: str | None = None,
+    watch: Watch | None = None,
+    grid: Grid | None,
 ) -> Dataset | CountedDataset: ...
 
 
@@ -96,6 +107,7 @@ def read_dataset(
     source: Any,
     columns: Columns,
     *,
+    design: Design | None = None,
     name: str | None = None,
     watch: Watch | None = None,
     grid: Grid | None = None,
@@ -104,15 +116,23 @@ def read_dataset(
 
     Of a file, `watch` is called now and then with how many bytes of it are read. With a grid, a source may be
     of any size: many rows are counted on it, and none is kept.
+
+    With a design that names columns, all of them are read. Arrays are then `(y_true, y_score)`, each a dict
+    where the study names outcomes or models, and perhaps a dict of further columns behind them. Rows of a
+    design are always kept, and so are rows of which some are left out.
     """
+    wanted = Design() if design is None else design
+    columns = columns.under(wanted)
+    keeps_rows = wanted.names_columns or columns.leave_out_missing or any(columns.stated.counts)
+    grid, judged = (None, wanted) if keeps_rows else (grid, None)
     if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), name, partial(_dataset_in, used=columns, grid=grid), watch)
+        read = partial(_dataset_in, used=columns, grid=grid, design=judged)
+        return _read_file(Path(source), name, read, watch)
     name = "the data" if name is None else name
     table = table_in_memory(source, name)
     if table is None:
-        table = _pair(source, name)
-        columns = msgspec.structs.replace(columns, score="y_score", label="y_true")
-    return gather(rows_of(table, name, columns), grid)
+        table, columns = arrays_of(source, name, columns, wanted)
+    return gather(rows_of(table, name, columns, judged), grid)
 
 
 def tabulate(
@@ -162,15 +182,6 @@ def read_table(
     return read_data(path, score, label).samples(pos_label)
 
 
-def _pair(source: Any, name: str) -> NamedColumns:
-    try:
-        y_true, y_score = source
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: give two arrays, (y_true, y_score), a data frame, or a file") from None
-    arrays = {"y_true": y_true, "y_score": y_score}
-    return NamedColumns("arrays", list(arrays), lambda names: [[arrays[name] for name in names]])
-
-
 def read_columns(path: Path, name: str | None = None) -> tuple[str, ...]:
     """Return the names of a file's columns, for a person to choose from; what looks like a value is none.
 
@@ -210,15 +221,15 @@ class _WatchedFile(io.FileIO):
 
 
 def _dataset_in(
-    file: io.BufferedReader, source: str, used: Columns, grid: Grid | None
+    file: io.BufferedReader, source: str, used: Columns, grid: Grid | None, design: Design | None
 ) -> Dataset | CountedDataset:
     table = _table_in(file, source)
     if table is not None:
-        return gather(rows_of(table, source, used), grid)
+        return gather(rows_of(table, source, used, design), grid)
     most_bytes = MOST_BYTES if grid is None else None  # what is counted takes no room
     _check_size(file, source, most_bytes)
     with opened(file, source) as text:
-        return gather(rows_in(text, source, used, most_bytes), grid)
+        return gather(rows_in(text, source, used, most_bytes, design), grid)
 
 
 def _columns_in(file: io.BufferedReader, source: str) -> Sequence[str]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ppaurora.data.arrays import one_per_sample, scores_from, spellings_of
 from ppaurora.data.chunks import ROWS_PER_CHUNK, Chunk, Reading
-from ppaurora.data.columns import Columns
+from ppaurora.data.columns import Columns, Role
+from ppaurora.data.design import Design
 from ppaurora.data.labels import spelt
 from ppaurora.errors import DataError, InputError, PpauroraError
 
@@ -32,38 +33,53 @@ class NamedColumns:
     is_file: bool = False
 
 
-def rows_of(table: NamedColumns, source: str, used: Columns) -> Reading:
-    """Read two columns, and ids if they are wanted: of equal lengths, scores as numbers."""
+def rows_of(table: NamedColumns, source: str, used: Columns, design: Design | None = None) -> Reading:
+    """Read the columns of a score, a label, a design and ids: of equal lengths, scores as numbers."""
     used.find(table.names, source, is_file=table.is_file)
     spellings: dict[str, int] = {}
+    codes: dict[Role, dict[str, int]] = {role: {} for role in used.further if role.option != "score"}
     return Reading(
         source=source,
         columns=tuple(table.names),
         used=used,
         kind=lambda: table.kind,
         spellings=spellings,
-        chunks=_chunks(table, source, used, spellings),
+        chunks=_chunks(table, source, used, spellings, codes),
         is_empty=DataError("has no samples", source=source, hint="leave this owner out"),
+        design=design,
+        codes=codes,
     )
 
 
-def _chunks(table: NamedColumns, source: str, used: Columns, spellings: dict[str, int]) -> Iterator[Chunk]:
-    named, before = used.named, 0
+def _chunks(
+    table: NamedColumns,
+    source: str,
+    used: Columns,
+    spellings: dict[str, int],
+    codes: Mapping[Role, dict[str, int]],
+) -> Iterator[Chunk]:
+    named, before, (score, label), ids_role = used.named, 0, used.first, Role("id")
     for part in table.parts(list(named.values())):
         columns = {
-            option: one_per_sample(values, source, name, before)
-            for (option, name), values in zip(named.items(), part, strict=True)
+            role: one_per_sample(values, source, name, before)
+            for (role, name), values in zip(named.items(), part, strict=True)
         }
-        rows = len(columns["label"])
-        for option, values in columns.items():
+        rows = len(columns[label])
+        for role, values in columns.items():
             if len(values) != rows:
-                problem = f"{used.label} has {rows} values, {named[option]} has {len(values)}"
+                problem = f"{used.label} has {rows} values, {named[role]} has {len(values)}"
                 raise DataError(problem, source=source)
         for start in range(0, rows, ROWS_PER_CHUNK):
-            some = {option: values[start : start + ROWS_PER_CHUNK] for option, values in columns.items()}
-            scores, first_gap = scores_from(some["score"], source, used.score, before + start)
-            ids = [spelt(value) for value in some["id"].tolist()] if "id" in some else ()
-            yield Chunk(scores, _places(some["label"], spellings), None, first_gap, ids)
+            some = {role: values[start : start + ROWS_PER_CHUNK] for role, values in columns.items()}
+            scores, first_gap = scores_from(some[score], source, used.score, before + start)
+            ids = [spelt(value) for value in some[ids_role].tolist()] if ids_role in some else ()
+            further = {
+                role: _places(some[role], codes[role])
+                if role in codes
+                else scores_from(some[role], source, name, before + start)[0]
+                for role, name in used.further.items()
+            }
+            yield Chunk(scores, _places(some[label], spellings), None, first_gap, ids, further)
         before += rows
 
 

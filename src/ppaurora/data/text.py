@@ -15,12 +15,14 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppaurora.data.chunks import ROWS_PER_CHUNK, Chunk, Reading
-from ppaurora.data.columns import Columns
+from ppaurora.data.columns import Columns, Role
+from ppaurora.data.design import Design
 from ppaurora.data.labels import MISSING
 from ppaurora.errors import DataError
 
@@ -40,24 +42,29 @@ def too_large(source: str) -> DataError:
     )
 
 
-def rows_in(text: io.TextIOWrapper, source: str, used: Columns, most_bytes: int | None) -> Reading:
+def rows_in(
+    text: io.TextIOWrapper, source: str, used: Columns, most_bytes: int | None, design: Design | None = None
+) -> Reading:
     """Read a header row; one row per sample follows. Commas, semicolons, tabs or bars stand between values.
 
     UTF-8, or UTF-16 with its mark; compressed by gzip or not. Where no comma separates values, it may be the
-    decimal sign. Text longer than `most_bytes` is refused.
+    decimal sign. Text longer than `most_bytes` is refused. With a design, further columns are read.
     """
     table = _begin(_lines(text, source, most_bytes), source, used)
     numbers = _Numbers(source, used.score, commas=table.delimiter != ",")
     delimiter = _DELIMITERS.get(table.delimiter, repr(table.delimiter))
     spellings: dict[str, int] = {}
+    further = _Further(source, used, commas=table.delimiter != ",")
     return Reading(
         source=source,
         columns=tuple(table.header),
         used=used,
-        kind=lambda: f"text, {delimiter} between values{numbers.remark}",
+        kind=lambda: f"text, {delimiter} between values{numbers.remark or further.remark}",
         spellings=spellings,
-        chunks=_chunks(table, source, used, numbers, spellings),
+        chunks=_chunks(table, source, used, numbers, spellings, further),
         is_empty=DataError("has a header but no samples", source=source, hint="leave this file out"),
+        design=design,
+        codes=further.codes,
     )
 
 
@@ -97,11 +104,18 @@ def _begin(lines: Iterator[str], source: str, used: Columns | None) -> _Begun:
 
 
 def _chunks(
-    table: _Begun, source: str, used: Columns, numbers: _Numbers, spellings: dict[str, int]
+    table: _Begun,
+    source: str,
+    used: Columns,
+    numbers: _Numbers,
+    spellings: dict[str, int],
+    further: _Further,
 ) -> Iterator[Chunk]:
     header = table.header
     found = used.find(header, source, table.header_row)
-    score_at, label_at, id_at = found["score"], found["label"], found.get("id")
+    score_at, label_at = (found[role] for role in used.first)
+    id_at = found.get(Role("id"))
+    places_of_further = {role: found[role] for role in used.further}
     scores, places, lines, ids = array("d"), array("q"), array("q"), list[str]()
     for line, record in table.records:
         if len(record) != len(header):
@@ -116,18 +130,61 @@ def _chunks(
         lines.append(line)
         if id_at is not None:
             ids.append(record[id_at].strip())
+        for role, at in places_of_further.items():
+            further.add(role, record[at], line)
         if len(scores) == ROWS_PER_CHUNK:
-            yield _chunk(scores, places, lines, numbers.take_gap(), ids)
+            yield _chunk(scores, places, lines, numbers.take_gap(), ids, further.take())
             scores, places, lines, ids = array("d"), array("q"), array("q"), []
     if scores:
-        yield _chunk(scores, places, lines, numbers.take_gap(), ids)
+        yield _chunk(scores, places, lines, numbers.take_gap(), ids, further.take())
 
 
 def _chunk(
-    scores: array[float], places: array[int], lines: array[int], first_gap: int | None, ids: list[str]
+    scores: array[float],
+    places: array[int],
+    lines: array[int],
+    first_gap: int | None,
+    ids: list[str],
+    further: dict[Role, NDArray[Any]],
 ) -> Chunk:
     labels, rows = (np.frombuffer(values, np.int64) for values in (places, lines))
-    return Chunk(np.frombuffer(scores), labels, rows, first_gap, ids)
+    return Chunk(np.frombuffer(scores), labels, rows, first_gap, ids, further)
+
+
+class _Further:
+    """The other columns of a design: scores as numbers, all else by how it is spelt."""
+
+    def __init__(self, source: str, used: Columns, *, commas: bool) -> None:
+        self._numbers = {
+            role: _Numbers(source, name, commas=commas)
+            for role, name in used.further.items()
+            if role.option == "score"
+        }
+        self.codes: dict[Role, dict[str, int]] = {role: {} for role in used.further if role.option != "score"}
+        self._values = self._empty()
+
+    def _empty(self) -> dict[Role, array[Any]]:
+        return {role: array("d") for role in self._numbers} | {role: array("q") for role in self.codes}
+
+    def add(self, role: Role, text: str, line: int) -> None:
+        """Take the value of one more row."""
+        values = self._values[role]
+        if role in self._numbers:
+            values.append(self._numbers[role].read(text, line, len(values)))
+        else:
+            values.append(self.codes[role].setdefault(text.strip(), len(self.codes[role])))
+
+    @property
+    def remark(self) -> str:
+        return next((numbers.remark for numbers in self._numbers.values() if numbers.remark), "")
+
+    def take(self) -> dict[Role, NDArray[Any]]:
+        """Return the columns of a chunk; the next one begins without any row."""
+        taken, self._values = self._values, self._empty()
+        return {
+            role: np.frombuffer(values, np.float64 if role in self._numbers else np.int64)
+            for role, values in taken.items()
+        }
 
 
 class _Numbers:
