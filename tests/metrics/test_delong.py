@@ -16,7 +16,7 @@ import ppaurora
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.algorithms.placements import limb_weights
 from ppaurora.metrics import Query, metrics_named
-from ppaurora.metrics.evidence import Evidence, Found, Inputs
+from ppaurora.metrics.evidence import EvaluatedPart, Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.policy.rules import Policy
 from ppaurora.sharing.shares import RingShare
@@ -175,11 +175,11 @@ def standard_error_of(
         wide = suite.widen(given)
         parts = [wide[place] for place in range(len(wide))]
         metric = query.metrics[0]
-        found = Found(given[0], given[1], {metric: [given[2]]})
+        found = Found(p + n, given[0], given[1], {metric: [given[2]]})
         inputs = Inputs(None, None, None)
-        evidence = Evidence(suite, query, inputs, found, parts[0], parts[1], {}, {})
-        ratios = metric.formula(parts[2:], evidence)
-        return numbers(suite, query, found, ratios)
+        evidence = Evidence(suite, query, inputs, found, p + n, parts[0], parts[1], {}, {})
+        ratios = tuple(metric.formula(parts[2:], evidence))
+        return numbers(suite, [EvaluatedPart(query, inputs, found, evidence, ratios)])[0]
 
     columns = run(stage, numbers_of_curve)
     return int(columns[0, -1]), int(columns[1, -1])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ppaurora
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.metrics import METRICS, Metric, Query
-from ppaurora.metrics.evidence import CalledByOwner, Evidence, Found, Inputs
+from ppaurora.metrics.evidence import CalledByOwner, EvaluatedPart, Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.metrics.sums import (
     STEPS_PER_ONE,
@@ -223,14 +223,14 @@ def test_at_the_largest_size(case: str, digits: Any, run: Callable[..., Any]) ->
     def stage(suite: Suite, known: RingShare) -> RingShare:
         wide = suite.widen(known)
         parts = [wide[place] for place in range(len(wide))]
-        found = Found(known[0], known[1], {})
+        found = Found(N, known[0], known[1], {})
         by_owner = {total: known[2 + place] for place, total in enumerate(sums)}
         totals = {total: parts[2 + place] for place, total in enumerate(sums)}
         called = {0.99: CalledByOwner(known[0], known[0])}
         inputs = Inputs(None, None, None)
-        evidence = Evidence(suite, query, inputs, found, parts[0], parts[1], totals, by_owner, called)
-        ratios = [ratio for metric in metrics for ratio in metric.formula([], evidence)]
-        return numbers(suite, query, found, ratios)
+        evidence = Evidence(suite, query, inputs, found, N, parts[0], parts[1], totals, by_owner, called)
+        ratios = tuple(ratio for metric in metrics for ratio in metric.formula([], evidence))
+        return numbers(suite, [EvaluatedPart(query, inputs, found, evidence, ratios)])[0]
 
     columns = run(stage, given)
     e, c, s = (

@@ -54,11 +54,12 @@ class CountTable:
 
     @classmethod
     def of(cls, samples: Samples, grid: Grid) -> CountTable:
-        """Count samples by class and by the value that their score is read as."""
+        """Count samples by class and by the value that their score is read as, each as often as it weighs."""
         places = grid.places(samples)
+        weights = None if samples.further is None else samples.further.weights
         positives, negatives = (
-            np.bincount(places[samples.labels == label], minlength=grid.cells).astype(np.uint32)
-            for label in (1, 0)
+            np.bincount(places[own], None if weights is None else weights[own], grid.cells).astype(np.uint32)
+            for own in (samples.labels == label for label in (1, 0))
         )
         return cls(samples.source, grid, positives, negatives, samples.negated)
 

@@ -31,6 +31,9 @@ class Slice:
         return ", ".join(filter(None, (self.model, self.outcome, level)))
 
 
+WHOLE = Slice()  # of a study that names nothing
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two models that are compared on the same samples."""

@@ -67,6 +67,7 @@ class Brier(Metric):
     description = "Brier score: mean squared error of the probabilities"
     definition = "`brier_score_loss(y_true, y_score)`"
     of_probabilities = True
+    by_level = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         score = Output(self.name, more_digits=1)  # its scale is that of the prevalence
@@ -127,6 +128,7 @@ class ObservedToExpected(Metric):
     definition = "`y_true.sum() / y_score.sum()`"
     is_fraction = False
     of_probabilities = True
+    by_level = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         ratio = Output(self.name, highest=_HIGHEST_RATIO, conditional=True)
@@ -203,6 +205,7 @@ class CalibrationInTheLarge(Metric):
     definition = "`y_true.mean() - y_score.mean()`"
     is_fraction = False
     of_probabilities = True
+    by_level = True
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         gap = Output(self.name, signed=True, more_digits=1)

@@ -51,9 +51,14 @@ class Inputs:
 class Found:
     """What the curve gave, each a list of one."""
 
+    samples: RingShare | int = field(repr=False)
     positives: RingShare = field(repr=False)
     class_product: RingShare = field(repr=False)
     secrets: Mapping[Metric, list[RingShare]] = field(repr=False)
+
+    @property
+    def negatives(self) -> RingShare:
+        return self.samples - self.positives
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class Evidence:
     query: Query
     inputs: Inputs
     found: Found
+    samples: WideShare | int = field(repr=False)  # a number where it is public
     positives: WideShare = field(repr=False)
     class_product: WideShare = field(repr=False)
     totals: Mapping[OwnerSum, WideShare] = field(repr=False)  # over all owners
@@ -80,6 +86,9 @@ class Evidence:
     called: Mapping[float, CalledByOwner] = field(default_factory=dict, repr=False)
     # By threshold, above 0 if enough samples lie between it and other cuts of tables, without any one owner.
     between: Mapping[float, tuple[RingShare, ...]] = field(default_factory=dict, repr=False)
+    secrets: Mapping[Metric, list[WideShare]] = field(
+        default_factory=dict, repr=False
+    )  # of the curve or table
 
     def multiply(self, pairs: Sequence[tuple[WideShare, WideShare]]) -> list[WideShare]:
         """Multiply all pairs in one round."""
@@ -93,10 +102,6 @@ class Evidence:
         return self.suite.widen(found)
 
     @property
-    def samples(self) -> int:
-        return self.query.samples
-
-    @property
     def negatives(self) -> WideShare:
         return self.samples - self.positives
 
@@ -108,10 +113,30 @@ class Evidence:
         """
         n = self.samples
         squares = self.multiply([(total, total) for total, _ in sums])
-        denominator = n * n * (n - 1) * STEPS_PER_ONE**2
-        return [Ratio(q * n - x_x, denominator) for (_, q), x_x in zip(sums, squares, strict=True)]
+        if isinstance(n, int):
+            n_squares, n_n_n = [q * n for _, q in sums], n * n * (n - 1)
+            return [
+                Ratio(n_q - x_x, n_n_n * STEPS_PER_ONE**2)
+                for n_q, x_x in zip(n_squares, squares, strict=True)
+            ]
+        n_n, *products = self.multiply([(n, n), *((q, n) for _, q in sums)])
+        (cubes,) = self.multiply([(n_n, n - 1)])
+        return [
+            Ratio(n_q - x_x, cubes * STEPS_PER_ONE**2) for n_q, x_x in zip(products, squares, strict=True)
+        ]
 
     def enough_of(self, by_owner: RingShare, rate: Fraction) -> RingShare:
         """Positive where a fraction of them is enough for a cell, in all and without any one owner."""
         others = by_owner.sum() - by_owner
         return others * rate.numerator - (self.query.least_per_cell * rate.denominator - 1)
+
+
+@dataclass(frozen=True)
+class EvaluatedPart:
+    """A slice with all its secret numbers, before it is decided what of them leaves."""
+
+    query: Query
+    inputs: Inputs
+    found: Found
+    evidence: Evidence | None = field(default=None, repr=False)  # where a ratio takes more than 64 bits
+    ratios: tuple[Ratio, ...] = field(default=(), repr=False)

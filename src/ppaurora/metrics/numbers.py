@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
 
 from ppaurora.metrics.base import Area, Denominator
-from ppaurora.metrics.evidence import Found
+from ppaurora.metrics.evidence import EvaluatedPart, Found
 from ppaurora.metrics.outputs import Form, Output, Ratio
-from ppaurora.metrics.query import POSITIVES, Query
+from ppaurora.metrics.query import NEGATIVES, POSITIVES, Query
 from ppaurora.policy.rules import COUNT_STEP, ROUNDED
 from ppaurora.sharing.shares import RingShare, WideShare, concat, stack
+from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 
 
@@ -33,61 +35,89 @@ def way_of(query: Query, output: Output) -> Way:
     return Way.AREA if output in query.areas else Way.FLOAT
 
 
-def numbers(suite: Suite, query: Query, found: Found, ratios: Sequence[Ratio]) -> RingShare:
-    """Rows (mantissa, exponent), a column for every output. There are no ratios where none is needed."""
-    everything = query.outputs
-    ways = [way_of(query, output) for output in everything]
+@dataclass(frozen=True)
+class _Number:
+    """An output of a part, and where the part has it."""
+
+    part: EvaluatedPart
+    place: int
+    output: Output
+
+    @property
+    def query(self) -> Query:
+        return self.part.query
+
+    @property
+    def way(self) -> Way:
+        return way_of(self.query, self.output)
+
+    @property
+    def ratio(self) -> Ratio:
+        return self.part.ratios[self.place]
+
+    @property
+    def count(self) -> RingShare:
+        """Return the count that it is, as a list of one."""
+        if self.output is POSITIVES:
+            return self.part.found.positives
+        return self.part.found.negatives if self.output is NEGATIVES else self.ratio.counted.sum()
+
+
+def numbers(suite: Suite, parts: Sequence[EvaluatedPart]) -> list[RingShare]:
+    """Rows (mantissa, exponent) of every part, a column for every output; all parts in the same rounds.
+
+    There are no ratios where none is needed.
+    """
+    everything = [
+        _Number(part, place, output) for part in parts for place, output in enumerate(part.query.outputs)
+    ]
+    ways = [one.way for one in everything]
     columns, order = [], []
     for way in dict.fromkeys(ways):
         places = [place for place, one in enumerate(ways) if one is way]
-        outputs = [everything[place] for place in places]
+        chosen = [everything[place] for place in places]
         order += places
         if way is Way.AREA:
-            columns.append(_areas(suite, query, found, [query.areas[output] for output in outputs]))
+            columns.append(_areas(suite, chosen))
         elif way is Way.TALLY:
-            counts = [
-                found.positives if output is POSITIVES else ratios[place].counted.sum()
-                for place, output in zip(places, outputs, strict=True)
-            ]
-            columns.append(stack([concat(counts), concat(counts) * 0]))
+            counts = concat([one.count for one in chosen])
+            columns.append(stack([counts, counts * 0]))
         else:
-            chosen = [ratios[place] for place in places]
-            columns.append(
-                _on_the_grid(suite, query, outputs, chosen)
-                if way is Way.GRID
-                else _nearest_floats(suite, query, outputs, chosen)
-            )
-    return concat(columns).take(np.argsort(order))
+            columns.append(_on_the_grid(suite, chosen) if way is Way.GRID else _nearest_floats(suite, chosen))
+    values = concat(columns).take(np.argsort(order))
+    return [values[place] for place in spans(len(part.query.outputs) for part in parts)]
 
 
-def _areas(suite: Suite, query: Query, found: Found, areas: Sequence[Area]) -> RingShare:
-    denominators = {
-        Denominator.POSITIVES: found.positives,
-        Denominator.CLASS_PRODUCT: found.class_product,
-    }
-    samples = query.most_samples
+def _areas(suite: Suite, chosen: Sequence[_Number]) -> RingShare:
+    areas = [one.query.areas[one.output] for one in chosen]
+    samples = max(one.query.most_samples for one in chosen)
     return suite.rounded_quotients(
-        concat([found.secrets[area][0] for area in areas]),
-        concat([denominators[area.denominator] for area in areas]),
+        concat([one.part.found.secrets[area][0] for one, area in zip(chosen, areas, strict=True)]),
+        concat([_of_area(one.part.found, area) for one, area in zip(chosen, areas, strict=True)]),
         [area.shift(samples) for area in areas],
         bound=max(samples * samples // 4, samples),
         leading_zeros=2 * samples.bit_length(),
     )
 
 
-def _on_the_grid(suite: Suite, query: Query, outputs: Sequence[Output], ratios: Sequence[Ratio]) -> RingShare:
+def _of_area(found: Found, area: Area) -> RingShare:
+    return found.positives if area.denominator is Denominator.POSITIVES else found.class_product
+
+
+def _on_the_grid(suite: Suite, chosen: Sequence[_Number]) -> RingShare:
     """k steps are the number rounded half away from zero: for 1/S a step, S·n/d >= k - 1/2 is
 
         2·S·n + d >= k·2d
 
     and S·sqrt(n/d) >= k - 1/2 is 4·S²·n - d >= k²·4d - k·4d. A negative number is rounded without its sign.
     """
+    outputs, ratios = [one.output for one in chosen], [one.ratio for one in chosen]
     signs, magnitudes = _without_signs(suite, outputs, ratios)
-    most = max(_most_steps(query, output) for output in outputs)
-    bound = max(_grid_bound(query, output, most) for output in outputs)
+    most = max(_most_steps(one.query, one.output) for one in chosen)
+    bound = max(_grid_bound(one.query, one.output, most) for one in chosen)
     grids = [
-        _grid(output, magnitude, _denominator(ratio), _steps_per_one(query, output))
-        for output, magnitude, ratio in zip(outputs, magnitudes, ratios, strict=True)
+        _grid(one.output, magnitude, _denominator(one.ratio), _steps_per_one(one.query, one.output))
+        for one, magnitude in zip(chosen, magnitudes, strict=True)
     ]
     reach, slope, curvature = (concat(parts) for parts in zip(*grids, strict=True))
     taken = suite.grid_steps(reach, slope, curvature, most, bound)
@@ -125,18 +155,16 @@ def largest_denominator(query: Query, output: Output) -> int:
     return output.most_denominator or max(query.most_samples, 2) ** 2 << 34
 
 
-def _nearest_floats(
-    suite: Suite, query: Query, outputs: Sequence[Output], ratios: Sequence[Ratio]
-) -> RingShare:
+def _nearest_floats(suite: Suite, chosen: Sequence[_Number]) -> RingShare:
     """Divide each over a power of two that makes it at most 1. Of a root, its square is released."""
+    outputs, ratios = [one.output for one in chosen], [one.ratio for one in chosen]
     signs, magnitudes = _without_signs(suite, outputs, ratios)
     denominators = [
         _denominator(ratio) * (1 << scale_bits(output)) for output, ratio in zip(outputs, ratios, strict=True)
     ]
-    bound = 1 + max(largest_denominator(query, output) << scale_bits(output) for output in outputs)
-    quotients = suite.wide_quotients(
-        concat(magnitudes), concat(denominators), leading_zeros(query), bound=bound
-    )
+    bound = 1 + max(largest_denominator(one.query, one.output) << scale_bits(one.output) for one in chosen)
+    zeros = max(leading_zeros(one.query) for one in chosen)
+    quotients = suite.wide_quotients(concat(magnitudes), concat(denominators), zeros, bound=bound)
     mantissas, exponents = quotients.rows()
     return stack([_with_signs(suite, mantissas, signs, outputs), exponents])
 

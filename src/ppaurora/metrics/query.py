@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from ppaurora.algorithms.curve import MOST_SAMPLES, Quantity
+from ppaurora.data.design import Design
 from ppaurora.data.grid import Grid
+from ppaurora.data.slices import WHOLE, Slice
 from ppaurora.metrics.outputs import Form, Output
+from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
 from ppaurora.metrics.private.table import SamplesBetween, TableMechanism, beside_threshold
 from ppaurora.metrics.sums import Fit, OwnerSum
@@ -22,6 +26,7 @@ T = TypeVar("T")
 _MOST_RATE_DIGITS = 2  # where class counts are hidden
 
 POSITIVES = Output("positives", form=Form.COUNT)
+NEGATIVES = Output("negatives", form=Form.COUNT)
 
 
 @dataclass(frozen=True)
@@ -35,9 +40,15 @@ class Query:
     negated: bool = False  # whether lower scores are the more positive ones
     grid: Grid | None = None  # of the table that owners submit, if they do
     tabulated: bool = False  # whether everything is computed from that table, and no list is submitted
+    slice: Slice = WHOLE  # of the study that the metrics are about
+    # Whether numbers of samples are secret, as those of a level and of weighted samples are; `sizes` then
+    # bound them.
+    sizes_are_secret: bool = False
+    design: Design | None = None  # of a study that has one; then this is the query of all its slices
 
     @property
     def samples(self) -> int:
+        """Return how many samples there are in all; at most, where sizes are secret."""
         return sum(self.sizes)
 
     @property
@@ -58,7 +69,15 @@ class Query:
             mechanism = metric.mechanism()
             if mechanism is not None:
                 found[mechanism.name] = found.get(mechanism.name, mechanism) | mechanism
+        if self.policy.is_private and self.sizes_are_secret:  # counts of the classes, in any case
+            counts = TableMechanism(())
+            found[counts.name] = found.get(counts.name, counts) | counts
         return tuple(found[name] for name in sorted(found))
+
+    @property
+    def rates(self) -> list[tuple[Fraction, ...]]:
+        """The rates of the noise of a private study, mechanism by mechanism."""
+        return rates(self.policy, self.mechanisms, of_level=self.slice.is_level)
 
     @property
     def tells_counts(self) -> bool:
@@ -142,15 +161,21 @@ class Query:
         if self.policy.is_private:
             integers = (one for mechanism in self.mechanisms for one in mechanism.coordinates)
             return tuple(Output(one.name, form=Form.COUNT, signed=True) for one in integers)
-        counts = (POSITIVES,) if self.tells_counts else ()
-        return (*counts, *(output for metric in self.metrics for output in metric.outputs(self)))
+        return (*self.class_counts, *(output for metric in self.metrics for output in metric.outputs(self)))
+
+    @property
+    def class_counts(self) -> tuple[Output, ...]:
+        """Numbers of samples by class that are released; where all samples are public, one tells both."""
+        if not self.tells_counts:
+            return ()
+        return (POSITIVES, NEGATIVES) if self.sizes_are_secret else (POSITIVES,)
 
     @property
     def needs_wide(self) -> bool:
         """Whether any ratio takes more than 64 bits on its way out."""
         if self.policy.is_private:
             return False
-        plain = {*self.areas, *([POSITIVES] if self.policy.counts == EXACT else [])}
+        plain = {*self.areas, *(self.class_counts if self.policy.counts == EXACT else ())}
         return any(output not in plain for output in self.outputs)
 
     @property

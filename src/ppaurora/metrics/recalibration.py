@@ -72,6 +72,7 @@ class Recalibration(Metric):
     is_fraction = False
     of_probabilities = True
     needs_table = True
+    by_level = True
     with_slope: ClassVar[bool]
     highest: ClassVar[int]
     most_denominator: ClassVar[int]
@@ -165,7 +166,7 @@ class CalibrationIntercept(Recalibration):
         (steps_middle,) = evidence.multiply([(steps, middle)])
         per_one = Intercept.steps_per_one
         lowest = middle * (LARGEST_INTERCEPT * per_one)
-        variance = _variance(i * scale, root, evidence.samples)
+        variance = _variance(i * scale, root, evidence.query.samples)
         positive = concat([evidence.found.secrets[self][0], *_conditions(evidence, variance)])
         value = Ratio(steps_middle - lowest + i_f * (2 * per_one), middle * per_one, positive=(positive,))
         return [value, Ratio(*variance, positive=(positive,))][: len(self.outputs(evidence.query))]
@@ -227,7 +228,7 @@ class CalibrationSlope(Recalibration):
         steps_m, further = multiply([(steps, m_det), (det, g_m - f_m)])
         per_one = Slope.steps_per_one
         lowest = m_det * (LOWEST_SLOPE * per_one)
-        variance = _variance(r_det * scale, r_aa_bb - r_ab_ab, evidence.samples)
+        variance = _variance(r_det * scale, r_aa_bb - r_ab_ab, evidence.query.samples)
         spread = det * (1 << 10) - aa_aa
         coarse, fine = evidence.found.secrets[self][:2]
         once = [coarse, 2 - coarse, fine, 2 - fine]
@@ -249,7 +250,7 @@ def _conditions(
 ) -> list[RingShare]:
     """1 where the variance is small enough, and where further numbers are above 0."""
     numerator, denominator = variance
-    most = min(Fraction(_HIGHEST_ERROR**2), Fraction(1 << 14, evidence.samples))
+    most = min(Fraction(_HIGHEST_ERROR**2), Fraction(1 << 14, evidence.query.samples))
     room = denominator * most.numerator - numerator * most.denominator
     numbers = [room, *above_zero]
     negative, _ = evidence.suite.absolute(concat([0 - number for number in numbers]))
@@ -266,7 +267,7 @@ def _enough_apart(evidence: Evidence) -> RingShare:
     beyond = [np.tile(tables.grid.values >= side, 2).astype(np.uint64) for side in _SIDES]
     numbers: list[RingShare] = []
     for above in tables.weighted(beyond).rows():
-        below = np.array(evidence.query.sizes, dtype=np.uint64) - above
+        below = evidence.inputs.list_counts.sizes - above
         numbers += [evidence.enough_of(side, Fraction(1)) for side in (above, below)]
     ends = range(0, sum(map(len, numbers)) + 1, len(numbers[0]) * 2)
     groups = [list(range(*span)) for span in pairwise(ends)]

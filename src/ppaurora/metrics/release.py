@@ -13,23 +13,21 @@ mantissa / 2^exponent. Outputs of a private study are integers with noise, and n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-
-import numpy as np
 
 from ppaurora.algorithms.crossing import areas_up_to, find_crossings
 from ppaurora.algorithms.curve import Curve, ListCurve
 from ppaurora.algorithms.redistribution import with_next
 from ppaurora.algorithms.table_curve import TableCurve
 from ppaurora.metrics.base import Metric
-from ppaurora.metrics.evidence import CalledByOwner, Evidence, Found, Inputs
+from ppaurora.metrics.evidence import CalledByOwner, EvaluatedPart, Evidence, Found, Inputs
 from ppaurora.metrics.numbers import numbers
 from ppaurora.metrics.operating_points import OperatingPoint
 from ppaurora.metrics.outputs import Ratio
 from ppaurora.metrics.private.release import noisy_integers
-from ppaurora.metrics.query import Query
+from ppaurora.metrics.query import NEGATIVES, POSITIVES, Query
 from ppaurora.metrics.sums import FalsePositives, OwnerSum, TruePositives
 from ppaurora.metrics.withholding import decide, withhold
 from ppaurora.sharing.shares import RingShare, concat, stack
@@ -43,24 +41,42 @@ def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -
     study is private, if one class is missing or a rule on secret counts fails. Where a party has several
     workers, all go along the curve, and the first one does the rest; the others have no columns.
     """
+    part = evaluate_part(suite, query, merged, inputs)
+    if part is None:
+        return suite.blank(2, 0)
+    return release_parts(suite, [part])
+
+
+def evaluate_part(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> EvaluatedPart | None:
+    """Compute the secret numbers of one slice; at the first worker only."""
     with suite.step("curve"):
         found = _along_the_curve(suite, query, merged, inputs)
     if found is None:
-        return suite.blank(2, 0)
+        return None
     if query.needs_table:
         with suite.step("table"):
             found = replace(found, secrets={**found.secrets, **_from_the_table(suite, query, inputs)})
+    if not query.needs_wide:
+        return EvaluatedPart(query, inputs, found)
     with suite.step("division"):
-        ratios = _ratios(suite, query, inputs, found) if query.needs_wide else []
+        evidence = _evidence(suite, query, inputs, found)
+        return EvaluatedPart(query, inputs, found, evidence, tuple(_ratios(query, evidence)))
+
+
+def release_parts(
+    suite: Suite, parts: Sequence[EvaluatedPart], further_checks: Sequence[RingShare] = ()
+) -> RingShare:
+    """Return the columns of all parts, one after the other, and then whose submissions fit.
+
+    Further checks are numbers by owner that are above 0 where its submission fits.
+    """
     with suite.step("release"):
-        decided = decide(suite, query, inputs, found, ratios)
+        decided = decide(suite, parts, further_checks)
     with suite.step("division"):
-        if query.policy.is_private:
-            values = noisy_integers(suite, query, inputs, found)
-        else:
-            values = numbers(suite, query, found, ratios)
+        values = [noisy_integers(suite, part) for part in parts if part.query.policy.is_private]
+        values = values or numbers(suite, parts)
     with suite.step("release"):
-        return withhold(suite, query, decided, values)
+        return withhold(suite, parts, decided, values)
 
 
 def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> Found | None:
@@ -69,11 +85,12 @@ def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: 
     What is begun is finished in the same order; all products are in one round.
     """
     leads = suite.team.leads
+    samples = _samples(query, inputs)
     if not query.needs_curve:
         if not leads:
             return None
         positives = inputs.list_counts.positives.sum()
-        return Found(positives, suite.mul(positives, query.samples - positives), {})
+        return Found(samples, positives, suite.mul(positives, samples - positives), {})
     chosen = [metric for metric in query.metrics if metric.needs_curve]
     curve: Curve
     if query.tabulated:
@@ -86,12 +103,17 @@ def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: 
         curve.keep_ends()
     points = [metric for metric in at_ends if isinstance(metric, OperatingPoint)]
     secrets = _at_crossings(curve, points) if points else {}
-    product = suite.begin_mul(curve.positives, query.samples - curve.positives) if leads else None
+    product = suite.begin_mul(curve.positives, samples - curve.positives) if leads else None
     begun = {metric: metric.begin(curve, query) for metric in at_ends if metric not in points}
     class_product = product() if product else None
     parts |= {metric: finish() for metric, finish in begun.items()}
     secrets |= _added_up(suite, parts)
-    return None if class_product is None else Found(curve.positives, class_product, secrets)
+    return None if class_product is None else Found(samples, curve.positives, class_product, secrets)
+
+
+def _samples(query: Query, inputs: Inputs) -> RingShare | int:
+    """Return how many samples there are, in secret where that is secret."""
+    return inputs.list_counts.secret_sizes.sum() if query.sizes_are_secret else query.samples
 
 
 def _from_the_table(suite: Suite, query: Query, inputs: Inputs) -> dict[Metric, list[RingShare]]:
@@ -126,35 +148,49 @@ def _added_up(suite: Suite, parts: Mapping[Metric, list[RingShare]]) -> dict[Met
     return {metric: [total[next(places)] for _ in own] for metric, own in parts.items()}
 
 
-def _ratios(suite: Suite, query: Query, inputs: Inputs, found: Found) -> list[Ratio]:
-    """Compute the secret ratio of every output, in wide integers."""
+def _evidence(suite: Suite, query: Query, inputs: Inputs, found: Found) -> Evidence:
+    """Return all secrets in wide integers, as formulas take them."""
     by_owner = inputs.by_owner(query)
-    called = _called(query, by_owner)
+    called = _called(query, inputs, by_owner)
     secrets = [secret for metric in query.metrics for secret in found.secrets.get(metric, [])]
     totals = [by_owner[total].sum() for total in query.sums]
-    wide = suite.widen(concat([found.positives, found.class_product, *totals, *secrets]))
+    sizes = [] if isinstance(found.samples, int) else [found.samples]
+    wide = suite.widen(concat([found.positives, found.class_product, *totals, *secrets, *sizes]))
     parts = iter([wide[place] for place in range(len(wide))])
-    evidence = Evidence(
+    positives, class_product = next(parts), next(parts)
+    of_sums = {total: next(parts) for total in query.sums}
+    of_metrics = {metric: [next(parts) for _ in found.secrets.get(metric, [])] for metric in query.metrics}
+    return Evidence(
         suite,
         query,
         inputs,
         found,
-        next(parts),
-        next(parts),
-        {total: next(parts) for total in query.sums},
+        found.samples if isinstance(found.samples, int) else next(parts),
+        positives,
+        class_product,
+        of_sums,
         by_owner,
         called,
         _between_cuts(suite, query, called, by_owner),
+        of_metrics,
     )
-    ratios = [Ratio(evidence.positives)] if query.tells_counts else []
+
+
+def _ratios(query: Query, evidence: Evidence) -> Iterator[Ratio]:
+    """Compute the secret ratio of every output."""
+    by_class = {POSITIVES: evidence.positives, NEGATIVES: evidence.negatives}
+    yield from (Ratio(by_class[output]) for output in query.class_counts)
     for metric in query.metrics:
-        ratios += metric.formula([next(parts) for _ in found.secrets.get(metric, [])], evidence)
-    return ratios
+        yield from metric.formula(evidence.secrets[metric], evidence)
 
 
-def _called(query: Query, by_owner: Mapping[OwnerSum, RingShare]) -> dict[float, CalledByOwner]:
+def _called(
+    query: Query, inputs: Inputs, by_owner: Mapping[OwnerSum, RingShare]
+) -> dict[float, CalledByOwner]:
     """Return, for every threshold, how many samples of every owner are on either side."""
-    sizes = np.array(query.sizes, dtype=np.uint64)
+    if not query.thresholds:
+        return {}
+    sizes = inputs.list_counts.sizes
     called = {one: by_owner[TruePositives(one)] + by_owner[FalsePositives(one)] for one in query.thresholds}
     return {one: CalledByOwner(positive, sizes - positive) for one, positive in called.items()}
 

@@ -50,6 +50,7 @@ class Auroc(Area):
     unit = "fraction of pairs"
     definition = "`roc_auc_score(y_true, y_score)`"
     figure = Figure.ROC_CURVE
+    by_level = True
     line_title = "Area under the curve"
     parts_of_a_pair = 2  # ties count half
     denominator = Denominator.CLASS_PRODUCT
@@ -113,7 +114,7 @@ class Auroc(Area):
         variance = Ratio(
             of_positives + of_negatives,
             denominator * 4,
-            positive=(evidence.found.class_product - evidence.samples + 1,),
+            positive=(evidence.found.class_product - evidence.found.samples + 1,),
         )
         return [*released, variance]
 

@@ -329,7 +329,12 @@ class IntegratedCalibrationIndex(Smoothed):
         return (*super().fits(query), *(squares if query.interval else ()))
 
     def formula(self, secrets: Sequence[WideShare], evidence: Evidence) -> list[Ratio]:
-        suite, bins, n, parts = evidence.suite, self.bins(), evidence.samples, WEIGHT_PARTS << _QUOTIENT_BITS
+        suite, bins, n, parts = (
+            evidence.suite,
+            self.bins(),
+            evidence.query.samples,
+            WEIGHT_PARTS << _QUOTIENT_BITS,
+        )
         places, interval = range(len(bins)), evidence.query.interval
         residuals = concat([self._residuals(evidence, place) for place in places])
         negative, magnitudes = suite.absolute(residuals)

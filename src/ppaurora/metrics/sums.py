@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
+from ppaurora.errors import MisuseError
 from ppaurora.sharing.shares import RingShare, Words
 from ppaurora.statistics.calibration import Bin, squared_errors
 
@@ -31,14 +32,24 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ListCounts:
-    """What the list tells of every owner: its number of samples, and in secret how many are positive."""
+    """What a list or a table tells of every owner: how many samples it has, in secret how many are positive.
 
-    sizes: Words
+    Of a level of a subgroup the number of samples is secret, too.
+    """
+
+    sizes: Words | RingShare
     positives: RingShare
 
     @property
     def negatives(self) -> RingShare:
         return self.sizes - self.positives
+
+    @property
+    def secret_sizes(self) -> RingShare:
+        """The numbers of samples, where they are secret."""
+        if not isinstance(self.sizes, RingShare):
+            raise MisuseError("these numbers of samples are public")
+        return self.sizes
 
 
 class OwnerSum(ABC):
@@ -62,7 +73,7 @@ class OwnerSum(ABC):
 
     def most(self, counts: ListCounts) -> RingShare | Words:
         """Return the largest that it can be, for every owner: by default that of all its samples."""
-        return counts.sizes * np.uint64(self.parts)
+        return counts.sizes * self.parts
 
 
 @dataclass(frozen=True)

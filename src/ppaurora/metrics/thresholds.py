@@ -68,6 +68,7 @@ class AtThresholds(Metric):
     trials_name: ClassVar[str] = ""
     of_all_samples: ClassVar[bool] = False  # whether the denominator is public
     more_digits: ClassVar[int] = 0
+    by_level = True
     is_proportion: ClassVar[bool] = True  # of samples, each of which counts or does not
 
     @abstractmethod

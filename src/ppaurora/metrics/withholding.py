@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ppaurora.metrics.evidence import Found, Inputs
+from ppaurora.metrics.evidence import EvaluatedPart, Found, Inputs
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import Query
+from ppaurora.metrics.small_levels import enough, protect_small_levels
 from ppaurora.sharing.shares import RingShare, concat, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
@@ -44,41 +45,57 @@ class Conditions:
 class Decided:
     """Secret bits, as numbers 0 and 1."""
 
-    released: RingShare = field(repr=False)  # whether there is a result
-    there: RingShare | None = field(repr=False)  # outputs that may be withheld by themselves, in their order
+    released: list[RingShare] = field(repr=False)  # of every part, whether it leaves at all
+    there: list[RingShare] = field(
+        repr=False
+    )  # of every part, its outputs that may be withheld by themselves
     fitting: RingShare | None = field(repr=False)  # owners
 
 
-def decide(suite: Suite, query: Query, inputs: Inputs, found: Found, ratios: Sequence[Ratio]) -> Decided:
-    """Decide all conditions in one batch of sign tests."""
+def decide(suite: Suite, parts: Sequence[EvaluatedPart], further_checks: Sequence[RingShare] = ()) -> Decided:
+    """Decide all conditions in one batch of sign tests; levels of subgroups need another one."""
     conditions = Conditions()
-    everything = conditions.add(*_on_classes(query, inputs, found))
-    fitting = [conditions.add(number) for number in _on_owners(query, inputs)]  # check by check
-    by_owner = [list(places) for places in zip(*fitting, strict=True)]
-    if inputs.ascents is not None:
-        everything += conditions.add(1 - inputs.ascents.sum())  # one place instead of the owners'
-        fitting = fitting[1:]
-    everything += [place for check in fitting for place in check]
-    cells = _on_cells(query, conditions, ratios)
-    groups = [[everything], cells, by_owner]
+    classes = [conditions.add(*_on_classes(part.query, part.inputs, part.found)) for part in parts]
+    fitting: list[list[int]] = []  # check by check
+    together: list[int] = []
+    for part in parts:
+        checks = [conditions.add(number) for number in _on_owners(part.query, part.inputs)]
+        fitting += checks
+        if part.inputs.ascents is not None:
+            together += conditions.add(1 - part.inputs.ascents.sum())  # one place instead of the owners'
+            checks = checks[1:]
+        together += [place for check in checks for place in check]
+    further = [conditions.add(number) for number in further_checks]
+    together += [place for check in further for place in check]
+    by_owner = [list(places) for places in zip(*fitting, *further, strict=True)]
+    cells = [_on_cells(part.query, conditions, part.ratios) for part in parts]
+    groups = [[own + together for own in classes], *cells, by_owner]
     holds = conditions.hold(suite, [group for some in groups for group in some])
-    released, cell_flags, owner_flags = (holds[place] for place in spans(map(len, groups)))
-    there = suite.mul(released, cell_flags) if cells else None
-    return Decided(released, there, owner_flags if by_owner else None)
+    flags, *of_cells, owner_flags = (holds[place] for place in spans(map(len, groups)))
+    released = [flags[place] for place in range(len(parts))]
+    released, of_cells = protect_small_levels(suite, parts, released, of_cells)
+    gates = [gate for gate, some in zip(released, cells, strict=True) for _ in some]
+    there = suite.mul(concat(gates), concat(of_cells)) if gates else concat(of_cells)
+    places = spans(map(len, cells))
+    return Decided(released, [there[place] for place in places], owner_flags if by_owner else None)
 
 
-def withhold(suite: Suite, query: Query, decided: Decided, values: RingShare) -> RingShare:
+def withhold(
+    suite: Suite, parts: Sequence[EvaluatedPart], decided: Decided, values: Sequence[RingShare]
+) -> RingShare:
     """Return the columns of a result; what is withheld is 0."""
-    gates = [decided.released] * (1 + len(query.outputs))
-    conditional = [place for place, output in enumerate(query.outputs) if output.conditional]
-    if decided.there is not None:
-        for number, place in enumerate(conditional):
-            gates[1 + place] = decided.there[number]
-    columns = concat([stack([suite.constant(1), suite.constant(0)]), values])
-    columns = suite.mul(concat(gates), columns)
-    flags = [flags for flags in (decided.there, decided.fitting) if flags is not None]
-    told = concat(flags or [decided.released[:0]])
-    return concat([columns, stack([told, told * 0])])
+    gates, columns = [], []
+    for part, released, there, own in zip(parts, decided.released, decided.there, values, strict=True):
+        flags = iter([there[place] for place in range(len(there))])
+        gates += [released, *(next(flags) if one.conditional else released for one in part.query.outputs)]
+        columns += [stack([suite.constant(1), suite.constant(0)]), own]
+    gated = suite.mul(concat(gates), concat(columns))
+    told: list[RingShare] = []
+    for place, there in zip(spans(1 + len(part.query.outputs) for part in parts), decided.there, strict=True):
+        told += [gated[place], stack([there, there * 0])]
+    if decided.fitting is not None:
+        told.append(stack([decided.fitting, decided.fitting * 0]))
+    return concat(told)
 
 
 def _on_classes(query: Query, inputs: Inputs, found: Found) -> list[RingShare]:
@@ -96,11 +113,6 @@ def _on_classes(query: Query, inputs: Inputs, found: Found) -> list[RingShare]:
     return numbers
 
 
-def enough(by_owner: RingShare, least: int) -> RingShare:
-    """Positive where there are at least so many without an owner, for every owner; so there are in all."""
-    return by_owner.sum() - by_owner - (least - 1)
-
-
 def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
     """Per check a number for every owner, above 0 if its submission fits.
 
@@ -114,7 +126,7 @@ def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
         for total, by_owner in submitted.items():
             numbers += [by_owner + 1, total.most(inputs.list_counts) - by_owner + 1]
         numbers += [fit.room(submitted, inputs.list_counts) + 1 for fit in query.fits]
-    if inputs.tables is not None:
+    if inputs.tables is not None and not query.sizes_are_secret:
         surplus = [inputs.tables.samples - inputs.list_counts.sizes]
         if not query.tabulated:
             surplus.append(inputs.tables.positives - inputs.list_counts.positives)

@@ -38,6 +38,12 @@ class AurocMechanism(Mechanism):
     Rounding keeps order and goes along with whole steps, so t moves within the same whole bounds as T: in the
     three cases by at most 64, from -128 to 64, and by at most 64. So it costs nothing.
 
+    **Levels of a subgroup.** One person more in a level moves T and D together by less than 2 in the same
+    sense: one more of the smaller class adds its placement V to T and 1 - V to D, one more of the larger
+    moves every placement by at most 1/(L + 1), together by M/(L + 1) < 1, and D against T. So 2·max(|a|, |b|)
+    is at most 2, for one person less as well. Replaced, a person leaves one level and joins another: 4 in
+    all, as within one level. Rounded to steps, t moves within whole bounds as above.
+
     Instead, T and D themselves have sensitivity 3; noise on the sum and the difference is a ninth less of the
     variance of AUROC for any AUROC, and of that of M.
     """
@@ -63,6 +69,9 @@ class AurocMechanism(Mechanism):
         n, p, most = given.samples, given.positives, given.most_samples
         surplus = p * 2 - n
         larger = n - p + suite.mul(suite.is_positive(surplus), surplus)
+        m = (n - larger) * STEPS
+        if not isinstance(n, int):  # a level may be empty
+            larger = larger + 1 - suite.is_positive(larger)
         wide = suite.widen(concat([given.area, larger]))
         area, divisor = wide[0], wide[1]
         t = suite.grid_steps(
@@ -72,5 +81,4 @@ class AurocMechanism(Mechanism):
             most=max(most // 2, 1) * STEPS,
             bound=STEPS * most * (most + 2) + 1,
         )
-        m = (n - larger) * STEPS
         return concat([t * 2 - m, m])

@@ -20,10 +20,12 @@ def epsilons(policy: Policy, mechanisms: Sequence[Mechanism]) -> list[Fraction]:
     return [Fraction(policy.epsilon) * weight / sum(weights) for weight in weights]
 
 
-def rates(policy: Policy, mechanisms: Sequence[Mechanism]) -> list[tuple[Fraction, ...]]:
+def rates(
+    policy: Policy, mechanisms: Sequence[Mechanism], *, of_level: bool = False
+) -> list[tuple[Fraction, ...]]:
     """Return, for every mechanism, the rate of the noise of each of its integers."""
     parts = zip(mechanisms, epsilons(policy, mechanisms), strict=True)
-    return [mechanism.rates(part, policy.rows_per_person) for mechanism, part in parts]
+    return [mechanism.rates(part, policy.rows_per_person, of_level=of_level) for mechanism, part in parts]
 
 
 def delta(policy: Policy, mechanisms: Sequence[Mechanism]) -> float:

@@ -39,7 +39,7 @@ class Coordinate:
 class Ingredients:
     """The secrets that mechanisms are made of, each a list of one."""
 
-    samples: int
+    samples: int | RingShare  # secret in a level
     most_samples: int  # for which the arithmetic is made, and so the shape of every message
     positives: RingShare = field(repr=False)
     totals: Mapping[OwnerSum, RingShare] = field(repr=False)  # owners' sums, over all owners
@@ -80,7 +80,17 @@ class Mechanism(ABC):
     def integers(self, suite: Suite, given: Ingredients) -> RingShare:
         """Compute the integers, before noise is added; modulo 2^64."""
 
-    def rates(self, epsilon: Fraction, rows_per_person: int) -> tuple[Fraction, ...]:
+    @property
+    def sensitivity_of_levels(self) -> Fraction:
+        """The most by which replacing one person moves the integers of all levels of a variable together.
+
+        The person leaves one level and joins another, or the same one. By default as much as within one.
+        """
+        return self.sensitivity
+
+    def rates(
+        self, epsilon: Fraction, rows_per_person: int, *, of_level: bool = False
+    ) -> tuple[Fraction, ...]:
         """Return the rate of every integer's noise, for so much of epsilon."""
-        person = self.sensitivity * rows_per_person
+        person = (self.sensitivity_of_levels if of_level else self.sensitivity) * rows_per_person
         return tuple(epsilon / (person * one.steps) for one in self.coordinates)

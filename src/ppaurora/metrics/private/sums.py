@@ -74,6 +74,11 @@ class SumsMechanism(Mechanism):
 
     y, p, x, x - x²: as x - x² is from 0 to 1/4, by at most 9/4 + 1/4.
 
+    **Levels of a subgroup.** A person that leaves one level and joins another moves sums by all that it
+    counts in each: x and x - x² together by at most 1, as x·(2 - x) is; y, p and x/2 by at most 2, where
+    y = p = 1; y, p, x and x - x² by at most 9/4: for y = 1 and e = 1 - p it is 2 - e + 2·e² - e⁴ < 2.08, and
+    for y = 0 at most 2. So twice as much in all.
+
     **In steps.** What a sample counts is rounded to a step of 2^-32. Floating point errs by less than 2^-50
     before that, so it is off by less than 3/4 of a step, and moves by less than 3/2 steps more, in every sum
     but that of labels.
@@ -91,6 +96,12 @@ class SumsMechanism(Mechanism):
     @property
     def sensitivity(self) -> Fraction:
         exact = {(False, True): Fraction(1), (True, False): Fraction(2), (True, True): Fraction(5, 2)}
+        rounding = Fraction(3, 2) * len(self.moments) / STEPS_PER_ONE
+        return exact[self.in_the_large, self.squared_errors] + rounding
+
+    @property
+    def sensitivity_of_levels(self) -> Fraction:
+        exact = {(False, True): Fraction(2), (True, False): Fraction(4), (True, True): Fraction(9, 2)}
         rounding = Fraction(3, 2) * len(self.moments) / STEPS_PER_ONE
         return exact[self.in_the_large, self.squared_errors] + rounding
 

@@ -156,7 +156,8 @@ class TableMechanism(Mechanism):
     once, in the cell of its score and class. Replaced, it leaves one cell and joins another: two counts move
     by 1. A sample's part of the sum of a bin that it is in is from -1/8 to 1/8, rounded as well, and it has
     none in others. So where no score is in more than k bins, which metrics may choose each for itself, it has
-    parts in at most k sums before and after, and sums move together by at most k/4.
+    parts in at most k sums before and after, and sums move together by at most k/4. The same holds for the
+    tables of all levels of a subgroup together, as a person is in one level.
     """
 
     name = "table"

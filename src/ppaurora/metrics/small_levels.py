@@ -1,0 +1,103 @@
+"""Levels of a subgroup that are too small must not follow from all samples less the other levels.
+
+All levels of a variable together are all samples. So whoever has the numbers of all samples and of all levels
+but one has those of that one as well. Hence, where a policy has floors:
+
+1. A level that does not meet them is withheld. The *rest* of a variable is all its withheld levels together.
+2. If there is a rest, it must meet the floors as a level must, or every level of the variable is withheld.
+3. A number at a threshold is withheld in all levels unless it may leave in each, and no level is withheld.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ppaurora.data.slices import Slice
+from ppaurora.metrics.evidence import EvaluatedPart
+from ppaurora.sharing.shares import RingShare, concat
+from ppaurora.sharing.spans import spans
+from ppaurora.suites.base import Suite
+
+
+def enough(by_owner: RingShare, least: int) -> RingShare:
+    """Positive where there are at least so many without an owner, for every owner; so there are in all."""
+    return by_owner.sum() - by_owner - (least - 1)
+
+
+def protect_small_levels(
+    suite: Suite, parts: Sequence[EvaluatedPart], released: list[RingShare], cells: list[RingShare]
+) -> tuple[list[RingShare], list[RingShare]]:
+    """Return which parts are released, and which of their cells, once levels protect each other."""
+    variables, policy = _variables(parts), parts[0].query.policy
+    if not variables or policy.is_private or not (policy.has_floors or policy.minimum_per_cell > 1):
+        return released, cells
+    numbers: list[list[RingShare]] = []
+    for levels in variables:
+        withheld = [1 - released[level] for level in levels]
+        positives, negatives = _rest(suite, [parts[level] for level in levels], withheld)
+        floors = ((positives, policy.minimum_positives), (negatives, policy.minimum_negatives))
+        numbers.append([enough(by_owner, least) for by_owner, least in floors])
+        numbers.append([1 - positives.sum() - negatives.sum()])
+        numbers.append([1 - _sum(withheld)])
+        numbers += [
+            [1 - _sum([1 - cells[level][cell] for level in levels])]
+            for cell in _at_thresholds(parts[levels[0]])
+        ]
+    holds = iter(_hold(suite, numbers))
+    released, cells = list(released), list(cells)
+    for levels in variables:
+        meets, is_empty, is_whole = (next(holds) for _ in range(3))
+        at_thresholds = _at_thresholds(parts[levels[0]])
+        in_all = [next(holds) for _ in at_thresholds]
+        allowed = meets + is_empty - suite.mul(meets, is_empty)
+        products = suite.mul(
+            concat([allowed] * len(levels) + [is_whole] * len(in_all)),
+            concat([released[level] for level in levels] + in_all),
+        )
+        for number, level in enumerate(levels):
+            released[level] = products[number]
+            if in_all:
+                cells[level] = cells[level].put(np.array(at_thresholds), products[len(levels) :])
+    return released, cells
+
+
+def _variables(parts: Sequence[EvaluatedPart]) -> list[list[int]]:
+    """Return the places of all levels of every variable, of each model and outcome."""
+    found: dict[tuple[Slice, str], list[int]] = {}
+    for place, part in enumerate(parts):
+        if part.query.slice.is_level:
+            found.setdefault((part.query.slice.whole, part.query.slice.variable), []).append(place)
+    return list(found.values())
+
+
+def _rest(
+    suite: Suite, levels: Sequence[EvaluatedPart], withheld: Sequence[RingShare]
+) -> tuple[RingShare, RingShare]:
+    """Return how many positives and negatives every owner has in withheld levels together."""
+    counts = [level.inputs.list_counts for level in levels]
+    begun = [
+        suite.begin_sums_of_products(list(zip(withheld, by_owner, strict=True)))
+        for by_owner in ([one.positives for one in counts], [one.negatives for one in counts])
+    ]
+    positives, negatives = (finish() for finish in begun)
+    return positives, negatives
+
+
+def _at_thresholds(part: EvaluatedPart) -> list[int]:
+    """Return which of the outputs that may be withheld by themselves are at thresholds."""
+    conditional = [output for output in part.query.outputs if output.conditional]
+    return [place for place, output in enumerate(conditional) if output.at]
+
+
+def _hold(suite: Suite, numbers: Sequence[Sequence[RingShare]]) -> list[RingShare]:
+    """Return, for every group, 1 if all its numbers are above 0, else 0."""
+    lengths = [sum(map(len, group)) for group in numbers]
+    groups = [list(range(place.start, place.stop)) for place in spans(lengths)]
+    holds = suite.all_positive(concat([one for group in numbers for one in group]), groups)
+    return [holds[place] for place in range(len(groups))]
+
+
+def _sum(numbers: Sequence[RingShare]) -> RingShare:
+    return concat(numbers).sum()
