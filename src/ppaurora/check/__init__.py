@@ -2,6 +2,16 @@
 
 from ppaurora.check.concerns import Concern, DataWarning
 from ppaurora.check.data_check import DataCheck, check_data
+from ppaurora.check.design_check import DesignCheck, SliceCheck, check_rows_per_person
 from ppaurora.statistics.histogram import ScoreBin
 
-__all__ = ["Concern", "DataCheck", "DataWarning", "ScoreBin", "check_data"]
+__all__ = [
+    "Concern",
+    "DataCheck",
+    "DataWarning",
+    "DesignCheck",
+    "ScoreBin",
+    "SliceCheck",
+    "check_data",
+    "check_rows_per_person",
+]

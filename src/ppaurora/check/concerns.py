@@ -25,6 +25,9 @@ Code = Literal[
     "one-class",
     "few-samples",
     "few-scores",
+    "empty-level",
+    "few-in-level",
+    "same-models",
 ]
 
 _TITLES: dict[Code, str] = {
@@ -37,6 +40,9 @@ _TITLES: dict[Code, str] = {
     "one-class": "only one class",
     "few-samples": "few samples in one class",
     "few-scores": "few distinct scores",
+    "empty-level": "a subgroup without samples",
+    "few-in-level": "a small subgroup",
+    "same-models": "two models with the same scores",
 }
 FEW = 10  # of a class: with fewer, an interval misleads
 _MEND = "If so, give scores for the positive class: 1 - p for a probability p of the other class"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.agreement.saving import saving_on
@@ -15,14 +15,16 @@ from ppaurora.check.concerns import (
     scale_concerns,
     size_concerns,
 )
+from ppaurora.check.design_check import DesignCheck, design_concerns
 from ppaurora.check.grid_effect import GridEffect, GridProposal, propose_grid
 from ppaurora.check.labels import Spelling, spellings
-from ppaurora.data import CountTable, Description, Grid, Samples, ScoreCounts
+from ppaurora.data import CountTable, Description, Design, Grid, Samples, ScoreCounts
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics.bins import Histogram
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.budget import Spending
+from ppaurora.policy.rules import Policy
 from ppaurora.statistics.auroc import auroc_of_counts
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.statistics.histogram import ScoreBin, histogram, span
@@ -69,6 +71,9 @@ class DataCheck:
         How much less the study would cost on that grid, if it changes no score; else empty.
     counts
         The scores as they are read, by class, of which all of this is told.
+    design
+        In a study with several models, outcomes, subgroups, patients or weights, or with rows left out: what
+        there is to say of these. All else is then told of rows, with the first model and the first outcome.
 
     Examples
     --------
@@ -104,6 +109,7 @@ class DataCheck:
     grid_effect: GridEffect | None = None
     grid_proposal: GridProposal | None = None
     saving: str = ""
+    design: DesignCheck | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(concern.code for concern in self.concerns) or "none"
@@ -152,6 +158,7 @@ class DataCheck:
             "saving": self.saving or None,
             "epsilon": None if self.spending is None else self.spending.to_dict(),
             "refusal": self.refusal or None,
+            **({} if self.design is None else {"design": self.design.to_dict()}),
         }
 
 
@@ -166,12 +173,14 @@ def check_data(
     spending: Spending | None = None,
     refusal: str = "",
     moved: int | None = None,
+    design: Design | None = None,
 ) -> DataCheck:
     """Look at samples; with a manifest, also whether they are what its plan says.
 
     The description is that of the data that the samples were read from, with this positive label. `overlaps`
     says of which other studies nearly the same data was a part, and `spending` what all of them spend on it.
-    Of a table, `moved` says how many scores are not the values that they were counted at.
+    Of a table, `moved` says how many scores are not the values that they were counted at. The design is that
+    of the study, for which the samples were read.
 
     Where the study computes on a grid, everything is told of scores as they are read there, unless they
     cannot be, which is then the refusal.
@@ -180,6 +189,8 @@ def check_data(
     protocol = None if manifest is None else manifest.protocol
     is_lower = manifest is not None and manifest.evaluation.lower_is_positive
     own = samples.negate() if is_lower else samples
+    of_design, of_levels = _of_design(own, Design() if design is None else design, manifest)
+    own = replace(own, further=None) if isinstance(own, Samples) else own  # else rows would have weights
     effect = None if protocol is None or protocol.grid is None else _effect(own, protocol.grid, moved)
     proposal = None
     if isinstance(own, Samples) and (protocol is None or protocol.grid is None):
@@ -192,6 +203,7 @@ def check_data(
         *overlaps,
         *duplicate_concerns(description),
         *size_concerns(counts),
+        *of_levels,
     ]
     positives, negatives = counts.by_class
     return DataCheck(
@@ -215,7 +227,20 @@ def check_data(
         grid_proposal=proposal,
         saving=_saving(proposal, manifest, positives + negatives),
         counts=counts,
+        design=of_design,
     )
+
+
+def _of_design(
+    own: Samples | CountTable, design: Design, manifest: Manifest | None
+) -> tuple[DesignCheck | None, list[Concern]]:
+    """Return what there is to say of further columns, if there are any."""
+    if isinstance(own, CountTable) or own.further is None:
+        return None, []
+    grid = None if manifest is None else manifest.protocol.counting_grid
+    policy = Policy.exact() if manifest is None else manifest.terms.policy
+    found = DesignCheck.of(own, design, grid)
+    return found, list(design_concerns(own, design, found, policy))
 
 
 def _saving(proposal: GridProposal | None, manifest: Manifest | None, samples: int) -> str:

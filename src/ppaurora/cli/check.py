@@ -10,10 +10,18 @@ import click
 from ppaurora.check import DataCheck, check_data
 from ppaurora.cli.asking import ask, is_person_there
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import column_options, format_option, id_option, study_option
+from ppaurora.cli.options import (
+    column_options,
+    format_option,
+    id_option,
+    levels_option,
+    study_option,
+    subgroup_fields,
+)
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.cli.preview import show_check, show_description
-from ppaurora.data import Columns, read_dataset
+from ppaurora.data import Columns, Design, read_dataset
+from ppaurora.data.deriving import ALL, design_with
 from ppaurora.errors import WARNED_EXIT_CODE, DataError, InputError, WarnedError
 from ppaurora.owner.study import Study
 
@@ -28,12 +36,14 @@ from ppaurora.owner.study import Study
 @study_option
 @column_options
 @id_option
+@levels_option
 @format_option
 def check_command(
     data: Path,
     kit: Path | None,
     study: str | None,
     columns: Columns,
+    levels: tuple[str, ...],
     output: str,
 ) -> None:
     """Check DATA before it is submitted: counts, scores by class, local AUROC, and anything unusual.
@@ -44,12 +54,18 @@ def check_command(
     if study is not None and kit is None:
         raise InputError("--study names one of a kit's studies: also give the kit, with --kit")
     own = None if kit is None else Study(kit, study)
+    if own is not None and levels:
+        raise InputError("--levels: the study's plan says which levels there are; leave it out with --kit")
     grid = None if own is None else own.manifest.protocol.counting_grid
-    dataset = read_dataset(data, columns, grid=grid)
+    design = own.design if own is not None else _design(columns, levels)
+    dataset = read_dataset(data, columns, design=design, grid=grid)
     try:
         if own is None:
             found = check_data(
-                dataset.samples(columns.pos_label), dataset.description, pos_label=columns.pos_label
+                dataset.samples(columns.pos_label),
+                dataset.description,
+                pos_label=columns.pos_label,
+                design=design,
             )
         else:
             found = own.check(dataset, pos_label=columns.pos_label)
@@ -62,6 +78,12 @@ def check_command(
     else:
         show_check(found, err=False)
     leave_with(found)
+
+
+def _design(columns: Columns, levels: tuple[str, ...]) -> Design:
+    """Return the design that columns and levels say, without a plan: all models are compared."""
+    comparisons = {"comparisons": ALL} if len(columns.scores) > 1 else {}
+    return design_with(columns, subgroup_fields(levels) | comparisons, {})
 
 
 def leave_with(check: DataCheck) -> None:

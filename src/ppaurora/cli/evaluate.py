@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import structs
 
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
     chosen_metrics,
     chosen_policy,
     column_options,
+    design_options,
     format_option,
     metric_options,
     metric_parameters,
@@ -21,7 +23,7 @@ from ppaurora.cli.options import (
 )
 from ppaurora.cli.progress import progress_bar
 from ppaurora.cli.tables import print_metrics
-from ppaurora.data import Columns, read_dataset
+from ppaurora.data import Columns, designed_samples
 from ppaurora.errors import SUPPRESSED_EXIT_CODE
 from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.evaluation.report import Report
@@ -41,10 +43,12 @@ WORKERS = (*(str(1 << power) for power in range(MOST_WORKERS.bit_length())), AUT
         "ppaurora evaluate a.csv b.csv c.csv --metrics auroc,ap --confidence-level 0.95",
         "ppaurora evaluate a.csv b.csv c.csv --protocol grid --decimals 4 --confidence-level 0.95",
         "ppaurora evaluate a.parquet b.parquet --score risk --label died --policy publication",
+        "ppaurora evaluate a.csv b.csv c.csv --score old=risk_1 --score new=risk_2 --compare old,new",
     ),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @column_options
+@design_options
 @click.option(
     "--metrics",
     show_default=f"{','.join(DEFAULT_METRICS)}, or those of them that --policy allows",
@@ -81,6 +85,7 @@ def evaluate_command(
     /,
     files: tuple[Path, ...],
     columns: Columns,
+    design: dict[str, Any],
     metrics: str | None,
     confidence_level: float | None,
     protocol: str,
@@ -104,7 +109,7 @@ def evaluate_command(
         for server in chosen.servers:  # they load their modules while the files are read
             warm_pool.keep(chosen.process, server.title)
     grid = find_protocol(protocol)(**parameters).counting_grid
-    owners = [read_dataset(path, columns, grid=grid).samples(columns.pos_label) for path in files]
+    owners, agreed = designed_samples(files, (), columns, grid, design)
     with progress_bar() as progress:
         report = evaluate_samples(
             owners,
@@ -118,6 +123,7 @@ def evaluate_command(
             timeout=timeout,
             warm_pool=warm_pool,
             workers=workers if workers == AUTO else int(workers),
+            **({} if agreed.is_plain else structs.asdict(agreed)),
         )
     if output == "json":
         click.echo(report.to_json())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -10,6 +11,8 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type
 import click
 
 from ppaurora.data import Columns
+from ppaurora.data.deriving import ALL
+from ppaurora.data.further import LEFT_OUT_REASONS
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, checked
 from ppaurora.metrics import METRICS, Metric, find_metric
@@ -17,6 +20,7 @@ from ppaurora.policy.rules import EPSILON, EXACT, KINDS, Policy
 from ppaurora.protocols import DEFAULT_PROTOCOL, protocols
 
 F = TypeVar("F", bound=Callable[..., Any])
+_WITH_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*=")
 
 format_option = click.option(
     "--format",
@@ -47,13 +51,35 @@ def column_options(command: F) -> F:
     @functools.wraps(command)
     def collected(
         *arguments: Any,
-        score: str,
-        label: str,
+        score: tuple[str, ...],
+        label: tuple[str, ...],
+        group: tuple[str, ...],
+        patient: str | None,
+        weight: str | None,
+        leave_out_missing: bool,
+        left_out: tuple[str, ...],
         pos_label: str | None,
         id_column: str | None = None,
         **rest: Any,
     ) -> Any:
-        columns = Columns(score=score, label=label, id=id_column, pos_label=pos_label)
+        score_column, scores = _one_or_named("score", score, "a")
+        label_column, labels = _one_or_named("label", label, "died")
+        columns = Columns(
+            score=score_column,
+            label=label_column,
+            id=id_column,
+            pos_label=pos_label,
+            scores=scores,
+            labels=labels,
+            groups=_named("group", group, "sex=COLUMN"),
+            patient=patient,
+            weight=weight,
+            leave_out_missing=leave_out_missing,
+            left_out={
+                reason: _count(reason, text)
+                for reason, text in _named("left-out", left_out, "excluded=12").items()
+            },
+        )
         return command(*arguments, columns=columns, **rest)
 
     return _with_column_options(cast("F", collected))
@@ -61,12 +87,152 @@ def column_options(command: F) -> F:
 
 def _with_column_options(command: F) -> F:
     for option in (
+        click.option(
+            "--left-out",
+            multiple=True,
+            metavar="REASON=N",
+            help=f"How many rows are not in the data any more: {', '.join(LEFT_OUT_REASONS)}. Repeatable.",
+        ),
+        click.option(
+            "--leave-out-missing",
+            is_flag=True,
+            help="Leave out rows without a score or a label, and count them; else they are refused.",
+        ),
+        click.option(
+            "--weight", help="Column that says how often each row counts, if the study has weights."
+        ),
+        click.option(
+            "--patient", help="Column that tells patients apart, if the study has one; it is not sent."
+        ),
+        click.option(
+            "--group",
+            multiple=True,
+            metavar="NAME=COLUMN",
+            help="Column of one of the study's subgroup variables. Repeatable.",
+        ),
         click.option("--pos-label", help="The positive label, if labels are not 0/1 or true/false."),
-        click.option("--label", default="label", show_default=True, help="Column with the true labels."),
-        click.option("--score", default="score", show_default=True, help="Column with the model's scores."),
+        click.option(
+            "--label",
+            multiple=True,
+            default=["label"],
+            show_default=True,
+            help="Column with the true labels; of several outcomes, NAME=COLUMN for each.",
+        ),
+        click.option(
+            "--score",
+            multiple=True,
+            default=["score"],
+            show_default=True,
+            help="Column with the model's scores; of several models, NAME=COLUMN for each.",
+        ),
     ):
         command = option(command)
     return command
+
+
+def _one_or_named(option: str, given: tuple[str, ...], example: str) -> tuple[str, dict[str, str]]:
+    """Return a column, or columns by name; what stands before '=' is a name only if it can be one."""
+    if len(given) == 1 and not _WITH_NAME.match(given[0]):
+        return given[0], {}
+    return getattr(Columns(), option), _named(option, given, f"{example}=COLUMN")
+
+
+def _named(option: str, given: tuple[str, ...], example: str) -> dict[str, str]:
+    """Return what stands behind '=' by what stands before it."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, is_there, value = text.partition("=")
+        name, value = name.strip(), value.strip()
+        if not (is_there and name and value):
+            raise InputError(f"--{option}: write a name, '=', and what it stands for, as in {example}")
+        if name in found:
+            raise InputError(f"--{option} {name}: stands more than once")
+        found[name] = value
+    return found
+
+
+def _count(reason: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise InputError(f"--left-out {reason}: write a whole number of rows")
+    return int(text)
+
+
+levels_option = click.option(
+    "--levels",
+    multiple=True,
+    metavar="NAME=LEVEL,...",
+    help="A variable that makes subgroups, and its levels as the data spells them. Repeatable.",
+)
+
+
+def design_options(command: F) -> F:
+    """Add what a plan says of models and subgroups; the command takes it as one argument, `design`.
+
+    It holds those fields of a `Design` that were given.
+    """
+
+    @functools.wraps(command)
+    def collected(
+        *arguments: Any,
+        compare: tuple[str, ...],
+        levels: tuple[str, ...],
+        most_weight: int | None,
+        sites: bool,
+        **rest: Any,
+    ) -> Any:
+        return command(*arguments, design=_design_fields(compare, levels, most_weight, sites), **rest)
+
+    wrapped = cast("F", collected)
+    for option in (
+        click.option("--sites", is_flag=True, help="Also compute heterogeneity between owners."),
+        click.option(
+            "--most-weight", type=int, help="The largest weight that a row may have; 100 by default."
+        ),
+        levels_option,
+        click.option(
+            "--compare",
+            multiple=True,
+            metavar="A,B",
+            help="Two models to compare on the same samples, or all. Repeatable.",
+        ),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _design_fields(
+    compare: tuple[str, ...], levels: tuple[str, ...], most_weight: int | None, sites: bool
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if compare == (ALL,):
+        fields["comparisons"] = ALL
+    elif compare:
+        fields["comparisons"] = [_pair(text) for text in compare]
+    fields |= subgroup_fields(levels)
+    if most_weight is not None:
+        fields["weight"] = {"most": most_weight}
+    if sites:
+        fields["sites"] = True
+    return fields
+
+
+def subgroup_fields(levels: tuple[str, ...]) -> dict[str, Any]:
+    """Return the subgroups of a `Design`, if there are any."""
+    named = _named("levels", levels, "sex=f,m")
+    if not named:
+        return {}
+    return {
+        "subgroups": {
+            name: {"levels": [level.strip() for level in text.split(",")]} for name, text in named.items()
+        }
+    }
+
+
+def _pair(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise InputError("--compare: write two models with a comma between, as in a,b, or once the word all")
+    return names
 
 
 def protocol_options(command: F) -> F:

@@ -99,7 +99,8 @@ def submit_command(
     Before it asks, it shows the study and what 'ppaurora check' reports about the data.
     """
     own = Study(kit, study, expect_hash=expect_hash)
-    dataset = read_dataset(data, columns, grid=own.manifest.protocol.counting_grid)
+    grid = own.manifest.protocol.counting_grid
+    dataset = read_dataset(data, columns, design=own.design, grid=grid)
 
     if dry_run:
         check = own.check(dataset, pos_label=columns.pos_label)

@@ -79,6 +79,8 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
     yield "scores", f"between {check.lowest:g} and {check.highest:g}"
     yield "ties", f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores"
     yield "local AUROC", _auroc(check)
+    if check.design is not None:
+        yield from ((printable(name), printable(text)) for name, text in check.design.facts())
     if check.grid_effect is not None:
         yield "grid", f"{check.grid_effect.grid}; {check.grid_effect.in_words}"
     if check.grid_proposal is not None:
@@ -92,7 +94,8 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
 def _read(about: Description) -> Iterator[tuple[str, str]]:
     yield "data", f"{printable(about.source)} ({about.kind})"
     yield "columns", printable(", ".join(about.columns))
-    yield "used", f"score '{printable(about.score_column)}', label '{printable(about.label_column)}'"
+    used = about.used or {"score": about.score_column, "label": about.label_column}
+    yield "used", ", ".join(f"{role} '{printable(column)}'" for role, column in used.items())
     yield "rows", f"{about.rows:,}"
     missing = f"in {about.incomplete:,} rows, the first at row {about.first_incomplete}"
     yield "missing values", missing if about.incomplete else "none"

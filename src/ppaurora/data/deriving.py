@@ -31,11 +31,12 @@ def design_with(columns: Columns, fields: Mapping[str, Any], found: Mapping[str,
         design["outcomes"] = {name: {} for name in columns.labels}
     if columns.patient is not None:
         design["patient"] = columns.patient
-    if columns.weight is not None:
-        design["weight"] = {**design.get("weight", {}), "column": columns.weight}
     if columns.leave_out_missing or columns.left_out:
         design["left_out"] = True
-    design |= {name: to_builtins(value) for name, value in fields.items() if value is not None}
+    given = {name: to_builtins(value) for name, value in fields.items() if value is not None}
+    column = {} if columns.weight is None else {"column": columns.weight}
+    weight = {**design.get("weight", {}), **column, **given.get("weight", {})}
+    design |= given | ({"weight": weight} if weight else {})
     without_levels = [name for name in columns.groups if name not in design.get("subgroups", {})]
     if without_levels:
         name = without_levels[0]

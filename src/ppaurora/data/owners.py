@@ -65,6 +65,24 @@ def check_table(table: CountTable, columns: Columns, design: Design | None) -> N
         )
 
 
+def check_further(samples: Samples | CountTable, design: Design | None) -> None:
+    """Refuse samples that were read for another study: without the columns that this one names."""
+    if design is None or not design.names_columns:
+        return
+    further = None if isinstance(samples, CountTable) else samples.further
+    has_all = further is not None and (
+        set(further.scores) == set(design.models)
+        and set(further.labels) == set(design.outcomes)
+        and set(further.levels) == set(design.subgroups)
+        and (further.patients is not None) == bool(design.patient)
+        and (further.weights is not None) == (design.weight is not None)
+    )
+    if not has_all:
+        raise InputError(
+            f"{samples.source}: was read without the columns that the study names; give the table itself"
+        )
+
+
 def designed_samples(
     owners: Any,
     others: tuple[object, ...],

@@ -3,7 +3,8 @@
 Two results on nearly the same data can be subtracted, and what studies with noise tell of a person adds up:
 the ledger warns of the one, and keeps account of the other. It holds no data but a sketch of each list: every
 sample is hashed with a secret key of the kit, and the smallest hashes are kept. They are a random choice of
-samples, the same one wherever the same samples are, so what two lists have in common can be estimated.
+samples, the same one wherever the same samples are, so what two lists have in common can be estimated. Where
+a study has several models or outcomes, a sample is its first model's score and its first outcome's label.
 
 Of data that was counted on a grid, the rows are gone. Its sketch is of the table: of every value and class,
 and every so many copies. Rows are compared with it as they are read on its grid, and another table on the

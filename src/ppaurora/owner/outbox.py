@@ -12,10 +12,12 @@ import fcntl
 import hashlib
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ppaurora.channel.servers import Server
 from ppaurora.data import CountTable, Samples
@@ -53,10 +55,33 @@ class Fingerprint(StrictModel):
         if isinstance(samples, CountTable):
             content = canonical_json(samples.grid) + samples.positives.tobytes() + samples.negatives.tobytes()
             return cls(salt=salt, digest=hashlib.sha256(salt + content).digest())
-        order = np.lexsort((samples.labels, samples.scores))
-        scores = samples.scores[order] + 0.0  # -0.0 is 0.0
-        content = scores.tobytes() + samples.labels[order].tobytes()
+        columns: list[NDArray[Any]] = [samples.scores + 0.0, samples.labels]  # -0.0 is 0.0
+        further = samples.further
+        if further is not None:
+            unlinked = replace(further, patients=None).arrays
+            columns += [column + 0.0 if column.dtype.kind == "f" else column for column in unlinked]
+        order = np.lexsort(columns[::-1])
+        content = b"".join(column[order].tobytes() for column in columns)
+        if further is not None and any(further.left_out.counts):
+            content += canonical_json(further.left_out.counts)
+        if further is not None and further.patients is not None:
+            content += _patients_content([column[order] for column in columns], further.patients[order])
         return cls(salt=salt, digest=hashlib.sha256(salt + content).digest())
+
+
+def _patients_content(columns: list[NDArray[Any]], patients: NDArray[np.int64]) -> bytes:
+    """Return which rows belong together, whatever patients are called: the same in any order of rows.
+
+    Rows come sorted. Every patient is the numbers of the different rows that it has, ascending; patients are
+    sorted by these.
+    """
+    is_new = np.ones(len(patients), dtype=bool)
+    is_new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    numbers = np.cumsum(is_new)
+    order = np.argsort(patients, kind="stable")
+    starts = np.flatnonzero(np.diff(patients[order])) + 1
+    own = sorted(some.astype("<i8").tobytes() for some in np.split(numbers[order], starts))
+    return b"".join(len(some).to_bytes(8, "little") + some for some in own)
 
 
 class OutgoingSubmission(StrictModel):

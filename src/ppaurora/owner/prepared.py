@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,10 +18,12 @@ from ppaurora.data import (
     CountTable,
     Dataset,
     Description,
+    Design,
     Grid,
     Samples,
     read_dataset,
 )
+from ppaurora.data.owners import check_further, check_table
 from ppaurora.data.tables import has_columns
 from ppaurora.errors import InputError
 from ppaurora.owner.ledger import OverlapWarning, Seen
@@ -41,11 +44,17 @@ class OwnData:
 
     @classmethod
     def read(
-        cls, owner: str, data: Any, y_score: ArrayLike | None, columns: Columns, grid: Grid | None
+        cls,
+        owner: str,
+        data: Any,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | None,
+        columns: Columns,
+        grid: Grid | None,
+        design: Design | None = None,
     ) -> OwnData:
         """Read what `Study.submit` takes. Errors name the file, or the owner whose data it is.
 
-        With a grid, a source of many rows is counted on it.
+        With a grid, a source of many rows is counted on it; of a design that names columns, rows are kept.
         """
         is_file, is_read = isinstance(data, str | os.PathLike), isinstance(data, _READ)
         if y_score is not None:
@@ -55,11 +64,16 @@ class OwnData:
                 )
             data = (data, y_score)
         if isinstance(data, Samples | CountTable):
+            if isinstance(data, CountTable):
+                check_table(data, columns, design)
+            check_further(data, design)
             return cls(data, None, columns)
         if not is_read:
-            data = read_dataset(data, columns, name=None if is_file else owner, grid=grid)
+            data = read_dataset(data, columns, design=design, name=None if is_file else owner, grid=grid)
         moved = data.moved if isinstance(data, CountedDataset) else None
-        return cls(data.samples(columns.pos_label), data.description, columns, moved)
+        samples = data.samples(columns.pos_label)
+        check_further(samples, design)
+        return cls(samples, data.description, columns, moved)
 
     def fixed(self) -> OwnData:
         """Return the same with samples that nobody can change."""

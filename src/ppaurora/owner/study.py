@@ -12,8 +12,8 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from ppaurora.check import DataCheck, check_data
-from ppaurora.data import ColumnNames, Columns
+from ppaurora.check import DataCheck, check_data, check_rows_per_person
+from ppaurora.data import ColumnNames, Columns, Design
 from ppaurora.errors import (
     InputError,
     NotReleasedError,
@@ -129,7 +129,7 @@ class Study:
             Seconds to wait for the result; by default as long as it takes. After that,
             `NotReleasedError` is raised, and the same call later continues with the same submission.
         **columns
-            As `submit` takes them: `score`, `label`, `id`, `pos_label`.
+            As `submit` takes them: `score`, `label`, `id`, `pos_label`, and those of studies with a design.
 
         Returns
         -------
@@ -162,14 +162,21 @@ class Study:
         seen = self._ledger.look(own.samples, self.manifest)
         return self._check(own, seen, self._refusal(own, seen))
 
+    @property
+    def design(self) -> Design:
+        """The models, outcomes, subgroups and further columns of the study."""
+        terms: object = self.manifest.terms
+        return terms if isinstance(terms, Design) else Design()
+
     def _read(self, data: Any, y_score: ArrayLike | None, columns: ColumnNames) -> OwnData:
         grid = self.manifest.protocol.counting_grid
-        return OwnData.read(self.kit.name, data, y_score, Columns(**columns), grid)
+        return OwnData.read(self.kit.name, data, y_score, Columns(**columns), grid, self.design)
 
     def _refusal(self, own: OwnData, seen: Seen) -> InputError | None:
         """Return why the study does not take this data now, or may not have it, if so."""
         try:
             seen.spending.check()
+            check_rows_per_person(own.samples, self.manifest.terms.policy)
             self._outbox.check(own.samples)
         except InputError as error:
             return error
@@ -186,6 +193,7 @@ class Study:
             spending=seen.spending,
             refusal="" if refusal is None else str(refusal),
             moved=own.moved,
+            design=self.design,
         )
 
     def prepare(
@@ -275,7 +283,11 @@ class Study:
         **columns
             `score` and `label`, the names of a table's columns, by default these; `id`, the name of a column
             that tells samples apart, to look for duplicates (it is not sent); `pos_label`, the label of the
-            positive class, if labels are not 0/1 or true/false.
+            positive class, if labels are not 0/1 or true/false. In a study that names them, `scores` (by
+            model), `labels` (by outcome), `groups` (by variable), `patient` and `weight` are columns that the
+            table calls otherwise than the plan. `leave_out_missing=True` leaves out, and counts, rows without
+            a score or a label; `left_out` says how many were left out before, for instance
+            `{"excluded": 12}`.
 
         Returns
         -------
