@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import ROUND_UP, Decimal
-from typing import Any
+from typing import Any, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +30,7 @@ from ppaurora.statistics.intervals import (
 )
 
 _DECIMALS = 12  # of a float64, as people see it
+_MOST_DIGITS = 6  # of a released number that is rounded
 _SIGNIFICANT = 4  # in a line as pROC prints it
 _SAME = 1e-9  # that a threshold may be off by, which somebody has computed
 
@@ -102,7 +104,7 @@ class Estimate:
 
     def read_on(self, grid: Grid, bound: float) -> Estimate:
         """Return it with how far it is at most from the number of scores that were not read on a grid."""
-        changed = f"changed it by at most {_rounded_up(bound)}" if bound else "did not change it"
+        changed = f"changed it by at most {rounded_up(bound)}" if bound else "did not change it"
         said = f"reading scores {grid.reading} {changed}"
         return replace(self, grid_bound=bound, note="; ".join(filter(None, (self.note, said))))
 
@@ -159,13 +161,41 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as in the JSON report; every field is present."""
-        fields = asdict(self)
+        content = asdict(self)
         for name in ("interval", "logit_interval"):
-            fields[name] = None if fields[name] is None else list(fields[name])
-        return fields
+            content[name] = None if content[name] is None else list(content[name])
+        return content
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Self:
+        """Read it as `to_dict` returns it, with every field; raises `InputError` with what is wrong."""
+        names = [field.name for field in fields(cls)]
+        if not isinstance(content, dict) or set(content) != set(names):
+            raise InputError(f"is not an estimate as reports have it, with the fields {', '.join(names)}")
+        try:
+            estimate = msgspec.convert(content, cls)
+        except (msgspec.ValidationError, MisuseError) as error:
+            raise InputError(f"is not an estimate as reports have it: {error}") from None
+        if estimate.standard_error is not None and estimate.standard_error < 0:
+            raise InputError("is not an estimate as reports have it: the standard error is negative")
+        if estimate.digits is not None and not 0 <= estimate.digits <= _DECIMALS:
+            raise InputError(f"is not an estimate as reports have it: digits are from 0 to {_DECIMALS}")
+        if estimate.confidence_level is not None:
+            checked_level(estimate.confidence_level)
+        for interval in filter(None, (estimate.interval, estimate.logit_interval)):
+            if interval[0] > interval[1]:
+                raise InputError(
+                    "is not an estimate as reports have it: an interval ends below its beginning"
+                )
+        return estimate
 
 
-def _rounded_up(bound: float) -> str:
+def error_digits_beside(digits: int | None) -> int | None:
+    """Return how many decimals the standard error of a released value has: one more, of up to six."""
+    return None if digits is None else max(digits, min(digits + 1, _MOST_DIGITS))
+
+
+def rounded_up(bound: float) -> str:
     """Return a bound with two significant digits, and at least as large."""
     exact = Decimal(bound)
     unit = exact.scaleb(-exact.adjusted()).quantize(Decimal("1.0"), ROUND_UP).scaleb(exact.adjusted())
