@@ -52,6 +52,7 @@ ROLES = {
         "accept": "ppaurora.cli.study:accept_command",
         "preflight": "ppaurora.cli.owner:preflight_command",
         "verify": "ppaurora.cli.records:verify_command",
+        "compare": "ppaurora.cli.compare:compare_command",
     },
 }
 COMMANDS = {name: place for commands in ROLES.values() for name, place in commands.items()}

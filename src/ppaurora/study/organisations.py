@@ -80,12 +80,12 @@ def _owners_with_nodes(who: Affiliations) -> list[str]:
         "As long as that server follows the protocol, it learns no more than any owner does"
         f"{deviating}"
         for owner, organisation in who.owners.items()
-        if (key := _compared(organisation)) in nodes
+        if (key := as_compared(organisation)) in nodes
     ]
 
 
 def _unnamed_nodes(who: Affiliations) -> list[str]:
-    unnamed = [title for title, organisation in who.nodes.items() if not _compared(organisation)]
+    unnamed = [title for title, organisation in who.nodes.items() if not as_compared(organisation)]
     if not unnamed:
         return []
     return [
@@ -99,13 +99,13 @@ def _nodes_by_organisation(who: Affiliations) -> dict[str, tuple[str, list[str]]
     titles: dict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
     for title, name in who.nodes.items():
-        if _compared(name):
-            titles[_compared(name)].append(title)
-            names.setdefault(_compared(name), name)
+        if as_compared(name):
+            titles[as_compared(name)].append(title)
+            names.setdefault(as_compared(name), name)
     return {key: (name, titles[key]) for key, name in names.items()}
 
 
-def _compared(organisation: str) -> str:
+def as_compared(organisation: str) -> str:
     """Return a name as it is compared, however it is spaced, capitalised or composed."""
     return " ".join(unicodedata.normalize("NFKC", organisation).casefold().split())
 

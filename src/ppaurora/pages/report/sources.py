@@ -93,6 +93,6 @@ def _parsed(content: dict[str, Any]) -> Report:
     find_protocol(content["protocol"])
     for name, found in content["metrics"].items():
         find_metric(name)
-        metrics[name] = msgspec.convert(found, Table) if "rows" in found else msgspec.convert(found, Estimate)
+        metrics[name] = msgspec.convert(found, Table) if "rows" in found else Estimate.from_dict(found)
     policy, cost = checked(Policy, content["policy"]), msgspec.convert(content["cost"], RunCost)
     return Report(**{**content, "metrics": metrics, "policy": policy, "cost": cost})
