@@ -106,7 +106,8 @@ class DesignCheck:
             value = "undefined" if difference is None else f"{difference:+.4f}"
             yield f"{Auroc.title}, {pair.a.model} minus {pair.b.model}{outcome}", value
         for one in self.levels:
-            counted = f"{one.samples:,} samples, {one.positives:,} positives"
+            rows = "1 sample" if one.samples == 1 else f"{one.samples:,} samples"
+            counted = f"{rows}, {one.positives:,} positive"
             yield str(one.slice), "; ".join(filter(None, (counted, _level_auroc(one))))
         if self.patients is not None:
             yield "patients", f"{self.patients:,}; at most {self.most_rows:,} rows of one"

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from ppaurora.app.jobs import AppJob
+from ppaurora.app.owner.column_form import ColumnField, fields_of, planned_columns
 from ppaurora.app.owner.guessing import guess_columns, guess_positive
 from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
@@ -61,7 +62,14 @@ class Draft:
     def of(cls, path: Path, name: str, study: Study) -> Draft:
         """Make a draft of a file, with a guess at its columns; a file that is no table is refused."""
         names = read_columns(path, name)
-        return cls(path, name, path.stat().st_size, names, guess_columns(names, study.manifest.evaluation))
+        guessed = guess_columns(names, study.manifest.evaluation)
+        columns = planned_columns(guessed, names, study.design)
+        return cls(path, name, path.stat().st_size, names, columns)
+
+    @property
+    def fields(self) -> tuple[ColumnField, ...]:
+        """The choices of columns that the study needs."""
+        return fields_of(self.columns)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -84,6 +92,7 @@ class Draft:
                 dataset = read_dataset(
                     self.path,
                     columns,
+                    design=study.design,
                     name=self.name,
                     watch=lambda done: job.tell(
                         f"reading {self.name}", _SHARE_OF_READING * min(1.0, done / max(1, self.size))

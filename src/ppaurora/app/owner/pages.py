@@ -9,14 +9,13 @@ from http import HTTPStatus
 from aiohttp import web
 
 from ppaurora.app.keys import PRIVATE_FOLDER
+from ppaurora.app.owner.column_form import columns_of
 from ppaurora.app.owner.controller import Agreement, OwnerController
 from ppaurora.app.owner.results import KINDS, ResultView, saved
 from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, too_large
 from ppaurora.app.owner.views import LiveView, WorkView
 from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
-from ppaurora.data import Columns
-from ppaurora.errors import InputError
 from ppaurora.study.kit import OwnerKit
 
 _PATIENCE = 0.4  # seconds that a page waits for what nodes say
@@ -74,6 +73,7 @@ class OwnerPages:
             "owner/data.html",
             manifest=controller.manifest,
             draft=draft,
+            states_left_out=controller.study.design.left_out,
             check=check,
             work=work,
             told=told,
@@ -99,14 +99,7 @@ class OwnerPages:
 
     async def columns(self, request: web.Request) -> web.StreamResponse:
         controller, form = self._controller(request), await request.post()
-        columns = Columns(
-            score=str(form.get("score", "")),
-            label=str(form.get("label", "")),
-            id=str(form.get("id", "")) or None,
-            pos_label=str(form.get("positive", "")) or None,
-        )
-        if not columns.is_complete:
-            raise InputError("choose a column for the scores and one for the labels; nothing was read")
+        columns = columns_of(form, controller.study.design)
         controller.check(str(form.get("draft", "")), columns)
         return _go(f"/studies/{controller.manifest.study}/data")
 
