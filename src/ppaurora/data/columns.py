@@ -193,7 +193,8 @@ class Columns(StrictModel):
         found = {}
         for role, name in self.named.items():
             if header.count(name) != 1:
-                problem, hint = _what_is_wrong(role, name, header, row, is_file)
+                free = [other for other in header if other not in self.named.values()]
+                problem, hint = _what_is_wrong(role, name, header, free, row, is_file)
                 raise DataError(problem, source=source, row=row, column=name, hint=hint)
             found[role] = header.index(name)
         return found
@@ -219,9 +220,9 @@ def _check_different(named: Mapping[Role, str]) -> None:
 
 
 def _what_is_wrong(
-    role: Role, name: str, header: Sequence[str], row: int | None, is_file: bool
+    role: Role, name: str, header: Sequence[str], free: Sequence[str], row: int | None, is_file: bool
 ) -> tuple[str, str]:
-    """Return the problem, and what to do about it."""
+    """Return the problem, and what to do about it; columns that are for nothing else are free."""
     if name in header:
         return f"there are {header.count(name)} columns of that name", "rename all but one"
     if row is not None and any(is_value(other) for other in header):
@@ -230,7 +231,7 @@ def _what_is_wrong(
     shown = [" ".join(other.split()) for other in header[:_MOST_NAMES_SHOWN]]
     more = ", ..." if len(header) > _MOST_NAMES_SHOWN else ""
     there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
-    near = _nearest(name, header)
+    near = _nearest(name, free)
     meant = "COLUMN" if near is None else near
     in_python = role.in_python(meant)
     written = f"{role.in_command(meant)}, in Python {in_python}" if is_file else in_python
