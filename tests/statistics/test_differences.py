@@ -319,7 +319,13 @@ def test_rounding_of_values_is_in_the_recovered_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [log_estimate(1.1, 0.1, 0.95), index_estimate(0.05, 0.01, 0.01, 0.95), noisy(0.7, 0.6, 0.8)]
+    "other",
+    [
+        log_estimate(1.1, 0.1, 0.95),
+        index_estimate(0.05, 0.01, 0.01, 0.95),
+        noisy(0.7, 0.6, 0.8),
+        replace(noisy(0.7, 0.6, 0.8), standard_error=0.4, method="random effects, Hartung-Knapp"),
+    ],
 )
 def test_a_standard_error_on_another_scale_is_not_taken_for_one(other: Estimate) -> None:
     plain = normal_estimate(0.6, 0.05, 0.9)

@@ -19,8 +19,8 @@ ANYWHERE: Interval = (-math.inf, math.inf)
 BETWEEN_FRACTIONS: Interval = (-1.0, 1.0)  # where differences of numbers from 0 to 1 lie
 
 _SMALLEST_P = 0.0001  # that is shown as it is
-# Methods of intervals that are not the value and as many standard errors to either side.
-_ASYMMETRIC = ("log", "normal, conservative")
+# How methods begin whose intervals are not the value and as many standard errors to either side.
+_ASYMMETRIC = ("log", "normal, conservative", "random effects")
 
 _NO_ERROR = "no interval and no test: there is no standard error"
 _NO_TEST = "no test: the standard error is 0"
@@ -234,7 +234,7 @@ def _interval_at(estimate: Estimate, level: float) -> Interval | None:
 
 
 def _has_linear_error(estimate: Estimate) -> bool:
-    return estimate.standard_error is not None and estimate.method not in _ASYMMETRIC
+    return estimate.standard_error is not None and not estimate.method.startswith(_ASYMMETRIC)
 
 
 def _tested(
