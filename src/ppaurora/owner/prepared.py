@@ -30,6 +30,9 @@ from ppaurora.owner.ledger import OverlapWarning, Seen
 from ppaurora.owner.outbox import OutboxState
 from ppaurora.policy.rules import Floors
 
+Scores = ArrayLike | Mapping[str, ArrayLike]
+"""An array of scores, or in a study that names models, one for each."""
+
 _READ = Samples | CountTable | Dataset | CountedDataset
 
 
@@ -47,7 +50,7 @@ class OwnData:
         cls,
         owner: str,
         data: Any,
-        y_score: ArrayLike | Mapping[str, ArrayLike] | None,
+        y_score: Scores | None,
         columns: Columns,
         grid: Grid | None,
         design: Design | None = None,

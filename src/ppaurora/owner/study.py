@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from numpy.typing import ArrayLike
-
 from ppaurora.check import DataCheck, check_data, check_rows_per_person
 from ppaurora.data import ColumnNames, Columns, Design
 from ppaurora.errors import (
@@ -33,7 +31,7 @@ from ppaurora.owner.delivery import Delivery
 from ppaurora.owner.inbox import Inbox
 from ppaurora.owner.ledger import Ledger, Seen
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission, has_result
-from ppaurora.owner.prepared import OwnData, PreparedSubmission
+from ppaurora.owner.prepared import OwnData, PreparedSubmission, Scores
 from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_receipt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
@@ -111,7 +109,7 @@ class Study:
     def evaluate(
         self,
         data: Any,
-        y_score: ArrayLike | None = None,
+        y_score: Scores | None = None,
         *,
         watch: Watch | None = None,
         timeout: float | None = None,
@@ -142,7 +140,7 @@ class Study:
     def check(
         self,
         data: Any,
-        y_score: ArrayLike | None = None,
+        y_score: Scores | None = None,
         **columns: Unpack[ColumnNames],
     ) -> DataCheck:
         """Check data before it is submitted: counts, scores by class, local AUROC, and anything unusual.
@@ -168,7 +166,7 @@ class Study:
         terms: object = self.manifest.terms
         return terms if isinstance(terms, Design) else Design()
 
-    def _read(self, data: Any, y_score: ArrayLike | None, columns: ColumnNames) -> OwnData:
+    def _read(self, data: Any, y_score: Scores | None, columns: ColumnNames) -> OwnData:
         grid = self.manifest.protocol.counting_grid
         return OwnData.read(self.kit.name, data, y_score, Columns(**columns), grid, self.design)
 
@@ -199,7 +197,7 @@ class Study:
     def prepare(
         self,
         data: Any,
-        y_score: ArrayLike | None = None,
+        y_score: Scores | None = None,
         *,
         replace: bool = False,
         **columns: Unpack[ColumnNames],
@@ -253,7 +251,7 @@ class Study:
     def submit(
         self,
         data: Any,
-        y_score: ArrayLike | None = None,
+        y_score: Scores | None = None,
         *,
         replace: bool = False,
         review: Review | None = None,
@@ -269,7 +267,9 @@ class Study:
         ----------
         data, y_score
             A table: a data frame, a file's path, a database's cursor, anything that `ppaurora.data.read_data`
-            takes, also what that returns. Or a pair `(y_true, y_score)`, or these two one after the other.
+            takes, also what that returns. Or a pair `(y_true, y_score)`, or these two one after the other. In
+            a study that names models, scores are a dict by model, and likewise labels by outcome; a dict of
+            further columns may follow in the pair: variables of subgroups, "patient", "weight".
             Where the study's protocol is "grid", files and cursors may be of any size, and what
             `ppaurora.tabulate` returns for the study's grid takes the place of data.
             Scores as the model gives them: if the study says that lower means more positive, they are
