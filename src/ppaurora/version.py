@@ -2,4 +2,4 @@
 
 __version__ = "0.1.0"
 
-WIRE_VERSION = 7  # of frames, messages and manifests alike; below 10, as a frame has one digit for it
+WIRE_VERSION = 8  # of frames, messages and manifests alike; below 10, as a frame has one digit for it

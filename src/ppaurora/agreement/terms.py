@@ -9,18 +9,25 @@ from typing import Annotated, Any, Self
 import msgspec
 from msgspec import Meta
 
+from ppaurora.agreement.designs import check_design_of, check_limits_of, problem_with_sites
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.data.count_table import CountTable
+from ppaurora.data.design import Design
+from ppaurora.data.layout import Layout
 from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, canonical_json
 from ppaurora.metrics import METRICS, Metric, Query, check_metrics
+from ppaurora.metrics.extras.study import word_count, words_of
+from ppaurora.metrics.extras.variances import MOST_CLUSTERED
+from ppaurora.metrics.parts import layout_of, parts_of
 from ppaurora.metrics.private.budget import check_noise
 from ppaurora.metrics.sums import OwnerSum
 from ppaurora.policy.rules import HIDDEN, MOST_DEMANDED, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
+from ppaurora.randomness.streams import Stream
 from ppaurora.session.worker import MOST_WORKERS, is_possible
-from ppaurora.sharing.stages import OwnerShare
+from ppaurora.sharing.stages import OwnerShare, Shape
 from ppaurora.statistics.intervals import checked_level
 
 LEAST_PER_WORKER = 64  # samples, or nobody gains anything
@@ -42,7 +49,7 @@ class Limits(StrictModel):
         ]
 
 
-class Terms(StrictModel):
+class Terms(Design):
     """What is computed, how, and under which policy.
 
     Everything else takes the terms whole: a plan's settings, the manifest and a job get a new field from
@@ -59,8 +66,14 @@ class Terms(StrictModel):
     limits: Limits = Limits()
     policy: Policy = Policy()
 
+    def __hash__(self) -> int:
+        return hash(canonical_json(self))
+
     def __post_init__(self) -> None:
         check_metrics(self.metrics)
+        if not self.is_plain:
+            self.check_design()
+            check_design_of(self)
         if self.confidence_level is not None:
             checked_level(self.confidence_level)
         telling = [metric.name for metric in self.metrics if metric.discloses_counts]
@@ -73,11 +86,13 @@ class Terms(StrictModel):
             self._check_mechanisms()
         if self.policy.minimum_per_cell > 1:
             self._check_cuts()
-        if self.protocol.grid is None and not self.policy.is_private:
+        if not (self._has_tables or self.policy.is_private):
             self._check_tables()
         problem = self.protocol.problem_with(self.metrics, self.policy, self.confidence_level)
         if problem:
             raise InputError(problem)
+        if not self.is_plain:
+            check_limits_of(self)
 
     def _check_cuts(self) -> None:
         """Refuse a cut inside of a bin: numbers there and at the bin's edges are about the few between."""
@@ -92,6 +107,11 @@ class Terms(StrictModel):
                     "has numbers: together they would tell about the few samples between; give "
                     f"'{metric.name}' the bins [{bins}]"
                 )
+
+    @property
+    def _has_tables(self) -> bool:
+        """Whether scores of all models are counted."""
+        return self.protocol.grid is not None or (not self.is_plain and self.layout.has_tables)
 
     def _check_tables(self) -> None:
         """Refuse what is computed from a table if there is none."""
@@ -112,7 +132,8 @@ class Terms(StrictModel):
                 f"the metric '{without[0]}' cannot be released with noise that protects every person; "
                 f"kind = 'private' computes: {', '.join(possible)}"
             )
-        check_noise(self.policy, self.query(()).mechanisms)
+        for part in parts_of(self.query(())):
+            check_noise(part.policy, part.mechanisms, of_level=part.slice.is_level)
 
     def problem_with(self, sizes: Sequence[int], floors: Sequence[Floors] = (), *, awaited: int = 0) -> str:
         """Return why owners' numbers of samples may not be evaluated under their floors, or nothing.
@@ -126,8 +147,13 @@ class Terms(StrictModel):
         for metric in self.metrics:
             if sum(sizes) + awaited > metric.most_samples and not self.protocol.tabulated:
                 return f"the metric '{metric.name}' takes at most {metric.most_samples:,} samples in all"
+        if self.is_clustered and sum(sizes) + awaited > MOST_CLUSTERED:
+            return f"with patients or weights at most {MOST_CLUSTERED:,} samples in all are possible"
         if any(size > self.limits.samples_per_owner for size in sizes):
             return f"an owner has more than {self.limits.samples_per_owner:,} samples"
+        too_many = problem_with_sites(self, len(sizes))
+        if too_many:
+            return too_many
         try:
             policy = self.under(floors).policy
         except InputError as error:
@@ -142,6 +168,8 @@ class Terms(StrictModel):
         """Return labels and texts for people, line by line: of every field, in the order of the fields."""
         level = self.confidence_level
         told = {
+            **{field: [] for field in Design.__struct_fields__},
+            "models": self.describe_design(),
             "metrics": [("metrics", ", ".join(map(str, self.metrics)))],
             "confidence_level": [("intervals", f"at confidence level {level}")] if level else [],
             "protocol": [
@@ -171,11 +199,43 @@ class Terms(StrictModel):
 
     @property
     def sums(self) -> tuple[OwnerSum, ...]:
-        """What every owner submits beside its list."""
+        """What every owner of a plain study submits beside its list."""
         return self.query(()).submitted_sums
+
+    @property
+    def layout(self) -> Layout:
+        """Which counts owners submit to a study with a design."""
+        return layout_of(self.query(()))
+
+    @property
+    def shape(self) -> Shape:
+        """How much every owner submits."""
+        if self.is_plain:
+            return self.protocol.shape(len(self.sums))
+        lists = 0 if self.protocol.tabulated else len(self.wholes)
+        return Shape(word_count(self.query(())), lists, self.layout.counts)
 
     def share(self, samples: Samples | CountTable) -> tuple[OwnerShare, ...]:
         """Split all that an owner submits: a share for every input server."""
+        if not self.is_plain:
+            return self._share_design(samples)
+        self._check_probabilities(samples)
+        return self.protocol.share(samples, self.sums)
+
+    def _share_design(self, samples: Samples | CountTable) -> tuple[OwnerShare, ...]:
+        """Split the lists of all wholes, all words and all counts."""
+        if isinstance(samples, CountTable):
+            raise InputError(
+                f"{samples.source}: a table of counts of one score is not enough for this study, which has "
+                "several columns or asks for more of them; give the samples"
+            )
+        wholes = [samples.of(whole) for whole in self.wholes]
+        for own in wholes:
+            self._check_probabilities(own)
+        words = words_of(samples, self.query(()))
+        return self.protocol.share_parts(wholes, words, self.layout.fill(samples), Stream.fresh())
+
+    def _check_probabilities(self, samples: Samples | CountTable) -> None:
         for metric in self.metrics:
             if metric.of_probabilities and isinstance(samples, Samples):
                 check_probabilities(samples, f"the metric '{metric.name}' takes probabilities")
@@ -184,7 +244,6 @@ class Terms(StrictModel):
                     f"{samples.source}: the metric '{metric.name}' takes probabilities, of which the higher "
                     "one is the more positive"
                 )
-        return self.protocol.share(samples, self.sums)
 
     def query(self, sizes: Sequence[int], *, negated: bool = False) -> Query:
         """Return what is asked for, with these numbers of samples."""
@@ -196,7 +255,13 @@ class Terms(StrictModel):
             negated,
             self.protocol.grid,
             self.protocol.tabulated,
+            design=None if self.is_plain else self.design,
         )
+
+    @property
+    def design(self) -> Design:
+        """The design by itself."""
+        return Design(**{name: getattr(self, name) for name in Design.__struct_fields__})
 
 
 class Job(StrictModel):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Records, Suite, Wires, concat_records
@@ -86,6 +86,8 @@ def plan(sizes: Sequence[int]) -> list[PlannedMerge]:
     return merges
 
 
+K = TypeVar("K")
+
 Count = Callable[[int, int], int]  # for a merge of two lists of these sizes
 
 
@@ -144,14 +146,38 @@ def merge_all(
     taken = list(lists)
     if not taken:
         return suite.no_records()
-    merges = _Merges(suite.team, taken, merge_two, sizes or [len(records) for records in taken])
-    taken.clear()
-    answers: dict[int, Any] = {}
-    while requests := merges.go_on(answers):
+    (merged,) = merge_groups(suite, [taken], merge_two, sizes)
+    return merged
+
+
+def merge_groups(
+    suite: Suite, groups: list[list[Any]], merge_two: MergeTwo, sizes: Sequence[int] | None = None
+) -> list[Records]:
+    """Merge every group of lists into one list, all groups in the same rounds. Takes the lists.
+
+    Groups have lists of the same sizes.
+    """
+    merges = [
+        _Merges(suite.team, lists, merge_two, sizes or [len(records) for records in lists])
+        for lists in groups
+    ]
+    groups.clear()
+    answers: dict[tuple[int, int], Any] = {}
+    total = sum(one.total_work for one in merges)
+    while True:
+        requests: dict[tuple[int, int], Request] = {}
+        done = 0
+        for group, one in enumerate(merges):
+            own = one.go_on({number: answers[key, number] for key, number in answers if key == group})
+            done += one.work_done(own)
+            requests |= {(group, number): request for number, request in own.items()}
+            own.clear()  # a merge may let go of its wires
+        answers.clear()
+        if not requests:
+            return [one.merged() for one in merges]
         answers = _answer(suite, requests)
-        suite.progress("merge", merges.work_done(requests), merges.total_work)
-        requests.clear()  # a merge may let go of its wires
-    return merges.merged()
+        suite.progress("merge", done, total)
+        requests.clear()
 
 
 class _Merges:
@@ -208,9 +234,9 @@ class _Merges:
         return merged
 
 
-def _answer(suite: Suite, requests: Mapping[int, Request]) -> dict[int, Any]:
+def _answer(suite: Suite, requests: Mapping[K, Request]) -> dict[K, Any]:
     """Answer every request; all of a kind in one go."""
-    answers: dict[int, Any] = {}
+    answers: dict[K, Any] = {}
     to_tell = {number: r for number, r in requests.items() if isinstance(r, TellHelper)}
     if to_tell:
         told = suite.tell_helper(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -17,10 +17,11 @@ from msgspec import Meta
 from ppaurora.data.grid import Grid
 from ppaurora.data.slices import Pair, Slice
 from ppaurora.errors import InputError
-from ppaurora.io.models import StrictModel
+from ppaurora.io.models import StrictModel, canonical_json
 
 MOST_MODELS = 8
 MOST_OUTCOMES = 8
+MOST_COARSE_CELLS = 1024
 MOST_LEVELS = 64  # of all subgroups together
 MOST_WEIGHT = 1000
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
@@ -31,6 +32,10 @@ class Model(StrictModel):
 
     column: str = ""  # by which owners' tables call its scores; by default the model's name
     grid: Grid | None = None  # how its scores are read where they are counted; by default the protocol's
+    # Into how many cells at most its scores are counted together with those of another model or of the same
+    # patient, and whether these are equally wide, or wider for scores that are further above the lowest.
+    cells: Annotated[int, Meta(ge=2, le=MOST_COARSE_CELLS)] = 256
+    spacing: Literal["even", "log"] = "even"
 
 
 class Outcome(StrictModel):
@@ -92,6 +97,9 @@ class Design(StrictModel):
     weight: SampleWeight | None = None
     sites: bool = False
     left_out: bool = False
+
+    def __hash__(self) -> int:
+        return hash(canonical_json(self))
 
     def check_design(self) -> None:
         """Raise `InputError` unless names are names, pairs are of models, and there are not too many."""

@@ -160,7 +160,8 @@ class Layout:
     @property
     def has_tables(self) -> bool:
         """Return whether there is a table of every whole."""
-        return bool(self.tabulated or self.design.subgroups or self.protocol_grid is not None)
+        counted = self.design.subgroups or (self.design.is_clustered and not self.is_private)
+        return bool(self.tabulated or counted or self.protocol_grid is not None)
 
     def grid_of(self, model: str) -> Grid:
         """Return how a model's scores are read where they are counted."""
@@ -170,8 +171,8 @@ class Layout:
             which = f"models.{model}" if model else "protocol"
             raise InputError(
                 f"{which}: comparisons, subgroups and patients with several rows need scores that are "
-                "counted on a grid: write grid = { low = 0.0, high = 1.0, decimals = 4 } there, with the range and "
-                "the decimals of the scores"
+                "counted on a grid: write grid = { low = 0.0, high = 1.0, decimals = 4 } there, with the "
+                "range and the decimals of the scores"
             )
         return grid
 

@@ -57,6 +57,7 @@ class Metric(ABC):
     discloses_counts: ClassVar[bool] = False  # class counts, so it is for policies that allow them
     rate_of: ClassVar[SampleClass | None] = None  # it is a fraction of this class
     parts_of_a_pair: ClassVar[int] = 0  # it is a whole number of such parts, over all P·N pairs; 0: it is not
+    allows_clusters: ClassVar[bool] = False  # whether its interval allows for patients with several rows
     by_level: ClassVar[bool] = False  # whether it is computed for levels of subgroups as well
     # How it is computed.
     is_area: ClassVar[bool] = False

@@ -27,6 +27,14 @@ class Inputs:
     counts: ListCounts | None = field(repr=False)  # None: nothing needs them
     sums: RingShare | None = field(repr=False)  # a row per sum, a column per owner
     tables: OwnerTables | None = field(default=None, repr=False)  # None: none are submitted
+    rows: ListCounts | None = field(
+        default=None, repr=False
+    )  # where samples weigh more than one, their numbers
+
+    @property
+    def floor_counts(self) -> ListCounts | None:
+        """The numbers of people by class that floors are about."""
+        return self.counts if self.rows is None else self.rows
 
     @property
     def list_counts(self) -> ListCounts:
@@ -140,3 +148,7 @@ class EvaluatedPart:
     found: Found
     evidence: Evidence | None = field(default=None, repr=False)  # where a ratio takes more than 64 bits
     ratios: tuple[Ratio, ...] = field(default=(), repr=False)
+
+    def sums_by_owner(self, total: OwnerSum) -> RingShare:
+        """Return what every owner summed up."""
+        return self.inputs.by_owner(self.query)[total]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -52,6 +53,7 @@ def _part(query: Query, layout: Layout, slice_: Slice) -> Query:
         tabulated=query.tabulated or slice_.is_level,
         slice=slice_,
         sizes_are_secret=slice_.is_level or design.weight is not None,
+        rows_per_cluster=query.policy.rows_per_person if design.patient and query.policy.is_private else 1,
         design=None,
     )
 
@@ -65,7 +67,7 @@ def epsilon_of(policy: Policy, design: Design, slice_: Slice | None) -> float:
     slices = len(design.wholes) * (1 + len(design.variables))
     weight = Fraction(1) if slice_ is not None else _LEFT_OUT_WEIGHT
     left_out = _LEFT_OUT_WEIGHT if design.left_out else 0
-    return float(Fraction(policy.epsilon or 0) * weight / (slices + left_out))
+    return math.nextafter(float(Fraction(policy.epsilon or 0) * weight / (slices + left_out)), 0.0)
 
 
 def _policy(policy: Policy, design: Design, slice_: Slice) -> Policy:

@@ -44,6 +44,7 @@ class Query:
     # Whether numbers of samples are secret, as those of a level and of weighted samples are; `sizes` then
     # bound them.
     sizes_are_secret: bool = False
+    rows_per_cluster: int = 1  # that a person may have, where that is why samples are not independent
     design: Design | None = None  # of a study that has one; then this is the query of all its slices
 
     @property
@@ -78,6 +79,11 @@ class Query:
     def rates(self) -> list[tuple[Fraction, ...]]:
         """The rates of the noise of a private study, mechanism by mechanism."""
         return rates(self.policy, self.mechanisms, of_level=self.slice.is_level)
+
+    @property
+    def is_of_extras(self) -> bool:
+        """Whether it is about no slice, but about several, or about what owners state beside them."""
+        return False
 
     @property
     def tells_counts(self) -> bool:

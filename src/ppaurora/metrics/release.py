@@ -47,8 +47,13 @@ def release(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -
     return release_parts(suite, [part])
 
 
-def evaluate_part(suite: Suite, query: Query, merged: list[Records], inputs: Inputs) -> EvaluatedPart | None:
-    """Compute the secret numbers of one slice; at the first worker only."""
+def evaluate_part(
+    suite: Suite, query: Query, merged: list[Records], inputs: Inputs, *, widened: bool = False
+) -> EvaluatedPart | None:
+    """Compute the secret numbers of one slice; at the first worker only.
+
+    With `widened`, there are wide integers even if no number of the slice itself needs them.
+    """
     with suite.step("curve"):
         found = _along_the_curve(suite, query, merged, inputs)
     if found is None:
@@ -56,7 +61,7 @@ def evaluate_part(suite: Suite, query: Query, merged: list[Records], inputs: Inp
     if query.needs_table:
         with suite.step("table"):
             found = replace(found, secrets={**found.secrets, **_from_the_table(suite, query, inputs)})
-    if not query.needs_wide:
+    if not (query.needs_wide or widened):
         return EvaluatedPart(query, inputs, found)
     with suite.step("division"):
         evidence = _evidence(suite, query, inputs, found)

@@ -51,6 +51,7 @@ class Auroc(Area):
     definition = "`roc_auc_score(y_true, y_score)`"
     figure = Figure.ROC_CURVE
     by_level = True
+    allows_clusters = True
     line_title = "Area under the curve"
     parts_of_a_pair = 2  # ties count half
     denominator = Denominator.CLASS_PRODUCT
@@ -143,7 +144,7 @@ class Auroc(Area):
         return estimate.read_on(query.grid, bound + half_unit(query.digits_of(GRID_BOUND)))
 
     def read_noisy(self, noisy: NoisyRelease, level: float | None) -> Estimate:
-        return noisy_auroc(*noisy.won_and_lost(), noisy.samples, level)
+        return noisy_auroc(*noisy.won_and_lost(), noisy.samples, level, noisy.rows_per_person)
 
 
 @register

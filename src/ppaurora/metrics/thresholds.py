@@ -358,7 +358,7 @@ class NetBenefit(AtThresholds):
     signed = True
 
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
-        odds = _odds_in_steps(threshold)
+        odds = odds_in_steps(threshold)
         return at.tp * STEPS_PER_ONE - at.fp * odds, (at.positives + at.negatives) * STEPS_PER_ONE
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
@@ -375,7 +375,7 @@ class NetBenefit(AtThresholds):
         sums = []
         for threshold, value in zip(self.parameters.thresholds, values, strict=True):
             tp, fp = (evidence.totals[kind(threshold)] for kind in (TruePositives, FalsePositives))
-            squares = tp * STEPS_PER_ONE**2 + fp * _odds_in_steps(threshold) ** 2
+            squares = tp * STEPS_PER_ONE**2 + fp * odds_in_steps(threshold) ** 2
             sums.append((value.numerator, squares))
         variances = [
             replace(variance, behind=value.behind, positive=value.positive)
@@ -419,8 +419,8 @@ def _benefits(threshold: float) -> Interval:
 
 def _odds(threshold: float) -> float:
     """Return the odds of a threshold, as near to it as whole steps are."""
-    return _odds_in_steps(threshold) / STEPS_PER_ONE
+    return odds_in_steps(threshold) / STEPS_PER_ONE
 
 
-def _odds_in_steps(threshold: float) -> int:
+def odds_in_steps(threshold: float) -> int:
     return round(threshold / (1 - threshold) * STEPS_PER_ONE)

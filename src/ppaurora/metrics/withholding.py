@@ -103,11 +103,12 @@ def _on_classes(query: Query, inputs: Inputs, found: Found) -> list[RingShare]:
     if query.policy.is_private:
         return []
     numbers = [found.class_product]
-    if inputs.counts is not None:
+    counts = inputs.floor_counts
+    if counts is not None:
         policy = query.policy
         by_class = (
-            (policy.minimum_positives, inputs.counts.positives),
-            (policy.minimum_negatives, inputs.counts.negatives),
+            (policy.minimum_positives, counts.positives),
+            (policy.minimum_negatives, counts.negatives),
         )
         numbers += [enough(by_owner, least) for least, by_owner in by_class if least]
     return numbers

@@ -38,8 +38,8 @@ def read_offer(request: web.Request, manifest: Manifest, server: Server) -> Offe
     problem = manifest.terms.problem_with([offer.samples], [offer.floors], awaited=len(manifest.owners) - 1)
     if problem:
         refuse(RefusalCode.SAMPLES, problem)
-    sums = len(manifest.terms.sums)
-    expected = SALT_BYTES + manifest.protocol.share_bytes(server, offer.samples, sums)
+    shape = manifest.terms.shape
+    expected = SALT_BYTES + manifest.protocol.share_bytes(server, offer.samples, shape)
     if request.content_length is None:
         refuse(RefusalCode.LENGTH)
     if request.content_length > expected:

@@ -192,16 +192,16 @@ def outcome_of(event: Finished) -> RunOutcome:
 
 def _read_inputs(task: Task, server: Server, starter: Starter) -> list[OwnerShare]:
     """Read shares from files, or from the pipe; a server that takes no submissions has none."""
-    protocol, sizes, sums = task.job.terms.protocol, task.job.sizes, len(task.job.terms.sums)
+    protocol, sizes, shape = task.job.terms.protocol, task.job.sizes, task.job.terms.shape
     if server not in protocol.input_servers:
         return []
     if task.share_files is None:
         return [
-            protocol.read_share(starter.read(protocol.share_bytes(server, size, sums)), server, size, sums)
+            protocol.read_share(starter.read(protocol.share_bytes(server, size, shape)), server, size, shape)
             for size in sizes
         ]
     files = zip(task.share_files, sizes, strict=True)
-    return [protocol.read_share(share_in(Path(path)), server, size, sums) for path, size in files]
+    return [protocol.read_share(share_in(Path(path)), server, size, shape) for path, size in files]
 
 
 def share_in(file: Path) -> bytes:

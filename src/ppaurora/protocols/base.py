@@ -35,7 +35,8 @@ from ppaurora.protocols.security import (
 )
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, Worker
-from ppaurora.sharing.stages import OwnerShare, ResultShare, TableShare
+from ppaurora.sharing.shares import RingShare, Words
+from ppaurora.sharing.stages import Counts, OwnerShare, ResultShare, Shape, TableShare
 from ppaurora.suites.base import Suite
 
 
@@ -154,51 +155,82 @@ class Protocol(ABC):
     def share(
         self, data: Samples | CountTable, wanted_sums: Sequence[OwnerSum], *, stream: Stream | None = None
     ) -> tuple[OwnerShare, ...]:
-        """Split all that an owner submits, a share for every input server; from the operating system's
-        randomness.
+        """Split all that an owner submits to a plain study, a share for every input server; from the
+        operating system's randomness.
 
         Only test vectors give a stream of their own.
         """
 
     @abstractmethod
-    def share_bytes(self, server: Server, size: int, sums: int, *, leads: bool = True) -> int:
-        """Return how long a server's share of so many samples and sums is as bytes.
+    def share_parts(
+        self, lists: Sequence[Samples], words: Words, counts: Counts, stream: Stream
+    ) -> tuple[OwnerShare, ...]:
+        """Split lists, sums with other numbers, and counts; a protocol that takes no lists leaves them."""
+
+    def shape(self, sums: int) -> Shape:
+        """Return how much an owner of a plain study submits, with so many sums."""
+        return Shape(sums, counts=0 if self.grid is None else 2 * self.grid.cells)
+
+    @abstractmethod
+    def share_bytes(self, server: Server, size: int, shape: Shape, *, leads: bool = True) -> int:
+        """Return how long a server's share of so many samples is as bytes.
 
         Or the share of one of its workers; only the first one has more than samples.
         """
 
     @abstractmethod
     def read_share(
-        self, raw: Buffer, server: Server, size: int, sums: int, *, leads: bool = True
+        self, raw: Buffer, server: Server, size: int, shape: Shape, *, leads: bool = True
     ) -> OwnerShare:
         """Return a server's share from its bytes, or that of one of its workers."""
 
-    def table_bytes(self, server: Server) -> int:
-        """Return how long a server's share of a table is, if owners submit one."""
-        if self.grid is None:
-            return 0
-        return TableShare.wire_bytes(2 * self.grid.cells, is_seed=self._has_seed(server))
+    def table_bytes(self, server: Server, shape: Shape) -> int:
+        """Return how long a server's share of all counts is, if owners submit any."""
+        return TableShare.wire_bytes(shape.counts, is_seed=self._has_seed(server)) if shape.counts else 0
 
-    def split_table(self, table: CountTable, stream: Stream) -> tuple[TableShare, ...]:
-        """Split a table: a seed for every input server but the last, and words for that."""
-        return TableShare.split(table.counts, len(self.input_servers), stream)
+    def split_words(self, words: Words, stream: Stream) -> list[Words]:
+        """Split numbers modulo 2^64: a part for every input server."""
+        drawn = [stream.words(words.shape) for _ in self.input_servers[1:]]
+        return [*drawn, words - sum(drawn, np.zeros_like(words))]
 
-    def read_table(self, raw: Buffer, server: Server) -> TableShare | None:
-        """Return a server's share of a table from its bytes, if owners submit one."""
-        if self.grid is None:
+    def split_counts(self, counts: Counts, stream: Stream) -> Sequence[TableShare | None]:
+        """Split counts: a seed for every input server but the last, and words for that."""
+        if not len(counts):
+            return [None] * len(self.input_servers)
+        return TableShare.split(counts, len(self.input_servers), stream)
+
+    def read_table(self, raw: Buffer, server: Server, shape: Shape) -> TableShare | None:
+        """Return a server's share of all counts from its bytes, if owners submit any."""
+        if not shape.counts:
             return None
-        return TableShare(bytes(raw), 2 * self.grid.cells, is_seed=self._has_seed(server))
+        return TableShare(bytes(raw), shape.counts, is_seed=self._has_seed(server))
 
     def _has_seed(self, server: Server) -> bool:
         return server != self.input_servers[-1]
 
-    def tables(self, suite: Suite, query: Query, inputs: Sequence[OwnerShare]) -> OwnerTables | None:
-        """Return every owner's table in secret, if they submit one."""
-        if self.grid is None:
+    def input_counts(
+        self, suite: Suite, query: Query, inputs: Sequence[OwnerShare], counts: int
+    ) -> RingShare | None:
+        """Return so many counts of every owner in secret, a row for each; None if there are none."""
+        if not counts:
             return None
         parts = [share.table.parts() for share in inputs if share.table is not None]
-        counts = suite.input_counts(parts, (len(query.sizes), 2 * self.grid.cells))
-        return OwnerTables(self.grid, query.negated, counts)
+        return suite.input_counts(parts, (len(query.sizes), counts))
+
+    def input_words(
+        self, suite: Suite, query: Query, inputs: Sequence[OwnerShare], words: int
+    ) -> RingShare | None:
+        """Return so many numbers of every owner in secret, a column for each; None if there are none."""
+        if not words:
+            return None
+        return suite.input_words([share.sums for share in inputs], (len(query.sizes), words))
+
+    def tables(self, suite: Suite, query: Query, inputs: Sequence[OwnerShare]) -> OwnerTables | None:
+        """Return every owner's table in secret, if they submit one to a plain study."""
+        if self.grid is None:
+            return None
+        counts = self.input_counts(suite, query, inputs, 2 * self.grid.cells)
+        return None if counts is None else OwnerTables(self.grid, query.negated, counts)
 
     def combine(self, parts: Sequence[ResultShare], query: Query, owners: Sequence[str]) -> ReleasedResult:
         """Return the release, from one part of every result server. Only an owner may do this."""

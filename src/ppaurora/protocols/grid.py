@@ -18,6 +18,8 @@ from ppaurora.errors import InputError, ProtocolError
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics import Metric, Query
 from ppaurora.metrics.evidence import Inputs
+from ppaurora.metrics.extras.study import StudyInputs, release_study, word_count
+from ppaurora.metrics.parts import layout_of
 from ppaurora.metrics.release import release
 from ppaurora.metrics.sums import ListCounts, OwnerSum, weights_on
 from ppaurora.policy.rules import Policy
@@ -26,7 +28,9 @@ from ppaurora.protocols.registry import register
 from ppaurora.protocols.security import NOTHING, UNFIT_TABLE, Adversary, Corruption, Knowledge, all_follow
 from ppaurora.randomness.streams import Stream
 from ppaurora.session import Context, Work, Worker
-from ppaurora.sharing.stages import OwnerShare, ResultShare
+from ppaurora.sharing.algebra import RING
+from ppaurora.sharing.shares import Words
+from ppaurora.sharing.stages import Counts, OwnerShare, ResultShare, Shape
 from ppaurora.suites.bitsliced import BitslicedSuite, costs
 from ppaurora.suites.role import Role
 
@@ -110,19 +114,26 @@ class GridProtocol(Protocol):
     ) -> tuple[OwnerShare, ...]:
         table = data if isinstance(data, CountTable) else CountTable.of(data, self.grid)
         self.check_table(table)
-        shares = self.split_table(table, Stream.fresh() if stream is None else stream)
-        return tuple(OwnerShare(None, _NO_WORDS, share) for share in shares)
+        return self.share_parts([], _NO_WORDS, table.counts, Stream.fresh() if stream is None else stream)
 
-    def share_bytes(self, server: Server, size: int, sums: int, *, leads: bool = True) -> int:
-        return self.table_bytes(server)
+    def share_parts(
+        self, lists: Sequence[Samples], words: Words, counts: Counts, stream: Stream
+    ) -> tuple[OwnerShare, ...]:
+        parts, tables = self.split_words(words, stream), self.split_counts(counts, stream)
+        return tuple(OwnerShare(None, *both) for both in zip(parts, tables, strict=True))
+
+    def share_bytes(self, server: Server, size: int, shape: Shape, *, leads: bool = True) -> int:
+        return RING.wire_bytes(shape.sums) + self.table_bytes(server, shape)
 
     def read_share(
-        self, raw: Buffer, server: Server, size: int, sums: int, *, leads: bool = True
+        self, raw: Buffer, server: Server, size: int, shape: Shape, *, leads: bool = True
     ) -> OwnerShare:
-        expected = self.share_bytes(server, size, sums)
+        expected = self.share_bytes(server, size, shape)
         if len(raw) != expected:
             raise InputError(f"a share of a table has {expected:,} bytes, not {len(raw):,}")
-        return OwnerShare(None, _NO_WORDS, self.read_table(raw, server))
+        whole, end = memoryview(raw), RING.wire_bytes(shape.sums)
+        words = RING.from_wire(whole[:end], (shape.sums,))
+        return OwnerShare(None, words, self.read_table(whole[end:], server, shape))
 
     def worker_share(self, share: OwnerShare, worker: Worker, size: int) -> OwnerShare:
         return share
@@ -135,16 +146,23 @@ class GridProtocol(Protocol):
     ) -> tuple[ResultShare, ...]:
         context.progress = Work(self.work(query), context.progress)
         suite = self.suite(context)
+        if query.design is not None:
+            with context.step("input"):
+                counts = self.input_counts(suite, query, inputs, layout_of(query).counts)
+                words = self.input_words(suite, query, inputs, word_count(query))
+            inputs.clear()
+            study = StudyInputs({}, {}, {}, counts, words)
+            return suite.result(release_study(suite, query, study), recipients)
         with context.step("input"):
             tables = self.tables(suite, query, inputs)
         if tables is None:
             raise ProtocolError("there are no tables")
         inputs.clear()
-        counts = ListCounts(np.array(query.sizes, dtype=np.uint64), tables.positives)
+        by_class = ListCounts(np.array(query.sizes, dtype=np.uint64), tables.positives)
         sums = (
             tables.weighted(weights_on(self.grid, query.sums, negated=query.negated)) if query.sums else None
         )
-        columns = release(suite, query, [], Inputs(None, counts, sums, tables))
+        columns = release(suite, query, [], Inputs(None, by_class, sums, tables))
         return suite.result(columns, recipients)
 
     def declared(self, query: Query) -> dict[str, Cost]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ppaurora.algorithms.merge import MergeTwo, merge_all
+from ppaurora.algorithms.merge import MergeTwo, merge_all, merge_groups
 from ppaurora.algorithms.order import count_ascents
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.servers import Server
@@ -17,6 +17,8 @@ from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
 from ppaurora.metrics import Query
 from ppaurora.metrics.evidence import Inputs
+from ppaurora.metrics.extras.study import StudyInputs, release_study, word_count
+from ppaurora.metrics.parts import designed, layout_of
 from ppaurora.metrics.release import release
 from ppaurora.metrics.sums import ListCounts, OwnerSum, sums_of
 from ppaurora.protocols.base import Protocol, no_table
@@ -25,7 +27,11 @@ from ppaurora.session import Context, Work, Worker
 from ppaurora.sharing.algebra import RING
 from ppaurora.sharing.blocks import blocks
 from ppaurora.sharing.shares import Bytes, Words
-from ppaurora.sharing.stages import InputShare, OwnerShare, ResultShare
+from ppaurora.sharing.spans import spans
+from ppaurora.sharing.stages import Counts, InputShare, OwnerShare, ResultShare, Shape
+from ppaurora.suites.base import Records, Suite
+
+NO_COUNTS: Counts = np.zeros(0, dtype=np.uint32)
 
 
 @dataclass(frozen=True)
@@ -66,41 +72,50 @@ class ListProtocol(Protocol):
     ) -> tuple[OwnerShare, ...]:
         if isinstance(data, CountTable):
             raise no_table(data)
-        stream = Stream.fresh() if stream is None else stream
-        lists = self.split(self.prepare(data), stream=stream)
-        sums = sums_of(data, wanted_sums)
-        drawn = [stream.words(sums.shape) for _ in lists[1:]]
-        parts = [*drawn, sums - sum(drawn, np.zeros_like(sums))]
-        if self.grid is None:
-            return tuple(OwnerShare(*both) for both in zip(lists, parts, strict=True))
-        tables = self.split_table(CountTable.of(data, self.grid), stream)
-        return tuple(OwnerShare(*every) for every in zip(lists, parts, tables, strict=True))
+        counts = NO_COUNTS if self.grid is None else CountTable.of(data, self.grid).counts
+        fresh = Stream.fresh() if stream is None else stream
+        return self.share_parts([data], sums_of(data, wanted_sums), counts, fresh)
 
-    def share_bytes(self, server: Server, size: int, sums: int, *, leads: bool = True) -> int:
-        behind = RING.wire_bytes(sums) + self.table_bytes(server)
-        return self.input_bytes(size) + (behind if leads else 0)
+    def share_parts(
+        self, lists: Sequence[Samples], words: Words, counts: Counts, stream: Stream
+    ) -> tuple[OwnerShare, ...]:
+        split = [self.split(self.prepare(one), stream=stream) for one in lists]
+        parts = self.split_words(words, stream)
+        tables = self.split_counts(counts, stream)
+        return tuple(
+            OwnerShare(own[0], part, table, tuple(own[1:]))
+            for part, table, *own in zip(parts, tables, *split, strict=True)
+        )
+
+    def share_bytes(self, server: Server, size: int, shape: Shape, *, leads: bool = True) -> int:
+        behind = RING.wire_bytes(shape.sums) + self.table_bytes(server, shape)
+        return shape.lists * self.input_bytes(size) + (behind if leads else 0)
 
     def read_share(
-        self, raw: Buffer, server: Server, size: int, sums: int, *, leads: bool = True
+        self, raw: Buffer, server: Server, size: int, shape: Shape, *, leads: bool = True
     ) -> OwnerShare:
-        expected = self.share_bytes(server, size, sums, leads=leads)
+        expected = self.share_bytes(server, size, shape, leads=leads)
         if len(raw) != expected:
             raise InputError(f"a share of {size:,} samples has {expected:,} bytes, not {len(raw):,}")
-        whole, end = memoryview(raw), self.input_bytes(size)
-        samples = self.read_input(whole[:end], size)
+        whole, one = memoryview(raw), self.input_bytes(size)
+        samples, *more = (
+            self.read_input(whole[number * one : (number + 1) * one], size) for number in range(shape.lists)
+        )
+        end = shape.lists * one
         if not leads:
-            return OwnerShare(samples, RING.from_wire(whole[end:], (0,)))
-        behind_sums = end + RING.wire_bytes(sums)
-        words = RING.from_wire(whole[end:behind_sums], (sums,))
-        return OwnerShare(samples, words, self.read_table(whole[behind_sums:], server))
+            return OwnerShare(samples, RING.from_wire(whole[end:], (0,)), more_lists=tuple(more))
+        behind_sums = end + RING.wire_bytes(shape.sums)
+        words = RING.from_wire(whole[end:behind_sums], (shape.sums,))
+        return OwnerShare(samples, words, self.read_table(whole[behind_sums:], server, shape), tuple(more))
 
     def worker_share(self, share: OwnerShare, worker: Worker, size: int) -> OwnerShare:
-        """A block of the list; the first worker also has the sums and the table."""
+        """A block of every list; the first worker also has the sums and the counts."""
         block = blocks(size, worker.count)[worker.index]
         samples = None if share.samples is None else share.samples.part(block)
+        more = tuple(one.part(block) for one in share.more_lists)
         if worker.leads:
-            return OwnerShare(samples, share.sums, share.table)
-        return OwnerShare(samples, share.sums[:0])
+            return OwnerShare(samples, share.sums, share.table, more)
+        return OwnerShare(samples, share.sums[:0], more_lists=more)
 
     @abstractmethod
     def merge_two(self) -> MergeTwo:
@@ -111,6 +126,9 @@ class ListProtocol(Protocol):
     ) -> tuple[ResultShare, ...]:
         context.progress = Work(self.work(query), context.progress)
         suite = self.suite(context)
+        if query.design is not None:
+            columns = release_study(suite, query, self._study_inputs(suite, query, inputs))
+            return suite.result(columns, recipients) if suite.team.leads else ()
         team = suite.team
         with context.step("input"):
             sizes_here = [len(blocks(size, team.count)[team.index]) for size in query.sizes]
@@ -135,3 +153,34 @@ class ListProtocol(Protocol):
         lists.clear()
         columns = release(suite, query, merged, Inputs(ascents, counts, sums, tables))
         return suite.result(columns, recipients) if team.leads else ()
+
+    def _study_inputs(self, suite: Suite, query: Query, inputs: list[OwnerShare]) -> StudyInputs:
+        """Return every whole's list, merged in the same rounds, and all else. Takes the inputs."""
+        team, wholes = suite.team, designed(query).wholes
+        with suite.step("input"):
+            sizes_here = [len(blocks(size, team.count)[team.index]) for size in query.sizes]
+            groups = [
+                suite.inputs([share.lists[number] for share in inputs], sizes_here)
+                for number in range(len(wholes))
+            ]
+            counts = words = None
+            if team.leads:
+                counts = self.input_counts(suite, query, inputs, layout_of(query).counts)
+                words = self.input_words(suite, query, inputs, word_count(query))
+        inputs.clear()
+        every, sizes = [records for group in groups for records in group], list(query.sizes) * len(wholes)
+        ascents = count_ascents(suite, every, sizes)
+        positives = team.total(suite.count_positives(every))
+        del every
+        places = spans([len(query.sizes)] * len(wholes))
+        merged: list[Records] = []
+        if query.needs_curve:
+            with suite.step("merge"):
+                merged = merge_groups(suite, groups, self.merge_two(), query.sizes)
+        return StudyInputs(
+            {whole: [records] for whole, records in zip(wholes, merged, strict=False)},
+            {whole: ascents[place] for whole, place in zip(wholes, places, strict=True)},
+            {whole: positives[place] for whole, place in zip(wholes, places, strict=True)},
+            counts,
+            words,
+        )

@@ -61,18 +61,34 @@ class TableShare:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """How much an owner submits: lists, sums and other numbers beside them, and counts."""
+
+    sums: int = 0
+    lists: int = 1  # of a protocol that takes lists
+    counts: int = 0
+
+
+@dataclass(frozen=True)
 class OwnerShare:
     """One server's part of all that an owner submits, as far as its protocol takes it.
 
-    A list of samples, parts modulo 2^64 of its sums, and its table.
+    A list of samples, parts modulo 2^64 of its sums, and its counts; where several models or outcomes are
+    evaluated, a list for each further one.
     """
 
     samples: InputShare | None = field(repr=False)
     sums: Words = field(repr=False)
     table: TableShare | None = field(default=None, repr=False)
+    more_lists: tuple[InputShare, ...] = field(default=(), repr=False)
+
+    @property
+    def lists(self) -> tuple[InputShare, ...]:
+        """All lists, the first one first."""
+        return () if self.samples is None else (self.samples, *self.more_lists)
 
     def to_bytes(self) -> bytes:
-        samples = b"" if self.samples is None else self.samples.to_bytes()
+        samples = b"".join(one.to_bytes() for one in self.lists)
         table = b"" if self.table is None else self.table.content
         return samples + bytes(RING.to_wire(self.sums)) + table
 

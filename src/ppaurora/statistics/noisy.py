@@ -108,13 +108,22 @@ def noisy_proportion_interval(successes: float, failures: float, noise: NoiseAt,
     return score_interval(successes, failures, lambda p: trials * p * (1 - p), noise, level)
 
 
-def noisy_auroc_interval(above: float, below: float, samples: int, noise: NoiseAt, level: float) -> Interval:
+def noisy_auroc_interval(
+    above: float, below: float, samples: int, noise: NoiseAt, level: float, rows_per_person: int = 1
+) -> Interval:
     """Return Newcombe's interval of AUROC, with noise, from AUROC·M and (1 - AUROC)·M.
 
     M is the size of the smaller class, which the two tell about; at least one sample, at most half of all.
+    Where a person has up to k rows, the variance is k times as large: as if all rows of a person were alike.
     """
     m = min(max(max(above, 0.0) + max(below, 0.0), 1.0), samples / 2)
-    return score_interval(above, below, lambda p: m * m * newcombe_variance(p, m, samples - m), noise, level)
+    return score_interval(
+        above,
+        below,
+        lambda p: rows_per_person * m * m * newcombe_variance(p, m, samples - m),
+        noise,
+        level,
+    )
 
 
 def fraction(successes: float, failures: float) -> float:

@@ -131,12 +131,16 @@ def noisy_proportion(successes: NoisyNumber, failures: NoisyNumber, level: float
     )
 
 
-def noisy_auroc(above: NoisyNumber, below: NoisyNumber, samples: int, level: float | None) -> Estimate:
+def noisy_auroc(
+    above: NoisyNumber, below: NoisyNumber, samples: int, level: float | None, rows_per_person: int = 1
+) -> Estimate:
     """Return AUROC from AUROC·M and (1 - AUROC)·M, where M is the size of the smaller class."""
     return _noisy_fraction(
         above,
         below,
-        lambda noise, level: noisy_auroc_interval(above.value, below.value, samples, noise, level),
+        lambda noise, level: noisy_auroc_interval(
+            above.value, below.value, samples, noise, level, rows_per_person
+        ),
         level,
         "Newcombe",
     )

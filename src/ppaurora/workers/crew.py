@@ -66,13 +66,13 @@ def _serve(starter: Starter) -> None:
 
 def _shares_behind(task: Task, starter: Starter) -> list[bytes | Path]:
     """Return the owners' shares as they came behind the task, or the files that they are in."""
-    protocol, sums = task.job.terms.protocol, len(task.job.terms.sums)
+    protocol, shape = task.job.terms.protocol, task.job.terms.shape
     server = protocol.server_named(task.server)
     if server not in protocol.input_servers:
         return []
     if task.share_files is not None:
         return [Path(path) for path in task.share_files]
-    return [starter.read(protocol.share_bytes(server, size, sums)) for size in task.job.sizes]
+    return [starter.read(protocol.share_bytes(server, size, shape)) for size in task.job.sizes]
 
 
 def _orders(task: Task, peer_endpoints: PeerEndpoints) -> list[Order]:

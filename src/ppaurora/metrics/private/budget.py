@@ -16,7 +16,7 @@ def epsilons(policy: Policy, mechanisms: Sequence[Mechanism]) -> list[Fraction]:
     """Return each mechanism's part of epsilon, in proportion to its weight; together they are all of it."""
     if policy.epsilon is None:
         raise MisuseError("a policy without epsilon has no noise")
-    weights = [Fraction(getattr(policy.weights, mechanism.name)) for mechanism in mechanisms]
+    weights = [Fraction(getattr(policy.weights, mechanism.name, 1.0)) for mechanism in mechanisms]
     return [Fraction(policy.epsilon) * weight / sum(weights) for weight in weights]
 
 
@@ -34,10 +34,10 @@ def delta(policy: Policy, mechanisms: Sequence[Mechanism]) -> float:
     return (1 + math.exp(policy.epsilon or 0)) * float(total_variation(every))
 
 
-def check_noise(policy: Policy, mechanisms: Sequence[Mechanism]) -> None:
+def check_noise(policy: Policy, mechanisms: Sequence[Mechanism], *, of_level: bool = False) -> None:
     """Refuse noise that is too large to be computed with."""
     try:
-        for own in rates(policy, mechanisms):
+        for own in rates(policy, mechanisms, of_level=of_level):
             for rate in own:
                 thresholds(rate)
     except MisuseError:

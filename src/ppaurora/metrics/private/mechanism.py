@@ -24,7 +24,7 @@ from ppaurora.metrics.sums import Fit, OwnerSum
 from ppaurora.sharing.shares import RingShare
 from ppaurora.suites.base import Suite
 
-MechanismName = Literal["auroc", "table", "sums"]
+MechanismName = Literal["auroc", "table", "sums", "left_out"]
 
 
 @dataclass(frozen=True)

@@ -31,30 +31,40 @@ class NoisyRelease:
     mechanisms: Mapping[MechanismName, Mechanism]
     numbers: Mapping[MechanismName, Sequence[NoisyNumber]] = field(repr=False)
     grid: Grid | None = None  # on which scores were read
+    rows_per_person: int = 1  # at most, where rows of one person are not independent
 
     @classmethod
     def of(
         cls,
-        samples: int,
+        samples: int | None,
         mechanisms: Sequence[Mechanism],
         rates: Sequence[Sequence[Fraction]],
         integers: Sequence[int],
         *,
         negated: bool,
         grid: Grid | None = None,
+        rows_per_person: int = 1,
     ) -> NoisyRelease:
-        """Read integers that follow each other, in the order of the mechanisms."""
+        """Read integers that follow each other, in the order of the mechanisms.
+
+        Where the number of samples is secret, it is what the noisy counts add up to.
+        """
         numbers, rest = {}, iter(integers)
         for mechanism, own in zip(mechanisms, rates, strict=True):
             coordinates = mechanism.coordinates
             values = [next(rest) / one.steps for one in coordinates]
             noises = [_noise_of(rate, one) for rate, one in zip(own, coordinates, strict=True)]
             numbers[mechanism.name] = independent(values, noises)
-            if isinstance(mechanism, TableMechanism):
+            if isinstance(mechanism, TableMechanism) and samples is not None:
                 numbers[mechanism.name] = _of_all(
                     mechanism, numbers[mechanism.name], samples, negated=negated
                 )
-        return cls(samples, negated, {one.name: one for one in mechanisms}, numbers, grid)
+        if samples is None:
+            table = next(one for one in mechanisms if isinstance(one, TableMechanism))
+            counts = numbers[table.name][: 2 * len(table.cells)]
+            samples = max(round(added_up(counts).value), 1)
+        by_name = {one.name: one for one in mechanisms}
+        return cls(samples, negated, by_name, numbers, grid, rows_per_person)
 
     def won_and_lost(self) -> tuple[NoisyNumber, NoisyNumber]:
         """Return AUROC·M and (1 - AUROC)·M, for M the size of the smaller class."""

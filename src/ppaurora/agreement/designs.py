@@ -1,0 +1,95 @@
+"""Which designs go with which protocols, policies and metrics; anything else is refused with what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ppaurora.errors import InputError
+from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected
+from ppaurora.metrics.precision_recall import Aupr, AveragePrecision
+from ppaurora.metrics.recalibration import CalibrationIntercept, CalibrationSlope
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.sites import MOST_SITES, SiteQuantity
+from ppaurora.metrics.thresholds import NetBenefit
+
+if TYPE_CHECKING:
+    from ppaurora.agreement.terms import Terms
+
+_COMPARED = (Auroc, Brier, NetBenefit)
+_WEIGHTED = (
+    Auroc,
+    AveragePrecision,
+    Aupr,
+    Brier,
+    ObservedToExpected,
+    CalibrationInTheLarge,
+    CalibrationIntercept,
+    CalibrationSlope,
+)
+
+
+def check_design_of(terms: Terms) -> None:
+    """Refuse a design that the protocol, the policy or the metrics do not allow."""
+    if not terms.protocol.rounds_inside:
+        raise InputError(
+            f"the protocol '{terms.protocol.name}' evaluates one score and one label; for models, outcomes, "
+            "subgroups, patients, weights, sites and rows left out use 'fast' or 'grid'"
+        )
+    _check_weights(terms)
+    _check_sites(terms)
+    if terms.comparisons and not any(isinstance(metric, _COMPARED) for metric in terms.metrics):
+        names = ", ".join(metric.name for metric in _COMPARED)
+        raise InputError(f"comparisons: differences are of {names}; ask for one of these metrics")
+    if terms.subgroups and not any(metric.by_level for metric in terms.metrics):
+        raise InputError("subgroups: none of the metrics is computed for levels; add 'auroc', for instance")
+
+
+def _check_weights(terms: Terms) -> None:
+    if terms.weight is None:
+        return
+    if not terms.protocol.tabulated:
+        raise InputError("weight: rows are counted with their weights by the protocol 'grid' alone; use that")
+    if terms.policy.is_private:
+        raise InputError(
+            "weight: no noise is known that protects a person whose row counts several times; use "
+            "kind = 'publication', or leave the weights out"
+        )
+    if terms.subgroups:
+        raise InputError("weight: levels of subgroups are of rows that count once; leave one of both out")
+    others = [metric.name for metric in terms.metrics if not isinstance(metric, _WEIGHTED)]
+    if others:
+        possible = ", ".join(metric.name for metric in _WEIGHTED)
+        raise InputError(f"weight: the metric '{others[0]}' takes no weights; those that do: {possible}")
+
+
+def _check_sites(terms: Terms) -> None:
+    if not terms.sites:
+        return
+    if terms.policy.is_private:
+        raise InputError(
+            "sites: one person may move its site's value by any amount, so that no noise protects it; use "
+            "kind = 'publication', or leave the sites out"
+        )
+    if terms.is_clustered:
+        raise InputError("sites: owners' own standard errors are of rows that are independent; leave one out")
+    if not any(isinstance(metric, quantity.metric) for metric in terms.metrics for quantity in SiteQuantity):
+        names = ", ".join(quantity.metric.name for quantity in SiteQuantity)
+        raise InputError(f"sites: heterogeneity is that of {names}; ask for one of these metrics")
+
+
+def check_limits_of(terms: Terms) -> None:
+    """Refuse tables that are too large, and scores that would be counted without a grid."""
+    for model in terms.model_names if terms.layout.needs_grids else ():
+        grid = terms.layout.grid_of(model)
+        for metric in terms.metrics:
+            if metric.of_probabilities and (grid.low < 0 or grid.high > 1):
+                where = f"models.{model}.grid" if model else "protocol"
+                raise InputError(
+                    f"{where}: the metric '{metric.name}' takes probabilities, but the grid goes beyond 0 "
+                    "and 1"
+                )
+
+
+def problem_with_sites(terms: Terms, owners: int) -> str:
+    """Return why there are too many owners for what is said of sites, or nothing."""
+    return f"sites: at most {MOST_SITES} owners are possible" if terms.sites and owners > MOST_SITES else ""

@@ -1,0 +1,110 @@
+"""Heterogeneity between sites as a part of a study; `metrics/sites.py` has the arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppaurora.data.samples import Samples
+from ppaurora.data.slices import Slice
+from ppaurora.metrics.base import Metric
+from ppaurora.metrics.extras.base import Extra, Statement, StudySecrets
+from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.query import Query
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.sites import (
+    SITE_WORDS,
+    WITHIN_WORDS,
+    SiteQuantity,
+    pairs_by_owner,
+    site_checks,
+    site_outputs,
+    site_ratios,
+    site_words,
+    within_checks,
+    within_outputs,
+    within_ratios,
+    within_words,
+)
+from ppaurora.sharing.shares import RingShare
+
+
+@dataclass(frozen=True)
+class OwnEffect(Statement):
+    """An owner's own value of a quantity and its weight; nothing where it has too few samples."""
+
+    slice: Slice
+    quantity: SiteQuantity
+    least_positives: int
+    least_negatives: int
+    words = SITE_WORDS
+
+    def of(self, samples: Samples) -> Sequence[int]:
+        own = samples.of(self.slice)
+        found: list[int] = site_words(own, self.quantity, self.least_positives, self.least_negatives).tolist()
+        return found
+
+    def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
+        return site_checks(words)
+
+
+@dataclass(frozen=True)
+class OwnArea(Statement):
+    """An owner's own area and its standard error, in pairs."""
+
+    slice: Slice
+    words = WITHIN_WORDS
+
+    def of(self, samples: Samples) -> Sequence[int]:
+        found: list[int] = within_words(samples.of(self.slice)).tolist()
+        return found
+
+    def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
+        return within_checks(words, pairs_by_owner(study.suite, study.parts[self.slice].inputs.list_counts))
+
+
+@dataclass(frozen=True)
+class SiteEffects(Extra):
+    """A quantity over all sites that count, by random effects."""
+
+    slice: Slice
+    quantity: SiteQuantity
+
+    def statement(self, query: Query) -> OwnEffect:
+        """Return what owners state; floors of the study decide who counts."""
+        policy = query.policy
+        return OwnEffect(self.slice, self.quantity, policy.minimum_positives, policy.minimum_negatives)
+
+    def statements(self, query: Query) -> tuple[Statement, ...]:
+        return (self.statement(query),)
+
+    def outputs(self, query: Query) -> tuple[Output, ...]:
+        return site_outputs(self.quantity, query)
+
+    def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
+        return site_ratios(study.suite, study.words[self.statement(query)], self.quantity)
+
+
+@dataclass(frozen=True)
+class WithinSites(Extra):
+    """AUROC over pairs of one site only."""
+
+    slice: Slice
+
+    def statements(self, query: Query) -> tuple[Statement, ...]:
+        return (OwnArea(self.slice),)
+
+    def outputs(self, query: Query) -> tuple[Output, ...]:
+        return within_outputs(query)
+
+    def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
+        pairs = pairs_by_owner(study.suite, study.parts[self.slice].inputs.list_counts)
+        return within_ratios(study.suite, study.words[OwnArea(self.slice)], pairs, query)
+
+
+def site_extras(metrics: Sequence[Metric], slice_: Slice) -> tuple[Extra, ...]:
+    """Return what there is to say of sites for the metrics of a study."""
+    kinds = {type(metric) for metric in metrics}
+    effects = [SiteEffects(slice_, quantity) for quantity in SiteQuantity if quantity.metric in kinds]
+    within = [WithinSites(slice_)] if Auroc in kinds else []
+    return (*effects, *within)
