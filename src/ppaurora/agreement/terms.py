@@ -147,8 +147,13 @@ class Terms(Design):
         for metric in self.metrics:
             if sum(sizes) + awaited > metric.most_samples and not self.protocol.tabulated:
                 return f"the metric '{metric.name}' takes at most {metric.most_samples:,} samples in all"
-        if self.is_clustered and sum(sizes) + awaited > MOST_CLUSTERED:
-            return f"with patients or weights at most {MOST_CLUSTERED:,} samples in all are possible"
+        weight = 1 if self.weight is None else self.weight.most
+        counted = (sum(sizes) + awaited) * weight
+        if self.is_clustered and not self.policy.is_private and counted > MOST_CLUSTERED:
+            weighted = (
+                "" if weight == 1 else f", as each may count {weight:,} times; state a smaller weight.most"
+            )
+            return f"with patients or weights at most {MOST_CLUSTERED:,} samples are possible{weighted}"
         if any(size > self.limits.samples_per_owner for size in sizes):
             return f"an owner has more than {self.limits.samples_per_owner:,} samples"
         too_many = problem_with_sites(self, len(sizes))

@@ -17,6 +17,8 @@ from ppaurora.sharing.shares import RingShare, WideShare, concat, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 
+_LARGE_DENOMINATOR = 1 << 196  # above which numbers are rounded apart from those that have many steps
+
 
 class Way(Enum):
     """How a ratio becomes a number."""
@@ -71,10 +73,10 @@ def numbers(suite: Suite, parts: Sequence[EvaluatedPart]) -> list[RingShare]:
     everything = [
         _Number(part, place, output) for part in parts for place, output in enumerate(part.query.outputs)
     ]
-    ways = [one.way for one in everything]
+    ways = [(one.way, one.output.most_denominator > _LARGE_DENOMINATOR) for one in everything]
     columns, order = [], []
-    for way in dict.fromkeys(ways):
-        places = [place for place, one in enumerate(ways) if one is way]
+    for way, is_large in dict.fromkeys(ways):
+        places = [place for place, one in enumerate(ways) if one == (way, is_large)]
         chosen = [everything[place] for place in places]
         order += places
         if way is Way.AREA:
@@ -140,7 +142,7 @@ def _steps_per_one(query: Query, output: Output) -> int:
 
 def _most_steps(query: Query, output: Output) -> int:
     if output.form is Form.COUNT:
-        return query.most_samples // COUNT_STEP + 1
+        return max(query.most_samples, output.highest) // COUNT_STEP + 1
     return output.highest * _steps_per_one(query, output)
 
 

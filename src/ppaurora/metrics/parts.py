@@ -44,8 +44,10 @@ def _part(query: Query, layout: Layout, slice_: Slice) -> Query:
     if slice_.is_level:
         metrics = tuple(metric for metric in metrics if metric.by_level)
     with_errors = query.policy.is_private or not design.is_clustered
+    most_weight = 1 if design.weight is None else design.weight.most
     return replace(
         query,
+        sizes=tuple(size * most_weight for size in query.sizes),
         metrics=metrics,
         policy=_policy(query.policy, design, slice_),
         confidence_level=query.confidence_level if with_errors else None,

@@ -199,7 +199,7 @@ def _is_possible(query: Query, output: Output, way: Way, magnitude: int, exponen
     """Return whether it is at most the highest there is; in whole numbers, so that rounding hides nothing."""
     if output.form is Form.COUNT:
         step = query.policy.count_step
-        return magnitude * step <= query.samples + step // 2
+        return magnitude * step <= max(query.samples, output.highest) + step // 2
     if way is Way.GRID:
         steps: int = 10 ** (query.digits_of(output) or 0)
         return magnitude <= output.highest * steps

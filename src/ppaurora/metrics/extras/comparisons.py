@@ -31,7 +31,7 @@ from ppaurora.metrics.thresholds import NetBenefit, odds_in_steps
 from ppaurora.sharing.shares import RingShare
 from ppaurora.statistics.calibration import squared_errors
 
-MOST_CLUSTERED_DENOMINATOR = 1 << 214  # 4·(P·N)⁴·I³ for 2^20 samples
+MOST_CLUSTERED_DENOMINATOR = 1 << 203  # 4·(P·N)⁴·I³ for 2^19 samples
 HIGHEST_CLUSTERED_ERROR = 4  # with two clusters of each class, it may be above 2
 _HIGHEST_ERROR = 2  # with two samples of each class, it may be above 1
 

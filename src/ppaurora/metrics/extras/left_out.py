@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ppaurora.data.chunks import MOST_ROWS
 from ppaurora.data.further import LEFT_OUT_REASONS, Further
 from ppaurora.data.samples import Samples
+from ppaurora.errors import InputError
 from ppaurora.metrics.extras.base import Extra, Statement, StudySecrets
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.private.mechanism import Coordinate, Ingredients, Mechanism
@@ -19,6 +19,9 @@ from ppaurora.metrics.query import Query
 from ppaurora.metrics.sums import OwnerSum
 from ppaurora.sharing.shares import RingShare, concat
 from ppaurora.suites.base import Suite
+
+_MOST_OF_OWNER = 1 << 22
+_MOST_LEFT_OUT = _MOST_OF_OWNER << 8  # of up to 256 owners
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,14 @@ class LeftOutCounts(Statement):
     words = len(LEFT_OUT_REASONS)
 
     def of(self, samples: Samples) -> Sequence[int]:
-        return (samples.further or Further()).left_out.counts
+        counts = (samples.further or Further()).left_out.counts
+        if not all(0 <= count <= _MOST_OF_OWNER for count in counts):
+            raise InputError(f"{samples.source}: rows left out are numbers from 0 to {_MOST_OF_OWNER:,}")
+        return counts
 
     def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
-        """From 0 to as many rows as a file can have."""
-        return [number for row in words.rows() for number in (row + 1, MOST_ROWS - row + 1)]
+        """Numbers are not negative, and not too large."""
+        return [number for row in words.rows() for number in (row + 1, _MOST_OF_OWNER - row + 1)]
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class LeftOutRows(Extra):
         return (LeftOutCounts(),)
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return tuple(Output(reason, form=Form.COUNT) for reason in LEFT_OUT_REASONS)
+        return tuple(Output(reason, form=Form.COUNT, highest=_MOST_LEFT_OUT) for reason in LEFT_OUT_REASONS)
 
     def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
         rows = study.words[LeftOutCounts()].rows()

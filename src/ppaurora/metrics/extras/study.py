@@ -139,7 +139,7 @@ def release_study(suite: Suite, query: Query, inputs: StudyInputs) -> RingShare:
         tables = (
             _tables(layout, inputs.counts, part, negated=query.negated) if part.grid is not None else None
         )
-        given = _inputs(layout, part, inputs, tables, of_sums)
+        given = _inputs(layout, query, part, inputs, tables, of_sums)
         widened = not (part.slice.is_level or query.policy.is_private)
         found = evaluate_part(suite, part, inputs.merged.get(part.slice, []), given, widened=widened)
         if found is not None:
@@ -151,7 +151,7 @@ def release_study(suite: Suite, query: Query, inputs: StudyInputs) -> RingShare:
     with suite.step("release"):
         checks = [
             *_table_checks(study, query),
-            *_class_checks(study),
+            *_class_checks(study, query),
             *_joint_checks(study, query),
             *(number for one, words in of_statements.items() for number in one.checks(words, study)),
         ]
@@ -192,6 +192,7 @@ def _tables(layout: Layout, counts: RingShare | None, part: Query, *, negated: b
 
 def _inputs(
     layout: Layout,
+    query: Query,
     part: Query,
     inputs: StudyInputs,
     tables: OwnerTables | None,
@@ -212,7 +213,7 @@ def _inputs(
     if layout.design.weight is not None and inputs.counts is not None:
         block = next(one for one in layout.blocks if one == ClassBlock(2, slice_.outcome))
         by_class = inputs.counts[layout.places[block]]
-        public = np.array(part.sizes, dtype=np.uint64)
+        public = np.array(query.sizes, dtype=np.uint64)
         rows = ListCounts(public, by_class.like(by_class.values[..., 0]))
     grid = tables.grid
     sums = tables.weighted(weights_on(grid, part.sums, negated=part.negated)) if part.sums else None
@@ -275,7 +276,7 @@ def _table_checks(study: StudySecrets, query: Query) -> list[RingShare]:
     return numbers
 
 
-def _class_checks(study: StudySecrets) -> list[RingShare]:
+def _class_checks(study: StudySecrets, query: Query) -> list[RingShare]:
     """All models have the same positives; rows that weigh have a weight from 1 to the most."""
     design = study.layout.design
     numbers: list[RingShare] = []
@@ -287,7 +288,7 @@ def _class_checks(study: StudySecrets) -> list[RingShare]:
         if design.weight is not None:
             rows = study.by_owner(study.block(ClassBlock, outcome=whole.outcome))
             positives, negatives = (rows.like(rows.values[..., place]) for place in (0, 1))
-            sizes = np.array(study.parts[whole].query.sizes, dtype=np.uint64)
+            sizes = np.array(query.sizes, dtype=np.uint64)
             numbers += _equal(positives + negatives, sizes)
             for count, weight in ((positives, own.positives), (negatives, own.negatives)):
                 numbers += [weight - count + 1, count * design.weight.most - weight + 1]

@@ -50,7 +50,7 @@ from ppaurora.metrics.extras.base import StudySecrets
 from ppaurora.metrics.outputs import Ratio
 from ppaurora.sharing.shares import RingShare, WideShare
 
-MOST_CLUSTERED = 1 << 20  # samples, or their weights
+MOST_CLUSTERED = 1 << 19  # samples, or their weights, for which nothing is beyond 2^254
 _CLASSES = (1, 0)
 
 
