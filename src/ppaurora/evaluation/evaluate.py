@@ -13,6 +13,7 @@ from ppaurora.channel.shaped import Network
 from ppaurora.data import Columns, Samples, samples_of
 from ppaurora.data.count_table import CountTable
 from ppaurora.errors import InputError
+from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
 from ppaurora.local.processes import run_in_processes
@@ -208,7 +209,8 @@ def evaluate_samples(
         transport=transport,
         cost=RunCost.of(chosen.servers, outcomes),
         openings=outcomes[chosen.leader].openings,
-        hint=_hint(owners, job),
+        hint=_hint(owners, job) if agreed.is_plain else "",
+        results=DesignedResults.of(released, job.query),
     )
 
 

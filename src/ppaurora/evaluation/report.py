@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ppaurora.channel.servers import Server
 from ppaurora.errors import MissingPackageError
+from ppaurora.evaluation.designed import (
+    Comparison,
+    DesignedResults,
+    SitesResult,
+    SliceResult,
+    SubgroupResult,
+)
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.names import MetricAttributes, MetricName
@@ -98,6 +105,47 @@ class MetricValues(MetricAttributes):
     positives: int | None
     suppressed: bool
     policy: Policy
+    results: DesignedResults
+
+    @property
+    def models(self) -> dict[str, SliceResult]:
+        """Return the numbers of every model by its name; of the first outcome, if there are several."""
+        wholes = self.results.wholes
+        return {one.slice.model: one for one in wholes if one.slice.outcome == wholes[0].slice.outcome}
+
+    @property
+    def outcomes(self) -> dict[str, SliceResult]:
+        """Return the numbers of every outcome by its name; of the first model, if there are several."""
+        wholes = self.results.wholes
+        return {one.slice.outcome: one for one in wholes if one.slice.model == wholes[0].slice.model}
+
+    @property
+    def subgroups(self) -> dict[str, SubgroupResult]:
+        """Return the levels of every variable by its name."""
+        return self.results.subgroups
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Return all comparisons of two models."""
+        return self.results.comparisons
+
+    def comparison(self, a: str, b: str, outcome: str = "") -> Comparison:
+        """Return the numbers of model `a` less those of `b`, on the same samples."""
+        for one in self.results.comparisons:
+            if (one.a, one.b) == (a, b) and outcome in ("", one.outcome):
+                return one
+        there = ", ".join(one.title for one in self.results.comparisons) or "none"
+        raise KeyError(f"'{a}' was not compared with '{b}'; comparisons: {there}")
+
+    @property
+    def sites(self) -> SitesResult | None:
+        """Return the heterogeneity between owners, of the first model; None if it was not asked for."""
+        return self.results.sites[0] if self.results.sites else None
+
+    @property
+    def left_out(self) -> dict[str, Estimate]:
+        """Return by reason how many rows all owners left out."""
+        return self.results.left_out
 
     @property
     def privacy(self) -> str:
@@ -142,22 +190,39 @@ class MetricValues(MetricAttributes):
         Columns are `metric`, `name` (of the number: the metric's, or that of a column of its table), where it
         is (`threshold`, or `low` and `high` of a bin, if any metric has these), `value`, `lower` and `upper`
         of the interval, `standard_error`, `method`, `confidence_level`, `digits` to which the value was
-        rounded, `suppressed` and `note`. What a number does not have is NaN.
+        rounded, `suppressed` and `note`. What a number does not have is NaN. Of several models, outcomes or
+        subgroups, `model`, `outcome`, `variable` and `level` come first, and `less` names the model that was
+        subtracted.
         """
         try:
             import pandas
         except ModuleNotFoundError:
             raise MissingPackageError("a data frame is one of pandas: pip install pandas") from None
         records = [
-            _record(name, row.at, column, estimate)
-            for name, found in self.metrics.items()
+            {**of, **_record(name, row.at, column, estimate)}
+            for of, metrics in self._all_metrics()
+            for name, found in metrics.items()
             for row in _rows(name, found)
             for column, estimate in row.values.items()
         ]
-        places = dict.fromkeys(place for record in records for place in record if place not in _OF_A_NUMBER)
-        columns = [*_OF_A_NUMBER[:2], *places, *_OF_A_NUMBER[2:]]
+        of_slices = [name for name in _OF_A_SLICE if any(name in record for record in records)]
+        known = {*_OF_A_NUMBER, *_OF_A_SLICE}
+        places = dict.fromkeys(place for record in records for place in record if place not in known)
+        columns = [*of_slices, *_OF_A_NUMBER[:2], *places, *_OF_A_NUMBER[2:]]
         frame = pandas.DataFrame(records, columns=columns)
         return frame.astype(dict.fromkeys([*places, *_FLOATS], "float64"))
+
+    def _all_metrics(self) -> Iterator[tuple[dict[str, str], Mapping[str, Estimate | Table]]]:
+        """Give the metrics of every slice and the differences of every comparison, with what they are of."""
+        if not self.results.wholes:
+            yield {}, self.metrics
+            return
+        levels = [one for found in self.results.subgroups.values() for one in found.slices]
+        for one in (*self.results.wholes, *levels):
+            named = {name: getattr(one.slice, name) for name in _OF_A_SLICE[:4]}
+            yield {name: value for name, value in named.items() if value}, one.metrics
+        for compared in self.results.comparisons:
+            yield {"model": compared.a, "less": compared.b, "outcome": compared.outcome}, compared.differences
 
     def _in_short(self) -> str:
         if self.suppressed:
@@ -170,9 +235,11 @@ class MetricValues(MetricAttributes):
             "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "suppressed": self.suppressed,
             "positives": self.positives,
+            **self.results.to_dict(),
         }
 
 
+_OF_A_SLICE = ("model", "outcome", "variable", "level", "less")
 _FLOATS = ("value", "lower", "upper", "standard_error", "confidence_level", "digits")
 _OF_A_NUMBER = ("metric", "name", *_FLOATS[:4], "method", *_FLOATS[4:], "suppressed", "note")
 
@@ -242,6 +309,9 @@ class Report(MetricValues):
         What the servers learnt: by name, which docs/leakage.md explains, how many values were opened.
     hint
         How the same numbers could be had for less, if they could; else empty.
+    results
+        Of several models, outcomes, subgroups, sites and rows left out: everything. Also as `models`,
+        `comparison(a, b)`, `subgroups`, `sites` and `left_out`. `metrics` are then those of the first model.
 
     Examples
     --------
@@ -273,6 +343,7 @@ class Report(MetricValues):
     cost: RunCost
     openings: dict[str, int]
     hint: str = field(default="", compare=False)
+    results: DesignedResults = field(default_factory=DesignedResults)
 
     def __repr__(self) -> str:
         return f"<Report {self._in_short()}; {self.samples} samples of {self.owners} owners, {self.protocol}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.errors import NotVerifiedError
+from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.report import MetricValues
 from ppaurora.io.files import replace_file
 from ppaurora.io.models import StrictModel, to_builtins, to_json
@@ -52,6 +53,8 @@ class StudyReport(MetricValues):
         What the values were combined from: one part of each server that gave one.
     receipt
         The basis of the result, signed by the nodes; `ppaurora.verify_receipt` verifies it.
+    results
+        Of several models, outcomes, subgroups, sites and rows left out: everything, as `Report` has it.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class StudyReport(MetricValues):
     owner: str
     parts: tuple[OwnPart, ...]
     receipt: Receipt
+    results: DesignedResults = field(default_factory=DesignedResults)
 
     @classmethod
     def of(cls, receipt: Receipt, owner: str, parts: Sequence[OwnPart]) -> StudyReport:
@@ -91,6 +95,7 @@ class StudyReport(MetricValues):
             owner,
             tuple(parts),
             receipt,
+            DesignedResults.of(released, job.query),
         )
 
     @property

@@ -1,0 +1,449 @@
+"""The result of a study with a design: models, comparisons, subgroups, sites, and rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ppaurora.data.design import Design
+from ppaurora.data.further import LEFT_OUT_REASONS
+from ppaurora.data.slices import Pair, Slice
+from ppaurora.errors import InputError
+from ppaurora.metrics.calibration import Brier
+from ppaurora.metrics.extras.base import ExtrasQuery
+from ppaurora.metrics.extras.clusters import ClusteredError
+from ppaurora.metrics.extras.comparisons import AurocDifference, BrierDifference, NetBenefitDifference
+from ppaurora.metrics.extras.left_out import LeftOutRows
+from ppaurora.metrics.extras.site_effects import SiteEffects, WithinSites
+from ppaurora.metrics.outputs import Output
+from ppaurora.metrics.query import Query
+from ppaurora.metrics.reading import ReleasedPart, ReleasedResult
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.sites import read_sites, read_within
+from ppaurora.metrics.thresholds import NetBenefit
+from ppaurora.statistics.differences import ANYWHERE, Difference, paired_difference, unpaired_difference
+from ppaurora.statistics.estimates import Estimate, Row, Table, delong_estimate
+from ppaurora.statistics.random_effects import RandomEffects
+
+_CLUSTERED = "Obuchowski"
+_CONSERVATIVE = "as if the errors of both models were independent, which makes the interval wider"
+_DROPPED = "no interval: rows of one patient, or one row that counts several times, are not independent"
+
+
+@dataclass(frozen=True)
+class SliceResult:
+    """The released numbers of one slice: of a model and an outcome, in all samples or in one level.
+
+    Attributes
+    ----------
+    slice
+        Model, outcome, variable and level; names that the study does not have are empty.
+    metrics
+        By name an `Estimate` or a `Table`.
+    positives, negatives
+        How many there are, where the policy releases that.
+    suppressed
+        Whether a rule on secret counts was not met, so that there are no values.
+    """
+
+    slice: Slice
+    metrics: dict[str, Estimate | Table]
+    positives: int | None = None
+    negatives: int | None = None
+    suppressed: bool = False
+
+    def __getitem__(self, name: str) -> Estimate | Table:
+        return self.metrics[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.metrics:
+            raise AttributeError(
+                f"'{name}' was not asked for; there are: {', '.join(self.__dict__['metrics'])}"
+            )
+        found = self.metrics[name]
+        return found.value if isinstance(found, Estimate) else found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as in the JSON report."""
+        return {
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
+            "suppressed": self.suppressed,
+            "positives": self.positives,
+            "negatives": self.negatives,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two models on the same samples: the numbers of `a` less those of `b`.
+
+    Attributes
+    ----------
+    a, b, outcome
+        The names of the models, and of the outcome if the study has several.
+    auroc, brier
+        Differences with interval, z and two-sided p; None if the metric was not asked for.
+    net_benefit
+        A row for every threshold, likewise.
+    """
+
+    a: str
+    b: str
+    outcome: str = ""
+    auroc: Difference | None = None
+    brier: Difference | None = None
+    net_benefit: Table | None = None
+
+    @property
+    def differences(self) -> dict[str, Difference | Table]:
+        """Those that there are, by metric."""
+        named = {Auroc.name: self.auroc, Brier.name: self.brier, NetBenefit.name: self.net_benefit}
+        return {name: found for name, found in named.items() if found is not None}
+
+    @property
+    def title(self) -> str:
+        """Name it for people."""
+        return f"{self.a} - {self.b}" + (f", {self.outcome}" if self.outcome else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as in the JSON report."""
+        found = {name: difference.to_dict() for name, difference in self.differences.items()}
+        return {"a": self.a, "b": self.b, "outcome": self.outcome, "differences": found}
+
+
+class SubgroupResult(Mapping[str, SliceResult]):
+    """The levels of one variable, by name: `report.subgroups["sex"]["f"].auroc`.
+
+    With several models or outcomes, `of` chooses one; by default they are those of the first.
+    """
+
+    def __init__(self, variable: str, slices: Sequence[SliceResult], level: float | None) -> None:
+        self.variable = variable
+        self.slices = tuple(slices)
+        self._level = level
+
+    def __repr__(self) -> str:
+        return f"<SubgroupResult {self.variable}: {', '.join(self)}>"
+
+    @property
+    def _first(self) -> Slice:
+        return self.slices[0].slice.whole
+
+    def of(self, model: str = "", outcome: str = "") -> SubgroupResult:
+        """Return the levels of a model and an outcome; what is not named is that of the first."""
+        whole = Slice(model or self._first.model, outcome or self._first.outcome)
+        chosen = [one for one in self.slices if one.slice.whole == whole]
+        if not chosen:
+            raise InputError(f"there are no levels of {whole}")
+        return SubgroupResult(self.variable, chosen, self._level)
+
+    def _levels(self) -> dict[str, SliceResult]:
+        return {one.slice.level: one for one in self.slices if one.slice.whole == self._first}
+
+    def __getitem__(self, level: str) -> SliceResult:
+        found = self._levels()
+        if level not in found:
+            raise KeyError(f"'{level}' is no level of {self.variable}; there are: {', '.join(found)}")
+        return found[level]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._levels())
+
+    def __len__(self) -> int:
+        return len(self._levels())
+
+    def difference(self, first: str, second: str, metric: str = Auroc.name) -> Difference:
+        """Return a metric in one level less that in another, whose samples are others; with an interval."""
+        a, b = (self[level].metrics.get(metric) for level in (first, second))
+        if not isinstance(a, Estimate) or not isinstance(b, Estimate):
+            raise InputError(f"'{metric}' is no single number of these levels")
+        return level_difference(a, b, self._level)
+
+    def differences(self, metric: str = Auroc.name) -> dict[str, Difference]:
+        """Return the differences of all levels from the first one."""
+        first, *others = self
+        return {level: self.difference(level, first, metric) for level in others}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as in the JSON report, of all models and outcomes."""
+        return {
+            "levels": [
+                {
+                    "model": one.slice.model,
+                    "outcome": one.slice.outcome,
+                    "level": one.slice.level,
+                    **one.to_dict(),
+                }
+                for one in self.slices
+            ]
+        }
+
+
+def level_difference(a: Estimate, b: Estimate, level: float | None) -> Difference:
+    """Return the difference of two numbers of different samples; without a value where one is withheld."""
+    if a.value is None or b.value is None:
+        suppressed = a.suppressed or b.suppressed
+        return Difference(None, suppressed=suppressed, note="" if suppressed else "undefined in one level")
+    if level is None or a.interval is None or b.interval is None:
+        return Difference(a.value - b.value, digits=a.digits)
+    return unpaired_difference(a, b, level, within=ANYWHERE)
+
+
+@dataclass(frozen=True)
+class SitesResult:
+    """Heterogeneity between owners, of one model and outcome.
+
+    Attributes
+    ----------
+    effects
+        By metric, the random effects: pooled value, between-site variance, I², prediction interval.
+    within
+        AUROC over pairs of one site only, weighted by their number; None if AUROC was not asked for.
+    """
+
+    slice: Slice
+    effects: dict[str, RandomEffects] = field(default_factory=dict)
+    within: Estimate | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.effects:
+            raise AttributeError(f"there is nothing of sites about '{name}'")
+        return self.effects[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as in the JSON report."""
+        return {
+            "model": self.slice.model,
+            "outcome": self.slice.outcome,
+            "effects": {name: found.to_dict() for name, found in self.effects.items()},
+            "within_sites": None if self.within is None else self.within.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class DesignedResults:
+    """Everything that was released of a study with a design; empty for a plain one.
+
+    Attributes
+    ----------
+    wholes
+        Every model with every outcome, over all samples.
+    subgroups
+        By variable its levels.
+    comparisons
+        The pairs of models that the plan names.
+    sites
+        Heterogeneity between owners, for every model and outcome.
+    left_out
+        By reason, how many rows all owners left out; empty if that was not asked for.
+    """
+
+    wholes: tuple[SliceResult, ...] = ()
+    subgroups: dict[str, SubgroupResult] = field(default_factory=dict)
+    comparisons: tuple[Comparison, ...] = ()
+    sites: tuple[SitesResult, ...] = ()
+    left_out: dict[str, Estimate] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, released: ReleasedResult, query: Query) -> DesignedResults:
+        """Read all slices and extras of a release."""
+        design = query.design
+        if design is None:
+            return cls()
+        extras = _Extras([part for part in released.parts if part.query.is_of_extras])
+        slices = [
+            SliceResult(
+                part.slice,
+                _with_clusters(part, extras, design),
+                part.positives,
+                part.negatives,
+                part.suppressed,
+            )
+            for part in released.parts
+            if not part.query.is_of_extras
+        ]
+        wholes = tuple(one for one in slices if not one.slice.is_level)
+        level = query.confidence_level
+        return cls(
+            wholes,
+            {
+                variable: SubgroupResult(variable, [s for s in slices if s.slice.variable == variable], level)
+                for variable in design.variables
+            },
+            tuple(_comparison(pair, extras, wholes, query) for pair in design.pairs),
+            tuple(_sites(one.slice, extras) for one in wholes) if design.sites else (),
+            extras.left_out(),
+        )
+
+    def whole(self, model: str = "", outcome: str = "") -> SliceResult:
+        """Return the numbers of a model and an outcome; what is not named is that of the first."""
+        first = self.wholes[0].slice
+        wanted = Slice(model or first.model, outcome or first.outcome)
+        found = [one for one in self.wholes if one.slice == wanted]
+        if not found:
+            raise InputError(
+                f"there is no {wanted}; there are: {'; '.join(str(one.slice) for one in self.wholes)}"
+            )
+        return found[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as in the JSON report; of a plain study, nothing."""
+        if not self.wholes:
+            return {}
+        return {
+            "slices": [
+                {"model": one.slice.model, "outcome": one.slice.outcome, **one.to_dict()}
+                for one in self.wholes
+            ],
+            "comparisons": [one.to_dict() for one in self.comparisons],
+            "subgroups": {variable: found.to_dict() for variable, found in self.subgroups.items()},
+            "sites": [one.to_dict() for one in self.sites],
+            "left_out": {reason: found.to_dict() for reason, found in self.left_out.items()},
+        }
+
+
+class _Extras:
+    """The released values of all extras, found again by what they are of."""
+
+    def __init__(self, parts: Sequence[ReleasedPart]) -> None:
+        self._found: dict[Any, tuple[list[tuple[Output, float | None]], Query]] = {}
+        self._parts = parts
+        for part in parts:
+            values = iter(part.values)
+            query = part.query
+            if query.policy.is_private or not isinstance(query, ExtrasQuery):
+                continue
+            for extra in query.extras:
+                self._found[extra] = [(output, next(values)) for output in extra.outputs(query)], query
+
+    def get(self, extra: Any) -> tuple[list[tuple[Output, float | None]], Query] | None:
+        return self._found.get(extra)
+
+    def of_kind(self, kind: type[Any], **fields: Any) -> list[Any]:
+        return [
+            extra
+            for extra in self._found
+            if isinstance(extra, kind)
+            and all(getattr(extra, name) == value for name, value in fields.items())
+        ]
+
+    def left_out(self) -> dict[str, Estimate]:
+        found = self.get(LeftOutRows())
+        if found is not None:
+            values, _ = found
+            return {
+                output.name: Estimate(value, digits=0)
+                if value is not None
+                else Estimate(None, suppressed=True)
+                for output, value in values
+            }
+        noisy = [part.noisy for part in self._parts if part.noisy is not None]
+        if not noisy:
+            return {}
+        numbers = noisy[0].numbers["left_out"]
+        return {
+            reason: Estimate(float(max(round(number.value), 0)), digits=0, note="with noise")
+            for reason, number in zip(LEFT_OUT_REASONS, numbers, strict=True)
+        }
+
+
+def _with_clusters(part: ReleasedPart, extras: _Extras, design: Design) -> dict[str, Estimate | Table]:
+    """Return the metrics of a slice; where samples are clustered, AUROC with its standard error."""
+    metrics = dict(part.metrics)
+    found = extras.get(ClusteredError(part.slice))
+    own = metrics.get(Auroc.name)
+    if found is None or not isinstance(own, Estimate) or own.value is None:
+        return metrics
+    ((output, error),), query = found
+    if query.confidence_level is None:
+        return metrics
+    digits = own.digits, query.digits_of(output)
+    with_error = delong_estimate(own.value, error, query.confidence_level, *digits)
+    note = "; ".join(filter(None, (own.note, with_error.note)))
+    method = _CLUSTERED if with_error.interval is not None else ""
+    metrics[Auroc.name] = replace(with_error, method=method, grid_bound=own.grid_bound, note=note)
+    return metrics
+
+
+def _comparison(pair: Pair, extras: _Extras, wholes: Sequence[SliceResult], query: Query) -> Comparison:
+    names = (pair.a.model, pair.b.model, pair.a.outcome)
+    if query.policy.is_private:
+        a, b = (next(one for one in wholes if one.slice == slice_) for slice_ in (pair.a, pair.b))
+        return Comparison(*names, _noisy(a, b, Auroc.name, query), _noisy(a, b, Brier.name, query))
+    benefits = extras.of_kind(NetBenefitDifference, pair=pair)
+    return Comparison(
+        *names,
+        _difference(extras.get(AurocDifference(pair)), "DeLong, paired"),
+        _difference(extras.get(BrierDifference(pair)), "paired"),
+        _benefits(extras.get(benefits[0])) if benefits else None,
+    )
+
+
+def _noisy(a: SliceResult, b: SliceResult, name: str, query: Query) -> Difference | None:
+    """Return the difference of two noisy numbers of the same samples, of which the correlation is unknown."""
+    first, second = a.metrics.get(name), b.metrics.get(name)
+    if not isinstance(first, Estimate) or not isinstance(second, Estimate):
+        return None
+    found = level_difference(first, second, query.confidence_level)
+    if found.interval is None:
+        return found
+    return replace(found, note="; ".join(filter(None, (found.note, _CONSERVATIVE))))
+
+
+def _difference(
+    found: tuple[list[tuple[Output, float | None]], Query] | None, method: str
+) -> Difference | None:
+    if found is None:
+        return None
+    values, query = found
+    return _paired(values, query, method)
+
+
+def _paired(values: Sequence[tuple[Output, float | None]], query: Query, method: str) -> Difference:
+    """Return a difference of value, standard error and perhaps its bound, as they were released."""
+    output, value = values[0]
+    if value is None:
+        return Difference(None, suppressed=True)
+    digits = query.digits_of(output)
+    if len(values) == 1:
+        note = _DROPPED if query.confidence_level is not None else ""
+        return Difference(value, digits=digits, note=note)
+    error_output, error = values[1]
+    bound = values[2][1] if len(values) > 2 else None
+    clustered = query.design is not None and query.design.is_clustered
+    return paired_difference(
+        value,
+        error,
+        query.confidence_level or 0.95,
+        digits,
+        query.digits_of(error_output),
+        within=ANYWHERE if output.highest > 1 else (-1.0, 1.0),
+        method=f"{_CLUSTERED}, paired" if clustered else method,
+        error_bound=bound,
+    )
+
+
+def _benefits(found: tuple[list[tuple[Output, float | None]], Query] | None) -> Table | None:
+    if found is None:
+        return None
+    values, query = found
+    by_threshold: dict[tuple[tuple[str, float], ...], list[tuple[Output, float | None]]] = {}
+    for output, value in values:
+        by_threshold.setdefault(output.at, []).append((output, value))
+    rows = [
+        Row(dict(at), {NetBenefit.name: _paired(numbers, query, "paired")})
+        for at, numbers in by_threshold.items()
+    ]
+    return Table(tuple(rows))
+
+
+def _sites(slice_: Slice, extras: _Extras) -> SitesResult:
+    effects = {}
+    for extra in extras.of_kind(SiteEffects, slice=slice_):
+        values, query = extras.get(extra) or ([], None)
+        if query is not None:
+            effects[extra.quantity.metric.name] = read_sites(extra.quantity, [v for _, v in values], query)
+    found = extras.get(WithinSites(slice_))
+    within = None if found is None else read_within([value for _, value in found[0]], found[1])
+    return SitesResult(slice_, effects, within)
