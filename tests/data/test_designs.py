@@ -301,6 +301,9 @@ def test_a_million_rows_and_a_grid_are_kept_for_a_design(monkeypatch: pytest.Mon
     assert isinstance(read_dataset(TABLE, Columns(), design=DESIGN, grid=grid), Dataset)
     plain = {"score": TABLE["risk_1"], "label": TABLE["died"]}
     assert not isinstance(read_dataset(plain, Columns(), design=Design(), grid=grid), Dataset)
+    of_sites = read_dataset(plain, Columns(), design=Design(sites=True), grid=grid).samples()
+    assert isinstance(of_sites, Samples)
+    assert of_sites.further is None
 
 
 def test_many_chunks_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +380,7 @@ def test_samples_that_were_read_for_another_study_are_refused() -> None:
     check_further(plain, Design())
     table = tabulate(([1, 0], [0.5, 0.25]), Grid(decimals=2), name="north")
     assert samples_of([table], design=Design()) == [table]
-    with pytest.raises(InputError, match="north: is a table of counts, and the study needs further columns"):
+    with pytest.raises(InputError, match="north: is a table of counts, and the study needs the rows"):
         samples_of([table], design=DESIGN)
     with pytest.raises(InputError, match="north: is a table of counts, which cannot say what was left out"):
         samples_of([table], columns=Columns(left_out={"excluded": 1}))

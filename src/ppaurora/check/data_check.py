@@ -191,11 +191,13 @@ def check_data(
     own = samples.negate() if is_lower else samples
     of_design, of_levels = _of_design(own, Design() if design is None else design, manifest)
     own = replace(own, further=None) if isinstance(own, Samples) else own  # else rows would have weights
-    effect = None if protocol is None or protocol.grid is None else _effect(own, protocol.grid, moved)
+    grid = None if protocol is None else _grid_of_first(protocol.grid, design)
+    effect = None if grid is None else _effect(own, grid, moved)
     proposal = None
-    if isinstance(own, Samples) and (protocol is None or protocol.grid is None):
+    if isinstance(own, Samples) and grid is None:
         proposal = propose_grid(own)
-    counts = ScoreCounts.of(_as_read(own, None if protocol is None else protocol.counting_grid))
+    counting_grid = None if protocol is None else _grid_of_first(protocol.counting_grid, design)
+    counts = ScoreCounts.of(_as_read(own, counting_grid))
     auroc = auroc_of_counts(*counts.ascending)
     lowest, highest = span(counts)
     found = [
@@ -241,6 +243,12 @@ def _of_design(
     policy = Policy.exact() if manifest is None else manifest.terms.policy
     found = DesignCheck.of(own, design, grid)
     return found, list(design_concerns(own, design, found, policy))
+
+
+def _grid_of_first(grid: Grid | None, design: Design | None) -> Grid | None:
+    """Return on which grid the first model's scores are read, where scores are."""
+    first = None if design is None else design.models.get(design.model_names[0])
+    return grid if grid is None or first is None else first.grid or grid
 
 
 def _saving(proposal: GridProposal | None, manifest: Manifest | None, samples: int) -> str:

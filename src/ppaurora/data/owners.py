@@ -55,10 +55,8 @@ def _own(
 
 def check_table(table: CountTable, columns: Columns, design: Design | None) -> None:
     """Refuse a table of counts where rows are needed."""
-    if design is not None and design.names_columns:
-        raise InputError(
-            f"{table.source}: is a table of counts, and the study needs further columns; give the rows"
-        )
+    if design is not None and not design.is_plain:
+        raise InputError(f"{table.source}: is a table of counts, and the study needs the rows; give these")
     if columns.leave_out_missing or any(columns.stated.counts):
         raise InputError(
             f"{table.source}: is a table of counts, which cannot say what was left out; give the rows"

@@ -118,13 +118,14 @@ def read_dataset(
     of any size: many rows are counted on it, and none is kept.
 
     With a design that names columns, all of them are read. Arrays are then `(y_true, y_score)`, each a dict
-    where the study names outcomes or models, and perhaps a dict of further columns behind them. Rows of a
-    design are always kept, and so are rows of which some are left out.
+    where the study names outcomes or models, and perhaps a dict of further columns behind them. With any
+    design that is not plain, rows are kept, and so are rows of which some are left out.
     """
     wanted = Design() if design is None else design
     columns = columns.under(wanted)
-    keeps_rows = wanted.names_columns or columns.leave_out_missing or any(columns.stated.counts)
-    grid, judged = (None, wanted) if keeps_rows else (grid, None)
+    has_further = wanted.names_columns or columns.leave_out_missing or any(columns.stated.counts)
+    grid = grid if wanted.is_plain and not has_further else None
+    judged = wanted if has_further else None
     if isinstance(source, str | os.PathLike):
         read = partial(_dataset_in, used=columns, grid=grid, design=judged)
         return _read_file(Path(source), name, read, watch)

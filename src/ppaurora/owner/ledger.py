@@ -146,8 +146,8 @@ def _on_grid(samples: Samples, grid: Grid) -> CountTable:
     """Count the samples that a grid holds; others cannot be part of a table on it."""
     places = grid.nearest(samples.scores_of_source)
     is_inside = (places >= 0) & (places < grid.cells)
-    inside = replace(samples, scores=samples.scores[is_inside], labels=samples.labels[is_inside], rows=None)
-    return CountTable.of(inside, grid)
+    inside = Samples(samples.source, samples.scores[is_inside], samples.labels[is_inside])
+    return CountTable.of(replace(inside, negated=samples.negated), grid)
 
 
 def _possible_pairs(samples: Samples) -> float:

@@ -255,8 +255,18 @@ class Outbox:
         read = manifest.evaluation.read(samples)
         if isinstance(read, CountTable):
             manifest.protocol.check_table(read)
-        else:
+        elif manifest.terms.is_plain:
             manifest.protocol.read(read)
+        elif isinstance(samples, Samples):
+            self._check_wholes(samples)
+
+    def _check_wholes(self, samples: Samples) -> None:
+        """Raise if a score of any model is not on the agreed scale, or outside of its grid."""
+        terms, evaluation = self._manifest.terms, self._manifest.evaluation
+        for whole in terms.wholes:
+            own = evaluation.read(samples.of(whole))
+            if terms.layout.needs_grids:
+                terms.layout.grid_of(whole.model).read(own)
 
     def check_time(self) -> None:
         """Raise if the study takes submissions no longer."""

@@ -163,8 +163,7 @@ class Study:
     @property
     def design(self) -> Design:
         """The models, outcomes, subgroups and further columns of the study."""
-        terms: object = self.manifest.terms
-        return terms if isinstance(terms, Design) else Design()
+        return self.manifest.terms
 
     def _read(self, data: Any, y_score: Scores | None, columns: ColumnNames) -> OwnData:
         grid = self.manifest.protocol.counting_grid

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Unpack
 
-from ppaurora.data import ColumnNames, Columns, CountTable, Design, Samples, read_dataset
+from ppaurora.data import ColumnNames, Columns, CountTable, Samples, read_dataset
 from ppaurora.errors import InputError
 from ppaurora.evaluation.report import Report
 from ppaurora.io.files import replace_file
@@ -118,8 +118,7 @@ def own_samples(source: ReportSource, data: Any, columns: Columns) -> Samples:
         raise InputError(f"{data.source}: a report computes with the rows of your own data; give these")
     is_file = isinstance(data, str | os.PathLike)
     if not isinstance(data, Samples):
-        terms: object = source.result.receipt.manifest.terms
-        design = terms if isinstance(terms, Design) else None
+        design = source.result.receipt.manifest.terms
         read = read_dataset(data, columns, design=design, name=None if is_file else source.result.owner)
         data = read.samples(columns.pos_label)
     study = source.result
