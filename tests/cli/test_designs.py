@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from ppaurora.data import Samples
-from ppaurora.data.design import Design, Model, SampleWeight, Subgroup
+from ppaurora.data.design import Design, SampleWeight, Subgroup
 from ppaurora.data.further import LeftOut
 from ppaurora.errors import InputError
-from ppaurora.owner.study import Study
-from tests.support.checks import owners_kit
+from tests.support.checks import designed_kit
 from tests.support.command_line import CommandLine
 
 HEADER = "risk_1,risk_2,died,icu,gender,pid,times"
@@ -153,28 +152,44 @@ def test_check_without_a_kit_shows_all_of_it(command: CommandLine, file: Path) -
     assert told["patients"] == 25
 
 
-DESIGN = Design(
-    models={"a": Model(column="risk_1"), "b": Model(column="risk_2")},
-    comparisons=(("a", "b"),),
-    subgroups={"sex": Subgroup(column="gender", levels=("f", "m"))},
-    patient="pid",
-)
+SETTINGS = """
+comparisons = [["a", "b"]]
+patient = "pid"
+left_out = true
+"""
+TABLES = """
+[models.a]
+column = "risk_1"
+grid = { low = 0.0, high = 1.0, decimals = 2 }
+
+[models.b]
+column = "risk_2"
+grid = { low = 0.0, high = 1.0, decimals = 2 }
+
+[subgroups.sex]
+column = "gender"
+levels = ["f", "m"]
+"""
 
 
-def test_a_kit_says_which_columns_there_are(
-    command: CommandLine, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kit = owners_kit(tmp_path, positive_class="died")
-    monkeypatch.setattr(Study, "design", property(lambda self: DESIGN))
+def test_a_kit_says_which_columns_there_are(command: CommandLine, file: Path, tmp_path: Path) -> None:
+    kit = designed_kit(tmp_path, SETTINGS, TABLES)
     done = command("check", file, "--kit", kit, "--label", "died", "--format", "json")
     told = json.loads(done.out)["design"]
     assert told["differences"][0].keys() == {"a", "b", "outcome", "difference"}
     assert told["most_rows_of_a_patient"] == 2
-    dry = command("submit", kit, file, "--label", "died", "--dry-run")
-    assert "AUROC, a minus b" in dry.err
+    assert "AUROC, a minus b" in command("check", file, "--kit", kit, "--label", "died").out
     wrong = command("submit", kit, file, "--label", "died", "--dry-run", "--group", "sex=gendre")
     assert (wrong.code, wrong.out) == (2, "")
     assert "did you mean --group sex=gender, in Python groups={'sex': 'gender'}?" in wrong.err
     refused = command("check", file, "--kit", kit, "--label", "died", "--levels", "sex=f,m")
     assert refused.code == 2
     assert "--levels: the study's plan says which levels there are" in refused.err
+
+
+def test_scores_of_every_model_must_be_on_its_grid(command: CommandLine, file: Path, tmp_path: Path) -> None:
+    kit = designed_kit(tmp_path, SETTINGS, TABLES)
+    file.write_text("\n".join([HEADER, *ROWS, "0.5,1.5,1,0,f,99,1"]) + "\n")
+    done = command("check", file, "--kit", kit, "--label", "died")
+    assert done.code == 2
+    assert f"{file}, row 52, column 'risk_2': the score is outside of the study's grid" in done.err

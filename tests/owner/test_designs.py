@@ -14,7 +14,7 @@ from ppaurora.errors import InputError
 from ppaurora.owner.outbox import Fingerprint
 from ppaurora.owner.prepared import OwnData
 from ppaurora.owner.study import Study
-from tests.support.checks import owners_kit
+from tests.support.checks import designed_kit
 
 DESIGN = Design(
     models={"a": Model(), "b": Model()},
@@ -125,10 +125,17 @@ def test_data_that_was_read_for_another_study_is_refused(data: Any, said: str) -
     assert str(caught.value).startswith(said)
 
 
-def test_a_study_takes_arrays_by_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    design = Design(models={"a": Model(), "b": Model()}, comparisons=(("a", "b"),))
-    monkeypatch.setattr(Study, "design", property(lambda self: design))
-    study = Study(owners_kit(tmp_path))
+GRIDS = """
+[models.a]
+grid = { low = 0.0, high = 1.0, decimals = 3 }
+
+[models.b]
+grid = { low = 0.0, high = 1.0, decimals = 3 }
+"""
+
+
+def test_a_study_takes_arrays_by_model(tmp_path: Path) -> None:
+    study = Study(designed_kit(tmp_path, 'comparisons = [["a", "b"]]', GRIDS))
     died = [0, 1] * 30
     found = study.check(died, {"a": np.linspace(0, 1, 60), "b": np.linspace(1, 0, 60)})
     assert found.design is not None
@@ -137,3 +144,15 @@ def test_a_study_takes_arrays_by_model(tmp_path: Path, monkeypatch: pytest.Monke
     same = study.check(frame, scores={"a": "x", "b": "y"}, label="died")
     assert same.design is not None
     assert same.design.differences == found.design.differences
+    assert (found.refusal, same.refusal) == ("", "")
+
+
+def test_a_private_study_refuses_a_patient_with_too_many_rows(tmp_path: Path) -> None:
+    study = Study(designed_kit(tmp_path, 'patient = "pid"', GRIDS, rows_per_person=2))
+    died, scores = [0, 1] * 30, {"a": np.linspace(0, 1, 60), "b": np.linspace(1, 0, 60)}
+    two = study.check((died, scores, {"patient": [place // 2 for place in range(60)]}))
+    assert two.refusal == ""
+    three = study.prepare((died, scores, {"patient": [place // 3 for place in range(60)]}))
+    assert "more rows than the study's policy protects (rows_per_person = 2)" in three.check.refusal
+    with pytest.raises(InputError, match="more rows than the study's policy protects"):
+        study.send(three)

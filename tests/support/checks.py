@@ -25,6 +25,22 @@ def owners_kit(folder: Path, **evaluation: str) -> Path:
     return folder / "kits" / "hospital-a"
 
 
+def designed_kit(folder: Path, settings: str, tables: str, *, rows_per_person: int | None = None) -> Path:
+    """That of hospital-a, in the sample plan's study with further settings and tables of a design.
+
+    With so many rows of a person, its policy is private, and AUROC all that it computes.
+    """
+    plan = folder / "study.toml"
+    sample = SAMPLE
+    if rows_per_person is not None:
+        policy = f'kind = "private"\nrows_per_person = {rows_per_person}'
+        sample = sample.replace('kind = "publication"', policy).replace('["auroc", "aupr"]', '["auroc"]')
+    before, first, rest = sample.partition("\n[")
+    plan.write_text(f"{before}\n{settings}\n{first}{rest}\n{tables}\n")
+    provision(plan, folder / "kits")
+    return folder / "kits" / "hospital-a"
+
+
 def outcomes(seed: int = 5, decimals: int = 3) -> tuple[list[bool], list[float]]:
     """Who died, and a good model's probabilities of it."""
     random = np.random.default_rng(seed)

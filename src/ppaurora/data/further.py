@@ -44,6 +44,8 @@ class Further:
         How often every row counts, from 1 on; None if once.
     left_out
         How many rows are not among these.
+    score_columns
+        By model, what the source calls the column of its scores, for errors.
     """
 
     scores: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
@@ -52,6 +54,7 @@ class Further:
     patients: NDArray[np.int64] | None = field(default=None, repr=False)
     weights: NDArray[np.uint32] | None = field(default=None, repr=False)
     left_out: LeftOut = field(default=LeftOut(), repr=False)
+    score_columns: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def arrays(self) -> list[NDArray[Any]]:
@@ -74,7 +77,7 @@ class Further:
         changed: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
-            if isinstance(value, Mapping):
+            if isinstance(value, Mapping) and one.name != "score_columns":
                 changed[one.name] = {name: change(column) for name, column in value.items()}
             elif isinstance(value, np.ndarray):
                 changed[one.name] = change(value)

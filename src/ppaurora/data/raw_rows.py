@@ -107,6 +107,7 @@ class RawRows:
             patients=self._patients() if design.patient else None,
             weights=None if design.weight is None else self._weights(design.weight.most),
             left_out=left_out,
+            score_columns=self.used.scores,
         )
         return Samples(
             self.source,

@@ -53,7 +53,8 @@ class Samples:
             scores = 0.0 - scores if self.negated else scores
         if slice_.outcome in further.labels:
             labels = further.labels[slice_.outcome]
-        whole = replace(self, scores=scores, labels=labels, score_column=slice_.model or self.score_column)
+        column = further.score_columns.get(slice_.model, slice_.model or self.score_column)
+        whole = replace(self, scores=scores, labels=labels, score_column=column)
         if not slice_.is_level:
             return whole
         return whole.take(further.levels[slice_.variable] == levels.index(slice_.level))
