@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 
 from ppaurora.errors import InputError, MisuseError, NotReleasedError
+from ppaurora.evaluation.reading import KEYS, read_metrics, read_results
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked
-from ppaurora.metrics import find_metric
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.verifying import read_filed, read_json, with_values
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import find_protocol
-from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.receipt import Verification, verify
 
@@ -89,10 +88,12 @@ def _evaluated(content: dict[str, Any], path: Path) -> Report:
 
 
 def _parsed(content: dict[str, Any]) -> Report:
-    metrics: dict[str, Estimate | Table] = {}
     find_protocol(content["protocol"])
-    for name, found in content["metrics"].items():
-        find_metric(name)
-        metrics[name] = msgspec.convert(found, Table) if "rows" in found else Estimate.from_dict(found)
-    policy, cost = checked(Policy, content["policy"]), msgspec.convert(content["cost"], RunCost)
-    return Report(**{**content, "metrics": metrics, "policy": policy, "cost": cost})
+    rest = {name: found for name, found in content.items() if name not in KEYS}
+    read = {
+        "metrics": read_metrics(content["metrics"]),
+        "policy": checked(Policy, content["policy"]),
+        "cost": msgspec.convert(content["cost"], RunCost),
+        "results": read_results(content),
+    }
+    return Report(**{**rest, **read})

@@ -1,0 +1,118 @@
+"""Results of a study with a design, read back from the JSON that a report was saved as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from ppaurora.data.slices import Slice
+from ppaurora.evaluation.designed import (
+    Comparison,
+    DesignedResults,
+    SitesResult,
+    SliceResult,
+    SubgroupResult,
+)
+from ppaurora.metrics import find_metric
+from ppaurora.metrics.calibration import Brier
+from ppaurora.metrics.roc import Auroc
+from ppaurora.metrics.thresholds import NetBenefit
+from ppaurora.statistics.differences import Difference
+from ppaurora.statistics.estimates import Estimate, Row, Table
+from ppaurora.statistics.random_effects import RandomEffects
+
+KEYS = ("slices", "comparisons", "subgroups", "sites", "left_out")
+
+_Kind = TypeVar("_Kind", bound=Estimate)
+
+
+def read_metrics(content: Mapping[str, Any]) -> dict[str, Estimate | Table]:
+    """Read metrics by name; raises an error for a metric that does not exist."""
+    return {find_metric(name).name: _number(found, Estimate) for name, found in content.items()}
+
+
+def read_results(content: Mapping[str, Any]) -> DesignedResults:
+    """Read what `DesignedResults.to_dict` returned, of which a plain study has nothing.
+
+    It may raise whatever such a reader raises on what is not such a dictionary: whoever calls it compares
+    `to_dict` of what it returns with what there was.
+    """
+    if not any(key in content for key in KEYS):
+        return DesignedResults()
+    slices, comparisons, subgroups, sites, left_out = (content[key] for key in KEYS)
+    wholes = tuple(_slice(one) for one in slices)
+    levels = {
+        variable: [_slice(one, variable, one["level"]) for one in found["levels"]]
+        for variable, found in subgroups.items()
+    }
+    every = [*wholes, *(one for some in levels.values() for one in some)]
+    confidence = next(_confidence_levels(every), None)
+    return DesignedResults(
+        wholes,
+        {variable: SubgroupResult(variable, some, confidence) for variable, some in levels.items()},
+        tuple(_comparison(one) for one in comparisons),
+        tuple(_sites(one) for one in sites),
+        {reason: Estimate.from_dict(one) for reason, one in left_out.items()},
+    )
+
+
+def _slice(content: Mapping[str, Any], variable: str = "", level: str = "") -> SliceResult:
+    return SliceResult(
+        Slice(content["model"], content["outcome"], variable, level),
+        read_metrics(content["metrics"]),
+        content["positives"],
+        content["negatives"],
+        content["suppressed"],
+    )
+
+
+def _number(content: Any, kind: type[_Kind]) -> _Kind | Table:
+    """Read a number, or a table of numbers of this kind."""
+    if "rows" not in content:
+        return kind.from_dict(content)
+    rows = (
+        Row(row["at"], {name: kind.from_dict(one) for name, one in row["values"].items()})
+        for row in content["rows"]
+    )
+    return Table(tuple(rows))
+
+
+def _confidence_levels(slices: list[SliceResult]) -> Iterator[float]:
+    """Give the level of every interval; differences between subgroups have the same."""
+    for one in slices:
+        for found in one.metrics.values():
+            numbers = (
+                (found,) if isinstance(found, Estimate) else (n for row in found for n in row.values.values())
+            )
+            yield from (number.confidence_level for number in numbers if number.confidence_level is not None)
+
+
+def _comparison(content: Mapping[str, Any]) -> Comparison:
+    found = {name: _number(one, Difference) for name, one in content["differences"].items()}
+    named: dict[str, Any] = {
+        "auroc": found.get(Auroc.name),
+        "brier": found.get(Brier.name),
+        "net_benefit": found.get(NetBenefit.name),
+    }
+    return Comparison(content["a"], content["b"], content["outcome"], **named)
+
+
+def _sites(content: Mapping[str, Any]) -> SitesResult:
+    within = content["within_sites"]
+    return SitesResult(
+        Slice(content["model"], content["outcome"]),
+        {name: _effects(one) for name, one in content["effects"].items()},
+        None if within is None else Estimate.from_dict(within),
+    )
+
+
+def _effects(content: Mapping[str, Any]) -> RandomEffects:
+    low_high = content["prediction_interval"]
+    return RandomEffects(
+        content["quantity"],
+        content["title"],
+        content["scale"],
+        *(Estimate.from_dict(content[name]) for name in ("pooled", "tau2", "tau", "i2")),
+        None if low_high is None else (float(low_high[0]), float(low_high[1])),
+        content["sites"],
+    )
