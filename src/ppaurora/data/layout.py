@@ -3,7 +3,7 @@
     table       counts per class and grid value of a whole, or of one level of a variable
     joint       counts per class of samples whose scores of two models lie in two coarse cells; of clusters,
                 sums over clusters of products of counts
-    clusters    how many clusters have positives, negatives, and either
+    clusters    how many clusters have positives, negatives, and either: in all, and in every level
     classes     how many rows are positive and how many negative, where rows have weights
 
 A cluster is a patient, or a row that counts several times.
@@ -120,9 +120,14 @@ class JointBlock(Block):
 
 @dataclass(frozen=True)
 class ClusterBlock(Block):
-    """How many clusters have positives, how many have negatives, how many there are."""
+    """How many clusters have positives, how many have negatives, how many there are.
+
+    Of a level of a subgroup: clusters with rows in it, by those rows.
+    """
 
     outcome: str
+    variable: str = ""
+    level: str = ""
 
 
 @dataclass(frozen=True)
@@ -200,6 +205,9 @@ class Layout:
         for outcome in design.outcome_names:
             if design.is_clustered and not self.is_private:
                 yield ClusterBlock(3, outcome)
+                for variable in design.variables if design.patient else ():
+                    for level in design.subgroups[variable].levels:
+                        yield ClusterBlock(3, outcome, variable, level)
             if design.weight is not None:
                 yield ClassBlock(2, outcome)
 
@@ -250,7 +258,9 @@ class Layout:
         if isinstance(block, JointBlock):
             return self._joint(block, samples)
         if isinstance(block, ClusterBlock):
-            clusters, labels = clusters_of(samples), samples.of(Slice(outcome=block.outcome)).labels
+            levels = self.design.subgroups[block.variable].levels if block.variable else ()
+            own = samples.of(Slice("", block.outcome, block.variable, block.level), levels)
+            clusters, labels = clusters_of(own), own.labels
             having = [len(np.unique(clusters[labels == label])) for label in (1, 0)]
             return np.array([*having, len(np.unique(clusters))], dtype=np.uint32)
         if isinstance(block, ClassBlock):

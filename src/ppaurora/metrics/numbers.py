@@ -12,7 +12,7 @@ from ppaurora.metrics.base import Area, Denominator
 from ppaurora.metrics.evidence import EvaluatedPart, Found
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import NEGATIVES, POSITIVES, Query
-from ppaurora.policy.rules import COUNT_STEP, ROUNDED
+from ppaurora.policy.rules import COUNT_STEP
 from ppaurora.sharing.shares import RingShare, WideShare, concat, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
@@ -31,7 +31,7 @@ class Way(Enum):
 
 def way_of(query: Query, output: Output) -> Way:
     if output.form is Form.COUNT:
-        return Way.GRID if query.policy.counts == ROUNDED else Way.TALLY
+        return Way.TALLY if query.count_step == 1 else Way.GRID
     if query.policy.decimals is not None:
         return Way.GRID
     return Way.AREA if output in query.areas else Way.FLOAT

@@ -16,7 +16,7 @@ from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
 from ppaurora.metrics.private.table import SamplesBetween, TableMechanism, beside_threshold
 from ppaurora.metrics.sums import Fit, OwnerSum
-from ppaurora.policy.rules import EXACT, HIDDEN, MOST_DIGITS, Policy
+from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, MOST_DIGITS, Policy
 
 if TYPE_CHECKING:
     from ppaurora.metrics.base import Area, Metric
@@ -196,6 +196,12 @@ class Query:
         """Whether the positives of every owner's list are counted before the merge."""
         needed = self.policy.has_floors or self.withholds_cells or bool(self.sums) or self.grid is not None
         return needed or not self.needs_curve
+
+    @property
+    def count_step(self) -> int:
+        """Return what counts of samples and of rows are multiples of; fives as well where those of classes
+        are hidden."""
+        return 1 if self.policy.counts == EXACT else COUNT_STEP
 
     def digits_of(self, output: Output) -> int | None:
         """Return how many decimals a number has; None if it is not rounded."""

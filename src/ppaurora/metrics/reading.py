@@ -188,7 +188,7 @@ def _shown(query: Query, output: Output, column: tuple[int, int], released: int,
 
 def _value(query: Query, output: Output, way: Way, mantissa: int, exponent: int) -> float:
     if output.form is Form.COUNT:
-        return mantissa * query.policy.count_step
+        return mantissa * query.count_step
     if way is Way.GRID:
         return mantissa / float(10 ** (query.digits_of(output) or 0))
     value = math.ldexp(mantissa, (scale_bits(output) if way is Way.FLOAT else 0) - exponent)
@@ -198,7 +198,7 @@ def _value(query: Query, output: Output, way: Way, mantissa: int, exponent: int)
 def _is_possible(query: Query, output: Output, way: Way, magnitude: int, exponent: int) -> bool:
     """Return whether it is at most the highest there is; in whole numbers, so that rounding hides nothing."""
     if output.form is Form.COUNT:
-        step = query.policy.count_step
+        step = query.count_step
         return magnitude * step <= max(query.samples, output.highest) + step // 2
     if way is Way.GRID:
         steps: int = 10 ** (query.digits_of(output) or 0)

@@ -75,8 +75,11 @@ def _variables(parts: Sequence[EvaluatedPart]) -> list[list[int]]:
 def _rest(
     suite: Suite, levels: Sequence[EvaluatedPart], withheld: Sequence[RingShare]
 ) -> tuple[RingShare, RingShare]:
-    """Return how many positives and negatives every owner has in withheld levels together."""
-    counts = [level.inputs.list_counts for level in levels]
+    """Return how many positives and negatives every owner has in withheld levels together.
+
+    A patient with rows in several of them is counted in each.
+    """
+    counts = [level.inputs.floor_counts or level.inputs.list_counts for level in levels]
     begun = [
         suite.begin_sums_of_products(list(zip(withheld, by_owner, strict=True)))
         for by_owner in ([one.positives for one in counts], [one.negatives for one in counts])

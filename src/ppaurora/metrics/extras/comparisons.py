@@ -55,13 +55,16 @@ class CrossErrors(Statement):
         return [in_parts(errors[0] * errors[1], STEPS_PER_ONE)]
 
     def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
-        """It is not negative, and 2·x·y <= x² + y², up to rounding of the three sums."""
+        """It is not negative, and 2·x·y <= x² + y², up to rounding of the three sums.
+
+        Twice a word that is too large may look small: so x·y <= x² + y² is asked for as well.
+        """
         (cross,) = words.rows()
         powers = [study.parts[one].sums_by_owner(FourthPowers()) for one in (self.pair.a, self.pair.b)]
-        room = sum(powers[1:], powers[0]) - cross * 2
         # Sums over counts are rounded value by value, to half a step of each sample.
-        samples = study.parts[self.pair.a].query.sizes
-        return [cross + 1, room + np.array(samples, dtype=np.uint64) * 2 + 4]
+        samples = np.array(study.parts[self.pair.a].query.sizes, dtype=np.uint64)
+        most = sum(powers[1:], powers[0]) + samples * 2 + 4
+        return [cross + 1, most - cross, most - cross * 2]
 
 
 @dataclass(frozen=True)

@@ -204,20 +204,32 @@ def _inputs(
         counts = None
         if slice_ in inputs.positives:
             counts = ListCounts(np.array(part.sizes, dtype=np.uint64), inputs.positives[slice_])
-        return Inputs(inputs.ascents.get(slice_), counts, of_sums.get(slice_), tables)
+        rows = _people(layout, query, slice_, inputs.counts)
+        return Inputs(inputs.ascents.get(slice_), counts, of_sums.get(slice_), tables, rows)
     if tables is None:
         return Inputs(None, None, None)
     sizes = tables.samples if part.sizes_are_secret else np.array(part.sizes, dtype=np.uint64)
     counts = ListCounts(sizes, tables.positives)
-    rows = None
-    if layout.design.weight is not None and inputs.counts is not None:
-        block = next(one for one in layout.blocks if one == ClassBlock(2, slice_.outcome))
-        by_class = inputs.counts[layout.places[block]]
-        public = np.array(query.sizes, dtype=np.uint64)
-        rows = ListCounts(public, by_class.like(by_class.values[..., 0]))
+    rows = _people(layout, query, slice_, inputs.counts)
     grid = tables.grid
     sums = tables.weighted(weights_on(grid, part.sums, negated=part.negated)) if part.sums else None
     return Inputs(None, counts, sums, tables, rows)
+
+
+def _people(layout: Layout, query: Query, slice_: Slice, counts: RingShare | None) -> ListCounts | None:
+    """Return by class how many people floors are about: patients, or rows that weigh. None: all samples are.
+
+    A patient with rows of both classes is counted in both.
+    """
+    design = layout.design
+    if counts is None or query.policy.is_private or not design.is_clustered:
+        return None
+    if design.weight is not None:
+        by_class = counts[layout.places[ClassBlock(2, slice_.outcome)]]
+        return ListCounts(np.array(query.sizes, dtype=np.uint64), by_class.like(by_class.values[..., 0]))
+    clusters = counts[layout.places[ClusterBlock(3, slice_.outcome, slice_.variable, slice_.level)]]
+    positives, negatives = (clusters.like(clusters.values[..., place]) for place in (0, 1))
+    return ListCounts(positives + negatives, positives)
 
 
 def _evaluated(study: StudySecrets, query: ExtrasQuery) -> EvaluatedPart:
@@ -262,7 +274,8 @@ def _table_checks(study: StudySecrets, query: Query) -> list[RingShare]:
         for variable in design.variables:
             levels = [study.counts[places[level]] for level in design.levels_of(whole, variable)]
             wholes.append(sum(levels[1:], levels[0]))
-        numbers += [_by_owner(study, other - wholes[0]) for other in wholes[1:]]
+        for other in wholes[1:]:
+            numbers += [*_equal(_total(other), _total(wholes[0])), _by_owner(study, other - wholes[0])]
     first = design.model_names[0]
     for part in study.parts.values():
         slice_ = part.query.slice
@@ -314,8 +327,9 @@ def _joint_checks(study: StudySecrets, query: Query) -> list[RingShare]:
             if layout.has_tables:
                 numbers += _marginal_checks(study, block, rows)
         elif isinstance(block, ClusterBlock):
-            whole = next(one for one in layout.design.wholes if one.outcome == block.outcome)
-            own = study.parts[whole].inputs.list_counts
+            model = layout.design.model_names[0]
+            slice_ = Slice(model, block.outcome, block.variable, block.level)
+            own = study.parts[slice_].inputs.list_counts
             rows = study.by_owner(block)
             positives, negatives, clusters = (rows.like(rows.values[..., place]) for place in range(3))
             numbers += [own.positives - positives + 1, own.negatives - negatives + 1]

@@ -178,7 +178,7 @@ def clustered_variance(study: StudySecrets, a: Slice, b: Slice | None = None) ->
 
 
 def _clusters(study: StudySecrets, outcome: str) -> tuple[RingShare, RingShare, RingShare]:
-    counts = study.pooled(study.block(ClusterBlock, outcome=outcome))
+    counts = study.pooled(study.block(ClusterBlock, outcome=outcome, variable=""))
     return counts[0], counts[1], counts[2]
 
 
