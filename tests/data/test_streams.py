@@ -90,7 +90,8 @@ def test_what_is_refused_of_rows_is_refused_of_a_stream_in_the_same_words(
     case: BadFile, tmp_path: Path
 ) -> None:
     path, pos_label = written(tmp_path, case.content), case.options.get("pos_label")
-    used = Columns(**{name: value for name, value in case.options.items() if name != "pos_label"})
+    named: dict[str, Any] = {name: value for name, value in case.options.items() if name != "pos_label"}
+    used = Columns(**named)
 
     with pytest.raises(DataError) as of_rows:
         read_dataset(path, used).samples(pos_label)

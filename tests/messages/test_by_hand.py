@@ -124,12 +124,12 @@ def test_frames(vector: dict[str, Any]) -> None:
     if "stream" in vector:
         rest = bytes.fromhex(vector["stream"])
         while rest:
-            assert rest[:4] == b"PPA7"
+            assert rest[:4] == b"PPA8"
             rest = rest[32 + int.from_bytes(rest[28:32], "big") :]
         return
     header = vector["header"]
     numbers = [header[name].to_bytes(4, "big") for name in ("depth", "sequence", "length")]
-    packed = b"PPA7" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
+    packed = b"PPA8" + numbers[0] + bytes.fromhex(header["session"]) + numbers[1] + numbers[2]
     assert packed.hex() == vector["packed"]
 
 

@@ -205,8 +205,9 @@ def test_shares_of_sums_add_up_and_look_like_nothing(protocol: Fast | Paper) -> 
     assert not (first.sums == again.sums).any()
     assert not (first.sums == sums_of(own, wanted)).any()
     raw, server = first.to_bytes(), protocol.input_servers[0]
-    assert len(raw) == protocol.share_bytes(server, len(own), len(wanted))
-    assert protocol.read_share(raw, server, len(own), len(wanted)).sums.tolist() == first.sums.tolist()
+    shape = protocol.shape(len(wanted))
+    assert len(raw) == protocol.share_bytes(server, len(own), shape)
+    assert protocol.read_share(raw, server, len(own), shape).sums.tolist() == first.sums.tolist()
 
 
 def lower_is_positive(owners: list[Scored], *metrics: Metric) -> Report:

@@ -18,7 +18,7 @@ import ppaurora
 from ppaurora.data.samples import Samples
 from ppaurora.metrics import METRICS, Metric, Query, find_metric
 from ppaurora.metrics.evidence import Inputs
-from ppaurora.metrics.reading import ReleasedResult, read_release
+from ppaurora.metrics.reading import ReleasedPart, ReleasedResult, read_release
 from ppaurora.metrics.release import release
 from ppaurora.metrics.sums import ListCounts, sums_of
 from ppaurora.policy.rules import Floors, Policy
@@ -54,7 +54,10 @@ def metrics_for(asked: Asked) -> tuple[Metric, ...]:
 def by_three_parties(owners: Sequence[Owner], metrics: tuple[Metric, ...], policy: Policy) -> ReleasedResult:
     arrays = [([y for _, y in owner], [s for s, _ in owner]) for owner in owners]
     report = ppaurora.evaluate(arrays, metrics=metrics, policy=policy)
-    return ReleasedResult(dict(report.metrics), report.positives, report.suppressed)
+    query = Query(metrics, tuple(map(len, owners)), policy)
+    return ReleasedResult(
+        (ReleasedPart(query, dict(report.metrics), report.positives, suppressed=report.suppressed),)
+    )
 
 
 def in_the_clear(owners: Sequence[Owner], metrics: tuple[Metric, ...], policy: Policy) -> ReleasedResult:

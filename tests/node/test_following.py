@@ -27,7 +27,7 @@ from tests.support.trials import PAIR, RunCommand, StartKit, becomes, part
 
 LEADER = PROTOCOL.leader
 FOLLOWERS = LEADER.peers
-SHARE = bytes(PROTOCOL.share_bytes(LEADER, 5, 0))
+SHARE = bytes(PROTOCOL.share_bytes(LEADER, 5, PROTOCOL.shape(0)))
 SALT = bytes(SALT_BYTES)
 COMMITMENT = commit(SALT, SHARE)
 AGREED = tuple(Submitted(owner=name, samples=5, commitments=(COMMITMENT, COMMITMENT)) for name in PAIR)

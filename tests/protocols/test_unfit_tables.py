@@ -238,12 +238,20 @@ def test_a_server_that_changes_its_part_is_noticed_as_if_it_were_the_owner() -> 
 def test_a_share_of_another_length_is_refused() -> None:
     protocol, finer = GridProtocol(**GRID_SETTINGS), GridProtocol(low=0.0, high=1.0, decimals=2)
     for server in (Role.PROXY_0, Role.PROXY_1):
-        expected = protocol.share_bytes(server, 8, 0)
-        others = {0, 1, expected - 1, expected + 1, 2 * expected, SEED_BYTES, finer.share_bytes(server, 8, 0)}
+        expected = protocol.share_bytes(server, 8, protocol.shape(0))
+        others = {
+            0,
+            1,
+            expected - 1,
+            expected + 1,
+            2 * expected,
+            SEED_BYTES,
+            finer.share_bytes(server, 8, finer.shape(0)),
+        }
         for length in others - {expected}:
             with pytest.raises(InputError, match="a share of a table has"):
-                protocol.read_share(bytes(length), server, 8, 0)
-        protocol.read_share(bytes(expected), server, 8, 0)
+                protocol.read_share(bytes(length), server, 8, protocol.shape(0))
+        protocol.read_share(bytes(expected), server, 8, protocol.shape(0))
 
 
 def test_a_table_on_another_grid_is_refused() -> None:

@@ -132,8 +132,8 @@ class Trials(Deployment):
         return set(os.listdir(self.kit(node) / "data" / "shares"))
 
     def upload(self, manifest: Manifest, count: int = 20) -> PreparedUpload:
-        protocol, sums = manifest.protocol, len(manifest.terms.sums)
-        lengths = [protocol.share_bytes(server, count, sums) for server in protocol.input_servers]
+        protocol, shape = manifest.protocol, manifest.terms.shape
+        lengths = [protocol.share_bytes(server, count, shape) for server in protocol.input_servers]
         upload = PreparedUpload(count, tuple(os.urandom(SALT_BYTES + length) for length in lengths))
         self.secrets += upload.as_printed()
         return upload

@@ -45,10 +45,10 @@ JOB = Job(terms=TERMS, sizes=(5, 6))
 def run(
     crews: dict[Server, Crew], progress: Progress = no_progress, timeout: float = 120.0
 ) -> dict[Server, RunOutcome]:
-    sums = len(TERMS.sums)
+    shape = TERMS.shape
     shares: dict[Server, list[OwnerShare]] = {
         server: [
-            PROTOCOL.read_share(os.urandom(PROTOCOL.share_bytes(server, size, sums)), server, size, sums)
+            PROTOCOL.read_share(os.urandom(PROTOCOL.share_bytes(server, size, shape)), server, size, shape)
             for size in JOB.sizes
         ]
         for server in PROTOCOL.input_servers

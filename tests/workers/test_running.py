@@ -139,7 +139,7 @@ def test_a_workers_share_is_its_block(protocol: Fast) -> None:
         for part, samples_of_worker in zip(parts, lists, strict=True):
             leads = part is parts[0]
             again = protocol.read_share(
-                part.to_bytes(), server, len(samples_of_worker), len(sums), leads=leads
+                part.to_bytes(), server, len(samples_of_worker), protocol.shape(len(sums)), leads=leads
             )
             assert again.to_bytes() == part.to_bytes()
             assert (again.table is None) == (part.table is None) == (protocol.grid is None or not leads)

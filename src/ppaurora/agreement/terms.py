@@ -25,7 +25,6 @@ from ppaurora.metrics.private.budget import check_noise
 from ppaurora.metrics.sums import OwnerSum
 from ppaurora.policy.rules import HIDDEN, MOST_DEMANDED, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
-from ppaurora.randomness.streams import Stream
 from ppaurora.session.worker import MOST_WORKERS, is_possible
 from ppaurora.sharing.stages import OwnerShare, Shape
 from ppaurora.statistics.intervals import checked_level
@@ -238,7 +237,7 @@ class Terms(Design):
         for own in wholes:
             self._check_probabilities(own)
         words = words_of(samples, self.query(()))
-        return self.protocol.share_parts(wholes, words, self.layout.fill(samples), Stream.fresh())
+        return self.protocol.share_parts(wholes, words, self.layout.fill(samples))
 
     def _check_probabilities(self, samples: Samples | CountTable) -> None:
         for metric in self.metrics:

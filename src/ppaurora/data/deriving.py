@@ -34,6 +34,9 @@ def design_with(columns: Columns, fields: Mapping[str, Any], found: Mapping[str,
     if columns.leave_out_missing or columns.left_out:
         design["left_out"] = True
     given = {name: to_builtins(value) for name, value in fields.items() if value is not None}
+    for named in ("models", "outcomes"):  # what is given of some leaves the others as they are
+        if named in given:
+            given[named] = {**design.get(named, {}), **given[named]}
     column = {} if columns.weight is None else {"column": columns.weight}
     weight = {**design.get("weight", {}), **column, **given.get("weight", {})}
     design |= given | ({"weight": weight} if weight else {})

@@ -20,7 +20,7 @@ from ppaurora.metrics.outputs import Output
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.reading import ReleasedPart, ReleasedResult
 from ppaurora.metrics.roc import Auroc
-from ppaurora.metrics.sites import read_sites, read_within
+from ppaurora.metrics.sites import read_within
 from ppaurora.metrics.thresholds import NetBenefit
 from ppaurora.statistics.differences import ANYWHERE, Difference, paired_difference, unpaired_difference
 from ppaurora.statistics.estimates import Estimate, Row, Table, delong_estimate
@@ -439,11 +439,11 @@ def _benefits(found: tuple[list[tuple[Output, float | None]], Query] | None) -> 
 
 
 def _sites(slice_: Slice, extras: _Extras) -> SitesResult:
-    effects = {}
+    effects: dict[str, RandomEffects] = {}
     for extra in extras.of_kind(SiteEffects, slice=slice_):
-        values, query = extras.get(extra) or ([], None)
-        if query is not None:
-            effects[extra.quantity.metric.name] = read_sites(extra.quantity, [v for _, v in values], query)
+        found = extras.get(extra)
+        if found is not None:
+            effects |= extra.read([value for _, value in found[0]], found[1])
     found = extras.get(WithinSites(slice_))
     within = None if found is None else read_within([value for _, value in found[0]], found[1])
     return SitesResult(slice_, effects, within)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Never, Unpack, get_args
 
+import msgspec
+
 from ppaurora.agreement.saving import saving_on
 from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network
-from ppaurora.data import Columns, Samples, samples_of
+from ppaurora.data import Columns, Samples, designed_samples
 from ppaurora.data.count_table import CountTable
+from ppaurora.data.design import Model
+from ppaurora.data.grid import Grid
+from ppaurora.data.slices import Slice
 from ppaurora.errors import InputError
 from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.report import Report, RunCost
@@ -40,8 +45,16 @@ MOST_SECONDS_OF_SILENCE = 1_000_000  # what every way of waiting can express
 def evaluate(
     owners: Iterable[Any] | Mapping[str, Any],
     *others: Never,
-    score: str = "score",
-    label: str = "label",
+    score: str | Mapping[str, str] = "score",
+    label: str | Mapping[str, str] = "label",
+    models: Mapping[str, Any] | None = None,
+    comparisons: Sequence[tuple[str, str]] | Literal["all"] | None = None,
+    subgroups: Mapping[str, Any] | None = None,
+    patient: str | None = None,
+    weight: str | Mapping[str, Any] | None = None,
+    sites: bool = False,
+    leave_out_missing: bool = False,
+    left_out: Mapping[str, int] | None = None,
     metrics: Sequence[MetricName | Metric] | None = None,
     confidence_level: float | None = None,
     policy: Policy | None = None,
@@ -66,7 +79,27 @@ def evaluate(
     *others
         Not allowed: an owner's `y_true` and `y_score` are a pair in the list.
     score, label
-        The names of the columns in tables.
+        The names of the columns in tables. Of several models, a dict from their names to columns; of several
+        outcomes likewise. In the place of arrays, `(y_true, {"a": scores_a, "b": scores_b})`; a third element
+        is a dict of further columns.
+    models
+        By name of a model, how its scores are counted where that is needed, as a plan's `[models.a]` says it:
+        `{"a": {"grid": {"low": 0, "high": 40, "decimals": 1}}}`.
+    comparisons
+        Pairs of models of which differences are computed, on the same samples; "all" for every pair.
+    subgroups
+        By name of a variable, which is that of its column, its levels: `{"sex": ["f", "m"]}`. Which sample
+        has which level stays secret.
+    patient
+        The column that tells which rows are of one patient. Intervals of AUROC then allow for that.
+    weight
+        The column of whole numbers that say how often a row counts; or `{"column": "w", "most": 5}`, with the
+        largest one, which is 100 by default.
+    sites
+        Whether heterogeneity between owners is computed: random effects, with a prediction interval.
+    leave_out_missing, left_out
+        Whether rows without a score or a label are left out, and counted; and how many were left out before,
+        `{"missing_score": 3, "missing_label": 0, "excluded": 12}`.
     metrics
         Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
         `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`. By default AUROC and AUPR; with a private
@@ -134,8 +167,18 @@ def evaluate(
     (0.958333, 0.041667)
     """
     grid = find_protocol(protocol).fitting([], **parameters).counting_grid
+    columns = _columns(score, label, pos_label, patient, weight, left_out, leave_out_missing)
+    given = {
+        "models": models,
+        "comparisons": comparisons if comparisons is None or comparisons == "all" else list(comparisons),
+        "subgroups": None if subgroups is None else _subgroups(subgroups),
+        "weight": dict(weight) if isinstance(weight, Mapping) else None,
+        "sites": sites or None,
+    }
+    read, design = designed_samples(owners, others, columns, grid, given)
     return evaluate_samples(
-        samples_of(owners, others, Columns(score=score, label=label, pos_label=pos_label), grid),
+        read,
+        **({} if design.is_plain else msgspec.structs.asdict(design)),
         metrics=metrics,
         confidence_level=confidence_level,
         policy=policy,
@@ -147,6 +190,41 @@ def evaluate(
         network=network,
         workers=workers,
     )
+
+
+def _columns(
+    score: str | Mapping[str, str],
+    label: str | Mapping[str, str],
+    pos_label: object | None,
+    patient: str | None,
+    weight: str | Mapping[str, Any] | None,
+    left_out: Mapping[str, int] | None,
+    leave_out_missing: bool,
+) -> Columns:
+    """Return the columns that a caller names."""
+    named: dict[str, Any] = {}
+    for one, several, value in (("score", "scores", score), ("label", "labels", label)):
+        if isinstance(value, Mapping):
+            named[several] = dict(value)
+        else:
+            named[one] = value
+    if weight is not None:
+        named["weight"] = weight if isinstance(weight, str) else dict(weight).get("column", "weight")
+    return Columns(
+        **named,
+        pos_label=pos_label,
+        patient=patient,
+        left_out=dict(left_out or {}),
+        leave_out_missing=leave_out_missing,
+    )
+
+
+def _subgroups(subgroups: Mapping[str, Any]) -> dict[str, Any]:
+    """Return subgroups as a plan has them, also where only levels are given."""
+    return {
+        name: dict(one) if isinstance(one, Mapping) else {"levels": [str(level) for level in one]}
+        for name, one in subgroups.items()
+    }
 
 
 def evaluate_samples(
@@ -176,6 +254,8 @@ def evaluate_samples(
     chosen_metrics = _chosen(default_metrics(allowed) if metrics is None else metrics)
     _check_timeout(timeout)
     chosen: Protocol = find_protocol(protocol).fitting(owners, **parameters)
+    if terms.get("models") and chosen.tabulated:
+        terms["models"] = _with_grids(terms["models"], owners, chosen, parameters)
     agreed = Terms(
         metrics=chosen_metrics,
         protocol=chosen,
@@ -212,6 +292,34 @@ def evaluate_samples(
         hint=_hint(owners, job) if agreed.is_plain else "",
         results=DesignedResults.of(released, job.query),
     )
+
+
+def _with_grids(
+    models: Mapping[str, Model],
+    owners: Sequence[Samples | CountTable],
+    protocol: Protocol,
+    parameters: Mapping[str, Any],
+) -> dict[str, Model]:
+    """Give every model that names no grid the one that fits its own scores."""
+    return {
+        name: model
+        if model.grid is not None
+        else msgspec.structs.replace(model, grid=_fitting_grid(name, owners, protocol, parameters))
+        for name, model in models.items()
+    }
+
+
+def _fitting_grid(
+    model: str, owners: Sequence[Samples | CountTable], protocol: Protocol, parameters: Mapping[str, Any]
+) -> Grid | None:
+    """Return a grid with the range of a model's scores, and no more decimals than these have."""
+    own = [one.of(Slice(model)) for one in owners if isinstance(one, Samples)]
+    grid = type(protocol).fitting(own, **parameters).grid
+    decimals = [decimals_of(one.scores_of_source) for one in own]
+    needed = [some for some in decimals if some is not None]
+    if grid is None or len(needed) < len(decimals) or max(needed, default=0) >= grid.decimals:
+        return grid
+    return type(protocol).fitting(own, **{**parameters, "decimals": max(needed)}).grid
 
 
 def _hint(owners: Sequence[Samples | CountTable], job: Job) -> str:

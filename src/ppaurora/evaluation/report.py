@@ -222,7 +222,8 @@ class MetricValues(MetricAttributes):
             named = {name: getattr(one.slice, name) for name in _OF_A_SLICE[:4]}
             yield {name: value for name, value in named.items() if value}, one.metrics
         for compared in self.results.comparisons:
-            yield {"model": compared.a, "less": compared.b, "outcome": compared.outcome}, compared.differences
+            named = {"model": compared.a, "less": compared.b, "outcome": compared.outcome}
+            yield {name: value for name, value in named.items() if value}, compared.differences
 
     def _in_short(self) -> str:
         if self.suppressed:

@@ -163,7 +163,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def share_parts(
-        self, lists: Sequence[Samples], words: Words, counts: Counts, stream: Stream
+        self, lists: Sequence[Samples], words: Words, counts: Counts, *, stream: Stream | None = None
     ) -> tuple[OwnerShare, ...]:
         """Split lists, sums with other numbers, and counts; a protocol that takes no lists leaves them."""
 

@@ -114,11 +114,16 @@ class GridProtocol(Protocol):
     ) -> tuple[OwnerShare, ...]:
         table = data if isinstance(data, CountTable) else CountTable.of(data, self.grid)
         self.check_table(table)
-        return self.share_parts([], _NO_WORDS, table.counts, Stream.fresh() if stream is None else stream)
+        return self.share_parts([], _NO_WORDS, table.counts, stream=stream)
+
+    def shape(self, sums: int) -> Shape:
+        """Sums follow from the table."""
+        return Shape(lists=0, counts=2 * self.grid.cells)
 
     def share_parts(
-        self, lists: Sequence[Samples], words: Words, counts: Counts, stream: Stream
+        self, lists: Sequence[Samples], words: Words, counts: Counts, *, stream: Stream | None = None
     ) -> tuple[OwnerShare, ...]:
+        stream = Stream.fresh() if stream is None else stream
         parts, tables = self.split_words(words, stream), self.split_counts(counts, stream)
         return tuple(OwnerShare(None, *both) for both in zip(parts, tables, strict=True))
 

@@ -73,12 +73,12 @@ class ListProtocol(Protocol):
         if isinstance(data, CountTable):
             raise no_table(data)
         counts = NO_COUNTS if self.grid is None else CountTable.of(data, self.grid).counts
-        fresh = Stream.fresh() if stream is None else stream
-        return self.share_parts([data], sums_of(data, wanted_sums), counts, fresh)
+        return self.share_parts([data], sums_of(data, wanted_sums), counts, stream=stream)
 
     def share_parts(
-        self, lists: Sequence[Samples], words: Words, counts: Counts, stream: Stream
+        self, lists: Sequence[Samples], words: Words, counts: Counts, *, stream: Stream | None = None
     ) -> tuple[OwnerShare, ...]:
+        stream = Stream.fresh() if stream is None else stream
         split = [self.split(self.prepare(one), stream=stream) for one in lists]
         parts = self.split_words(words, stream)
         tables = self.split_counts(counts, stream)

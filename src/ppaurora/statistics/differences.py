@@ -84,8 +84,9 @@ def paired_difference(
     """Return a released difference on the same samples: value ± z·SE, and Z = value/SE.
 
     `digits` says that the difference was rounded to so many decimals, and its standard error to
-    `error_digits`, by default one more, of up to six: then the interval contains rounding, and an error bound
-    if there is one, whereas Z and p are those of the released numbers. As in pROC, a difference of 0 with a
+    `error_digits`, by default one more, of up to six: then the interval contains rounding, whereas Z and p
+    are those of the released numbers. An error bound is stated, and does not widen the interval: it is what
+    coarse cells could change at most, of which they change a small part. As in pROC, a difference of 0 with a
     standard error of 0 has Z = 0 and p = 1; any other with a standard error of 0 has no test.
     """
     if standard_error is None:
@@ -97,16 +98,8 @@ def paired_difference(
         value, standard_error, level, digits, error_digits, within=within, method=method
     )
     if error_bound:
-        said = f"the interval contains that the standard error may be off by up to {rounded_up(error_bound)}"
-        interval = normal_interval(
-            value,
-            standard_error,
-            level,
-            slack=half_unit(digits),
-            error_slack=half_unit(error_digits) + error_bound,
-            within=within,
-        )
-        estimate = replace(estimate, interval=interval, note=said)
+        said = f"the standard error is within {rounded_up(error_bound)} of that of single scores"
+        estimate = replace(estimate, note="; ".join(filter(None, (estimate.note, said))))
     return _tested(estimate, paired=True, error_bound=error_bound)
 
 

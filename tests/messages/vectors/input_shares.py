@@ -186,11 +186,11 @@ def check(vector: Entry) -> None:
     split = protocol.share(samples, sums, stream=Stream(bytes.fromhex(vector["stream_key"])))
     for server, share, text in zip(protocol.input_servers, split, vector["shares"], strict=True):
         raw = bytes.fromhex(text)
-        assert len(raw) == protocol.share_bytes(server, size, len(sums))
+        assert len(raw) == protocol.share_bytes(server, size, protocol.shape(len(sums)))
         if isinstance(protocol, ListProtocol):
             list_bytes = protocol.input_bytes(size)
             assert protocol.read_input(raw[:list_bytes], size).to_bytes() == raw[:list_bytes]
-        back = protocol.read_share(raw, server, size, len(sums))
+        back = protocol.read_share(raw, server, size, protocol.shape(len(sums)))
         assert (None if back.samples is None else len(back.samples)) == (size if "keys" in vector else None)
         assert (back.table is None) == (protocol.grid is None)
         assert back.to_bytes() == raw == share.to_bytes()
@@ -203,13 +203,15 @@ def take(bad: Entry) -> object:
     if "share" in bad:
         sums = _sums([Metric.from_plain(plain) for plain in bad["metrics"]])
         server = protocol.input_servers[bad["server"]]
-        return protocol.read_share(bytes.fromhex(bad["share"]), server, bad["size"], len(sums))
+        return protocol.read_share(
+            bytes.fromhex(bad["share"]), server, bad["size"], protocol.shape(len(sums))
+        )
     return protocol.share(_samples(bad["scores"], bad["labels"]), ())
 
 
 def _bad_lengths(protocol: Protocol, size: int, metrics: Sequence[Metric], server: int = 0) -> list[Bad]:
-    sums = len(_sums(metrics))
-    whole = seed(f"a share, {protocol}", protocol.share_bytes(protocol.input_servers[server], size, sums))
+    shape = protocol.shape(len(_sums(metrics)))
+    whole = seed(f"a share, {protocol}", protocol.share_bytes(protocol.input_servers[server], size, shape))
     spoilt = {
         "a byte is missing": (size, whole[:-1]),
         "the last word is missing": (size, whole[:-8]),
@@ -221,7 +223,7 @@ def _bad_lengths(protocol: Protocol, size: int, metrics: Sequence[Metric], serve
     }
     if isinstance(protocol, GridProtocol):  # the same whatever the sizes
         del spoilt["a share of fewer samples"]
-    with_sums = f", {sums} sums" if sums else ""
+    with_sums = f", {shape.sums} sums" if shape.sums else ""
     if protocol.grid is not None:
         with_sums += f", server {server}"
     place = {"protocol": protocol.to_plain(), "metrics": [metric.to_plain() for metric in metrics]}

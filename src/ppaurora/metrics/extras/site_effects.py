@@ -16,10 +16,11 @@ from ppaurora.metrics.sites import (
     SITE_WORDS,
     WITHIN_WORDS,
     SiteQuantity,
+    all_site_ratios,
     pairs_by_owner,
+    read_sites,
     site_checks,
     site_outputs,
-    site_ratios,
     site_words,
     within_checks,
     within_outputs,
@@ -27,6 +28,7 @@ from ppaurora.metrics.sites import (
     within_words,
 )
 from ppaurora.sharing.shares import RingShare
+from ppaurora.statistics.random_effects import RandomEffects
 
 
 @dataclass(frozen=True)
@@ -65,24 +67,31 @@ class OwnArea(Statement):
 
 @dataclass(frozen=True)
 class SiteEffects(Extra):
-    """A quantity over all sites that count, by random effects."""
+    """Quantities over all sites that count, by random effects; all in the same rounds."""
 
     slice: Slice
-    quantity: SiteQuantity
-
-    def statement(self, query: Query) -> OwnEffect:
-        """Return what owners state; floors of the study decide who counts."""
-        policy = query.policy
-        return OwnEffect(self.slice, self.quantity, policy.minimum_positives, policy.minimum_negatives)
+    quantities: tuple[SiteQuantity, ...]
 
     def statements(self, query: Query) -> tuple[Statement, ...]:
-        return (self.statement(query),)
+        """Floors of the study decide who counts."""
+        least = query.policy.minimum_positives, query.policy.minimum_negatives
+        return tuple(OwnEffect(self.slice, quantity, *least) for quantity in self.quantities)
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return site_outputs(self.quantity, query)
+        return tuple(output for quantity in self.quantities for output in site_outputs(quantity, query))
 
     def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
-        return site_ratios(study.suite, study.words[self.statement(query)], self.quantity)
+        stated = [study.words[statement] for statement in self.statements(query)]
+        return [ratio for own in all_site_ratios(study.suite, stated) for ratio in own]
+
+    def read(self, values: Sequence[float | None], query: Query) -> dict[str, RandomEffects]:
+        """Return what released numbers say, by metric."""
+        rest, effects = list(values), {}
+        for quantity in self.quantities:
+            count = len(site_outputs(quantity, query))
+            own, rest = rest[:count], rest[count:]
+            effects[quantity.metric.name] = read_sites(quantity, own, query)
+        return effects
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,6 @@ class WithinSites(Extra):
 def site_extras(metrics: Sequence[Metric], slice_: Slice) -> tuple[Extra, ...]:
     """Return what there is to say of sites for the metrics of a study."""
     kinds = {type(metric) for metric in metrics}
-    effects = [SiteEffects(slice_, quantity) for quantity in SiteQuantity if quantity.metric in kinds]
+    quantities = tuple(quantity for quantity in SiteQuantity if quantity.metric in kinds)
     within = [WithinSites(slice_)] if Auroc in kinds else []
-    return (*effects, *within)
+    return (SiteEffects(slice_, quantities), *within)
