@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
 from ppaurora.metrics.calibration import Brier, CalibrationInTheLarge, ObservedToExpected
 from ppaurora.metrics.precision_recall import Aupr, AveragePrecision
@@ -11,6 +15,7 @@ from ppaurora.metrics.recalibration import CalibrationIntercept, CalibrationSlop
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.sites import MOST_SITES, SiteQuantity
 from ppaurora.metrics.thresholds import NetBenefit
+from ppaurora.policy.rules import Policy
 
 if TYPE_CHECKING:
     from ppaurora.agreement.terms import Terms
@@ -93,3 +98,18 @@ def check_limits_of(terms: Terms) -> None:
 def problem_with_sites(terms: Terms, owners: int) -> str:
     """Return why there are too many owners for what is said of sites, or nothing."""
     return f"sites: at most {MOST_SITES} owners are possible" if terms.sites and owners > MOST_SITES else ""
+
+
+def check_rows_per_person(samples: Samples | CountTable, policy: Policy) -> None:
+    """Raise if a patient has more rows than a private policy protects; a row counts as often as it weighs."""
+    further = None if isinstance(samples, CountTable) else samples.further
+    if not policy.is_private or further is None or (further.patients is None and further.weights is None):
+        return
+    weights = np.ones(len(samples)) if further.weights is None else further.weights
+    rows = weights if further.patients is None else np.bincount(further.patients, weights)
+    if rows.max() > policy.rows_per_person:
+        raise InputError(
+            f"{samples.source}: a patient has more rows than the study's policy protects "
+            f"(rows_per_person = {policy.rows_per_person:,}), counting every row as often as it weighs; "
+            "leave some of them out, or agree on a plan that allows more"
+        )

@@ -9,7 +9,12 @@ from typing import Annotated, Any, Self
 import msgspec
 from msgspec import Meta
 
-from ppaurora.agreement.designs import check_design_of, check_limits_of, problem_with_sites
+from ppaurora.agreement.designs import (
+    check_design_of,
+    check_limits_of,
+    check_rows_per_person,
+    problem_with_sites,
+)
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import Design
@@ -233,6 +238,7 @@ class Terms(Design):
                 f"{samples.source}: a table of counts of one score is not enough for this study, which has "
                 "several columns or asks for more of them; give the samples"
             )
+        check_rows_per_person(samples, self.policy)
         wholes = [samples.of(whole) for whole in self.wholes]
         for own in wholes:
             self._check_probabilities(own)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppaurora.check.concerns import Concern
-from ppaurora.data import CountTable, Design, Grid, Samples
+from ppaurora.data import Design, Grid, Samples
 from ppaurora.data.further import Further, LeftOut
 from ppaurora.data.slices import Pair, Slice
 from ppaurora.errors import InputError
@@ -175,21 +175,6 @@ def design_concerns(
                 f"the models {a} and {b} have the same scores in every row: is one of their "
                 "columns the wrong one?",
             )
-
-
-def check_rows_per_person(samples: Samples | CountTable, policy: Policy) -> None:
-    """Raise if a patient has more rows than a private policy protects; a row counts as often as it weighs."""
-    further = None if isinstance(samples, CountTable) else samples.further
-    if not policy.is_private or further is None or (further.patients is None and further.weights is None):
-        return
-    weights = np.ones(len(samples)) if further.weights is None else further.weights
-    rows = weights if further.patients is None else np.bincount(further.patients, weights)
-    if rows.max() > policy.rows_per_person:
-        raise InputError(
-            f"{samples.source}: a patient has more rows than the study's policy protects "
-            f"(rows_per_person = {policy.rows_per_person:,}), counting every row as often as it weighs; "
-            "leave some of them out, or agree on a plan that allows more"
-        )
 
 
 def _slice_check(samples: Samples, one: Slice, design: Design, grid: Grid | None) -> SliceCheck:
