@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ppaurora.data.samples import Samples
 from ppaurora.data.slices import Slice
@@ -28,7 +28,7 @@ from ppaurora.metrics.sites import (
     within_words,
 )
 from ppaurora.sharing.shares import RingShare
-from ppaurora.statistics.random_effects import RandomEffects
+from ppaurora.statistics.random_effects import LEAST_SITES, RandomEffects
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,11 @@ class SiteEffects(Extra):
 
 @dataclass(frozen=True)
 class WithinSites(Extra):
-    """AUROC over pairs of one site only."""
+    """AUROC over pairs of one site only.
+
+    Where the policy has floors, three owners must meet them alone, or there is no number: else it might be
+    about one positive of an owner that has few, or the AUROC of the only other owner with both classes.
+    """
 
     slice: Slice
 
@@ -108,7 +112,12 @@ class WithinSites(Extra):
 
     def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
         pairs = pairs_by_owner(study.suite, study.parts[self.slice].inputs.list_counts)
-        return within_ratios(study.suite, study.words[OwnArea(self.slice)], pairs, query)
+        ratios = within_ratios(study.suite, study.words[OwnArea(self.slice)], pairs, query)
+        if not query.policy.has_floors:
+            return ratios
+        (stated,) = SiteEffects(self.slice, (SiteQuantity.AUROC,)).statements(query)
+        several = study.words[stated].row(0).sum() - (LEAST_SITES - 1)
+        return [replace(ratio, positive=(*ratio.positive, several)) for ratio in ratios]
 
 
 def site_extras(metrics: Sequence[Metric], slice_: Slice) -> tuple[Extra, ...]:
