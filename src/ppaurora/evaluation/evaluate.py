@@ -253,7 +253,7 @@ def evaluate_samples(
     allowed = Policy.exact() if policy is None else _checked_policy(policy)
     chosen_metrics = _chosen(default_metrics(allowed) if metrics is None else metrics)
     _check_timeout(timeout)
-    chosen: Protocol = find_protocol(protocol).fitting(owners, **parameters)
+    chosen = _fitting(find_protocol(protocol), owners, terms.get("models") or {}, parameters)
     if terms.get("models") and chosen.tabulated:
         terms["models"] = _with_grids(terms["models"], owners, chosen, parameters)
     agreed = Terms(
@@ -292,6 +292,22 @@ def evaluate_samples(
         hint=_hint(owners, job) if agreed.is_plain else "",
         results=DesignedResults.of(released, job.query),
     )
+
+
+def _fitting(
+    kind: type[Protocol],
+    owners: Sequence[Samples | CountTable],
+    models: Mapping[str, Model],
+    parameters: Mapping[str, Any],
+) -> Protocol:
+    """Return the protocol that fits the scores of all models; on a grid, of the first that names none."""
+    if not models:
+        return kind.fitting(owners, **parameters)
+    names = list(models)
+    if kind.fitting([], **parameters).tabulated:
+        names = [name for name, model in models.items() if model.grid is None][:1]
+    samples = [one for one in owners if isinstance(one, Samples)]
+    return kind.fitting([one.of(Slice(name)) for name in names for one in samples], **parameters)
 
 
 def _with_grids(

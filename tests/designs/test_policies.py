@@ -1,0 +1,321 @@
+"""What a publication lets out of a study with a design: floors of levels, sites and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ppaurora
+from ppaurora import Policy
+from ppaurora.data.samples import Samples
+from ppaurora.data.slices import Slice
+from ppaurora.metrics import withholding
+from ppaurora.metrics.extras.study import extras_of
+from ppaurora.metrics.in_the_clear import released_in_the_clear
+from ppaurora.metrics.reading import ReleasedPart, ReleasedResult
+from ppaurora.sharing.stages import ResultShare
+from ppaurora.statistics.estimates import Table
+from tests.support.cases import transcript
+from tests.support.designs import LEVELS, DesignedStudy, study_of
+from tests.support.levels import ENOUGH, Classes, Levels, alike, owners_of
+from tests.support.releases import remain, to_multiple_of_five
+from tests.support.runs import watched_run, whole_result
+
+each_protocol = pytest.mark.parametrize("protocol", ["grid", "fast"])
+
+
+def published(owners: Sequence[Samples], protocol: str = "grid", **terms: Any) -> ReleasedResult:
+    study = study_for(owners, protocol=protocol, **terms)
+    return released_in_the_clear(study.job.query, owners)
+
+
+def study_for(owners: Sequence[Samples], **terms: Any) -> DesignedStudy:
+    given = {"policy": Policy(), "metrics": ("auroc", "brier", "sensitivity"), "left_out": True, **terms}
+    return study_of(owners, **given)
+
+
+def part_of(result: ReleasedResult, slice_: Slice) -> ReleasedPart:
+    (found,) = (part for part in result.parts if part.slice == slice_ and not part.query.is_of_extras)
+    return found
+
+
+def extras_in(result: ReleasedResult) -> dict[str, float | None]:
+    (found,) = (part for part in result.parts if part.query.is_of_extras)
+    return {
+        f"{number} {output.name}": value
+        for number, (output, value) in enumerate(zip(found.query.outputs, found.values, strict=True))
+    }
+
+
+def level_parts(result: ReleasedResult, model: str = "a") -> list[ReleasedPart]:
+    return [part for part in result.parts if part.slice.is_level and part.slice.model == model]
+
+
+def are_there(parts: Sequence[ReleasedPart]) -> list[bool]:
+    """Which parts are released; of one that is not, nothing is."""
+    for part in parts:
+        if part.suppressed:
+            assert part.positives is None
+            assert part.negatives is None
+            assert not any(value is not None for value in part.values)
+    return [not part.suppressed for part in parts]
+
+
+# Floors of levels, written here anew
+
+
+def meets_floors(by_owner: Sequence[Classes]) -> bool:
+    return all(remain([own[label] for own in by_owner], 10) for label in (0, 1))
+
+
+def expected_levels(owners: Sequence[Levels]) -> list[bool]:
+    """Levels that meet the floors; none unless the others together meet them, or are empty."""
+    by_level = list(zip(*owners, strict=True))
+    there = [meets_floors(level) for level in by_level]
+    rest = [
+        tuple(sum(own[place][label] for place, one in enumerate(there) if not one) for label in (0, 1))
+        for own in owners
+    ]
+    is_empty = not any(sum(own) for own in rest)
+    return [one and (is_empty or meets_floors(rest)) for one in there]
+
+
+FEW_LEVELS: dict[str, tuple[list[Levels], list[bool]]] = {
+    "all are large": ([(ENOUGH, ENOUGH, ENOUGH)] * 4, [True, True, True]),
+    "one of 12 people, 9 of them positive": (
+        [(ENOUGH, ENOUGH, own) for own in ((3, 1), (2, 1), (2, 1), (2, 0))],
+        [False, False, False],
+    ),
+    "two small ones that are large enough together": (
+        [(ENOUGH, (3, 4), (3, 4))] * 4,
+        [True, False, False],
+    ),
+    "one is empty": ([(ENOUGH, ENOUGH, (0, 0))] * 4, [True, True, False]),
+    "one is at one owner only": ([(ENOUGH, ENOUGH, (30, 30))] + [(ENOUGH, ENOUGH, (0, 0))] * 3, [False] * 3),
+    "one has ten of a class, but not without an owner": (
+        [(ENOUGH, ENOUGH, own) for own in ((4, 8), (3, 8), (3, 8), (3, 8))],
+        [False] * 3,
+    ),
+    "one has ten of each class without any one owner": (
+        [(ENOUGH, ENOUGH, (4, 4))] * 4,
+        [True, True, True],
+    ),
+    "one of a single class": ([(ENOUGH, ENOUGH, (9, 0))] * 4, [False] * 3),
+}
+
+
+@each_protocol
+@pytest.mark.parametrize("what", FEW_LEVELS)
+def test_levels_are_withheld_and_protect_each_other(what: str, protocol: str) -> None:
+    levels, expected = FEW_LEVELS[what]
+    assert expected_levels(levels) == expected
+    result = published(owners_of(*levels), protocol)
+    for model in ("a", "b"):
+        assert are_there(level_parts(result, model)) == expected
+        assert not part_of(result, Slice(model)).suppressed
+    for part in level_parts(result):
+        place = LEVELS["age"].index(part.slice.level)
+        if not part.suppressed:
+            counts = [sum(own[place][label] for own in levels) for label in (0, 1)]
+            assert [part.positives, part.negatives] == list(map(to_multiple_of_five, counts))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_levels_are_withheld_as_the_rule_says(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    sizes = random.choice([0, 1, 3, 4, 5, 12, 30], p=[0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1], size=(4, 3, 2))
+    levels = [
+        (tuple(map(int, own[0])), tuple(map(int, own[1])), (int(own[2][0]) + 12, int(own[2][1]) + 12))
+        for own in sizes
+    ]
+    assume_public_rules(levels)
+    result = published(owners_of(*levels, seed=seed), metrics=("auroc",), policy=without_public_rules())
+    assert are_there(level_parts(result)) == expected_levels(levels)
+
+
+def without_public_rules() -> Policy:
+    """The rules on secrets of a publication alone, whatever sizes owners have."""
+    return Policy.exact(
+        minimum_positives=10, minimum_negatives=10, minimum_per_cell=10, digits=3, counts="rounded"
+    )
+
+
+def assume_public_rules(levels: Sequence[Levels]) -> None:
+    by_owner = [tuple(sum(level[label] for level in own) for label in (0, 1)) for own in levels]
+    assert meets_floors(by_owner), "the whole is there in every one of these studies"
+
+
+def test_without_the_rest_a_level_of_twelve_would_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The positive control: whole less the others is the level that is withheld, to the rounding of counts."""
+    levels, _ = FEW_LEVELS["one of 12 people, 9 of them positive"]
+    monkeypatch.setattr(withholding, "protect_small_levels", lambda suite, parts, *decided: decided)
+    result = published(owners_of(*levels))
+    there = level_parts(result)
+    assert are_there(there) == [True, True, False]
+    positives = part_of(result, Slice("a")).positives
+    assert positives is not None
+    assert abs(positives - sum(part.positives or 0 for part in there) - 9) <= 7
+
+
+def test_people_are_patients_and_not_their_rows() -> None:
+    """Ten rows of each class at every owner, but of two patients each: 6 without any one owner."""
+    rows_of_one = owners_of(*([((2, 2), ENOUGH, ENOUGH)] * 4), rows=5)
+    result = published(rows_of_one, metrics=("auroc",))
+    assert are_there(level_parts(result)) == [False] * 3
+    assert not part_of(result, Slice("a")).suppressed
+    people = owners_of(*([((10, 10), ENOUGH, ENOUGH)] * 4))
+    assert are_there(level_parts(published(people, metrics=("auroc",)))) == [True] * 3
+    few = owners_of(*([((1, 1), (1, 1), (1, 1))] * 4), rows=10)
+    assert all(part.suppressed for part in published(few, metrics=("auroc",)).parts)
+
+
+def test_numbers_at_thresholds_are_there_in_all_levels_or_in_none() -> None:
+    """In one level few are called positive: no level has numbers, and nothing follows from the whole."""
+    owners = alike((20, 20), (20, 20), (20, 20))
+    everything = table_of(published(owners), "young")
+    assert None not in everything
+    changed = []
+    for own in owners:
+        assert own.further is not None
+        in_first = own.further.levels["age"] == 0
+        scores = np.where(in_first, np.minimum(own.further.scores["a"], 0.45), own.further.scores["a"])
+        further = replace(own.further, scores={**own.further.scores, "a": scores})
+        changed.append(replace(own, scores=scores, further=further))
+    result = published(changed)
+    tables = [table_of(result, level) for level in LEVELS["age"]]
+    at_one_half = [[value for place, value in enumerate(one) if place % 2] for one in tables]
+    assert all(value is None for one in at_one_half for value in one)
+    whole = part_of(result, Slice("a")).metrics["sensitivity"]
+    assert isinstance(whole, Table)
+    assert all(row["sensitivity"].value is not None for row in whole)
+    assert all(part.metrics["auroc"].value is not None for part in level_parts(result))  # type: ignore[union-attr]
+
+
+def table_of(result: ReleasedResult, level: str) -> list[float | None]:
+    table = part_of(result, Slice("a", "", "age", level)).metrics["sensitivity"]
+    assert isinstance(table, Table)
+    return [row["sensitivity"].value for row in table]
+
+
+def test_differences_are_withheld_with_their_parts() -> None:
+    metrics = ("auroc", "brier", "net_benefit")
+    there = extras_in(published(alike(ENOUGH, ENOUGH, ENOUGH), metrics=metrics))
+    assert None not in there.values()
+    small = extras_in(published(alike((1, 8), (1, 8), (1, 8)), metrics=metrics))
+    assert set(small.values()) == {None}
+    owners = alike((20, 20), (20, 20), (20, 20))
+    low = []
+    for own in owners:
+        assert own.further is not None
+        scores = {model: np.minimum(one, 0.3) for model, one in own.further.scores.items()}
+        low.append(replace(own, scores=scores["a"], further=replace(own.further, scores=scores)))
+    withheld = extras_in(published(low, metrics=metrics))
+    (query,) = extras_of(study_for(low, metrics=metrics).job.query)
+    for output, value in zip(query.outputs, withheld.values(), strict=True):
+        assert (value is None) == (dict(output.at).get("threshold") == 0.5), output.name
+
+
+def test_rows_left_out_are_rounded_unless_counts_are_exact() -> None:
+    """12, 4 and 16 in all; a stricter rule on counts of classes tells no more of them."""
+    owners = alike(ENOUGH, ENOUGH, ENOUGH)
+    for counts, expected in (("hidden", [10, 5, 15]), ("rounded", [10, 5, 15]), ("exact", [12, 4, 16])):
+        policy = Policy.exact(minimum_positives=10, digits=3, counts=counts)
+        found = extras_in(published(owners, policy=policy, compared=False))
+        assert list(found.values()) == expected, counts
+
+
+def test_sites_are_withheld_unless_three_count() -> None:
+    """Owners of one class, or of fewer than ten of each, do not; nor is there AUROC within two sites."""
+    few, many = ((1, 4), (1, 4), (1, 4)), (ENOUGH, ENOUGH, ENOUGH)
+    for counting in (2, 3):
+        levels = [many] * counting + [few] * 2
+        names = extras_in(published(owners_of(*levels), sites=True, compared=False, left_out=False))
+        assert len(names) == 2 * (5 + 2)
+        assert all((value is None) == (counting == 2) for value in names.values())
+
+
+@pytest.mark.parametrize("what", ["all are large", "two small ones that are large enough together"])
+@pytest.mark.parametrize("kind", ["publication", "private", "exact"])
+def test_both_protocols_release_the_same(what: str, kind: str) -> None:
+    """Scores have the grid's decimals; of a private study, integers before noise are compared."""
+    owners = owners_of(*FEW_LEVELS[what][0])
+    metrics = ("auroc", "brier", "sensitivity", "net_benefit")
+    policy = {"publication": Policy(), "private": Policy.private(4.0), "exact": Policy.exact()}[kind]
+    found = [published(owners, one, metrics=metrics, policy=policy) for one in ("grid", "fast")]
+    for on_grid, on_lists in zip(*(one.parts for one in found), strict=True):
+        assert on_grid.suppressed == on_lists.suppressed
+        if on_grid.query.slice.is_level or on_grid.query.is_of_extras or kind == "private":
+            told, others = on_grid.values, on_lists.values
+        else:
+            told, others = (
+                tuple(value for name in metrics for value in numbers_in(one.metrics[name]))
+                for one in (on_grid, on_lists)
+            )
+        assert [one is None for one in told] == [one is None for one in others]
+        near = [(x, y) for x, y in zip(told, others, strict=True) if x is not None and y is not None]
+        tolerance = 1e-7 if kind == "exact" else 0.0
+        if kind == "private":  # sums over lists are rounded sample by sample, as those over tables are
+            assert told == others
+        assert all(abs(x - y) <= tolerance for x, y in near)
+
+
+def numbers_in(found: Any) -> list[float | None]:
+    return (
+        [one.value for row in found for one in row.values.values()]
+        if isinstance(found, Table)
+        else [found.value]
+    )
+
+
+# Transcripts
+
+
+def same_sizes() -> dict[str, list[Samples]]:
+    """Studies of the same sizes: released, levels withheld, and nothing at all."""
+    return {
+        "released": owners_of(*([((8, 8), (8, 8))] * 4), variable="sex"),
+        "a level is withheld": owners_of(*([((2, 3), (12, 15))] * 4), variable="sex"),
+        "a level is empty": owners_of(*([((0, 0), (16, 16))] * 4), variable="sex"),
+        "nothing": owners_of(*([((1, 15), (0, 16))] * 4), variable="sex"),
+    }
+
+
+@each_protocol
+@pytest.mark.parametrize("kind", ["publication", "private"])
+def test_the_conversation_does_not_tell_what_is_withheld(protocol: str, kind: str) -> None:
+    """Nor how many samples a level has: lengths of all messages are those of the question."""
+    policy = Policy() if kind == "publication" else Policy.private(2.0)
+    sites = {"sites": True} if kind == "publication" else {}
+    shapes, there = [], []
+    for owners in same_sizes().values():
+        study = study_for(owners, protocol=protocol, policy=policy, metrics=("auroc",), grid=TENTHS, **sites)
+        run = watched_run(study.job.terms, [study.job.terms.share(own) for own in owners], study.job.sizes)
+        assert not run.openings
+        shapes.append(transcript(run))
+        words = whole_result(study.job.terms, run)
+        released = protocol_result(study, words)
+        there.append(tuple(not part.suppressed for part in released.parts))
+    assert all(shape == shapes[0] for shape in shapes)
+    if kind == "publication":
+        assert len(set(there)) == len(there)
+    else:
+        assert all(all(one) for one in there)
+    other = study_for(
+        owners, protocol=protocol, policy=policy, metrics=("auroc",), grid=TENTHS, compared=False
+    )
+    run = watched_run(other.job.terms, [other.job.terms.share(own) for own in owners], other.job.sizes)
+    assert transcript(run) != shapes[0], "the positive control: another question has another shape"
+
+
+TENTHS = ppaurora.Grid(decimals=1)
+
+
+def protocol_result(study: DesignedStudy, words: NDArray[np.uint64]) -> ReleasedResult:
+    parts = [ResultShare(words), ResultShare(np.zeros_like(words))]
+    names = [own.source for own in study.owners]
+    return study.job.terms.protocol.combine(parts, study.job.query, names)
