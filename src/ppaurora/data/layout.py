@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,9 +240,8 @@ class Layout:
     @cached_property
     def places(self) -> dict[Block, slice]:
         """Where the counts of every block are."""
-        ends = list(accumulate(block.counts for block in self.blocks))
-        starts = [0, *ends[:-1]]
-        return {block: slice(*span) for block, *span in zip(self.blocks, starts, ends, strict=True)}
+        ends = accumulate((block.counts for block in self.blocks), initial=0)
+        return {block: slice(*span) for block, span in zip(self.blocks, pairwise(ends), strict=True)}
 
     # The owner's side
 

@@ -112,7 +112,7 @@ def _along_the_curve(suite: Suite, query: Query, merged: list[Records], inputs: 
     begun = {metric: metric.begin(curve, query) for metric in at_ends if metric not in points}
     class_product = product() if product else None
     parts |= {metric: finish() for metric, finish in begun.items()}
-    secrets |= _added_up(suite, parts)
+    secrets |= parts if query.tabulated else _added_up(suite, parts)
     return None if class_product is None else Found(samples, curve.positives, class_product, secrets)
 
 

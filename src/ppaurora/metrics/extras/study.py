@@ -136,6 +136,8 @@ def release_study(suite: Suite, query: Query, inputs: StudyInputs) -> RingShare:
     of_sums, of_statements = _words(query, inputs.words)
     parts: dict[Slice, EvaluatedPart] = {}
     for part in parts_of(query):
+        if part.tabulated and not suite.team.leads:
+            continue  # tables are the first worker's
         tables = (
             _tables(layout, inputs.counts, part, negated=query.negated) if part.grid is not None else None
         )
