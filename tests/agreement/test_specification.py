@@ -15,24 +15,40 @@ import pytest
 
 import ppaurora
 from ppaurora.agreement.terms import Job, Limits, Terms
+from ppaurora.data.design import Design, Model, Outcome, SampleWeight, Subgroup
 from ppaurora.io.models import canonical_json, checked
 from ppaurora.metrics import metrics_named
 from ppaurora.policy.rules import Policy
-from ppaurora.protocols import Fast
+from ppaurora.protocols import Fast, GridProtocol
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE, Plan
 from tests.messages.vectors.manifest import least
+from tests.support.plans import uncommented
 
 TERMS = Terms(metrics=metrics_named("auroc"))
+# Fields of a design need others beside them: models that can be compared, and scores that are counted.
+DESIGNED = Terms(
+    metrics=metrics_named("auroc"), protocol=GridProtocol(decimals=2), models={"a": Model(), "b": Model()}
+)
 CHANGED: Mapping[str, Any] = {
+    "models": {"a": Model(column="risk"), "b": Model()},
+    "comparisons": (("a", "b"),),
+    "outcomes": {"death": Outcome(column="died")},
+    "subgroups": {"sex": Subgroup(levels=("f", "m"))},
+    "patient": "mrn",
+    "weight": SampleWeight(most=3),
+    "sites": True,
+    "left_out": True,
     "metrics": metrics_named("ap"),
     "confidence_level": 0.9,
     "protocol": Fast(key_bits=32),
     "limits": Limits(attempts=7),
     "policy": Policy(minimum_positives=17),
 }
-# Whoever holds all data agrees with nobody on how much servers take on, and how often they try.
-NOT_IN_EVALUATE = {"limits"}
+# Whoever holds all data agrees with nobody on how much servers take on, and how often they try; outcomes are
+# named where columns are, by `label`.
+NOT_IN_EVALUATE = {"limits", "outcomes"}
+SAMPLE_WITH_DESIGN = uncommented(*Design.__struct_fields__)
 
 
 class LongerTerms(Terms):
@@ -45,9 +61,9 @@ def lacking(field: str, before: Terms, after: Terms) -> set[str]:
     """Return the places where a field of the terms, changed from one to the other, is not to be found."""
     value = json.loads(canonical_json(after))[field]
     found = {
-        "sample": field in tomllib.loads(SAMPLE),
-        "plan": field in Plan.__struct_fields__ and _planned({field: value}) == getattr(after, field),
-        "manifest": getattr(_agreed({field: value}), field, None) == getattr(after, field),
+        "sample": field in tomllib.loads(SAMPLE_WITH_DESIGN),
+        "plan": field in Plan.__struct_fields__ and getattr(_planned(after), field) == getattr(after, field),
+        "manifest": getattr(_agreed(after), field, None) == getattr(after, field),
         "manifest's hash": _hash(before) != _hash(after),
         "job": json.loads(canonical_json(_job(after)))["terms"].get(field) == value,
         "job's hash": _job(before).hash() != _job(after).hash(),
@@ -57,16 +73,16 @@ def lacking(field: str, before: Terms, after: Terms) -> set[str]:
     return {place for place, is_there in found.items() if not is_there}
 
 
-def _planned(terms: Mapping[str, Any]) -> Any:
+def _planned(terms: Terms) -> Terms:
     """Return what a plan's terms have, as a person wrote it."""
-    plan = checked(Plan, {**tomllib.loads(SAMPLE), **terms})
-    return getattr(plan.terms, *terms)
+    return checked(Plan, {**tomllib.loads(SAMPLE), **json.loads(canonical_json(terms))}).terms
 
 
-def _agreed(terms: Mapping[str, Any]) -> Terms | None:
+def _agreed(terms: Terms) -> Terms | None:
     """Return the terms of a manifest as JSON has it, or nothing if it refuses them."""
     try:
-        return Manifest.parse(checked(Manifest, least(**terms)).text(), "here").terms
+        written = json.loads(canonical_json(terms))
+        return Manifest.parse(checked(Manifest, least(**written)).text(), "here").terms
     except ppaurora.InputError:
         return None
 
@@ -86,9 +102,10 @@ def test_every_field_has_a_value_here() -> None:
 
 @pytest.mark.parametrize("field", Terms.__struct_fields__)
 def test_a_field_is_everywhere(field: str) -> None:
-    after = msgspec.structs.replace(TERMS, **{field: CHANGED[field]})
-    assert after != TERMS
-    assert lacking(field, TERMS, after) == set()
+    before = DESIGNED if field in Design.__struct_fields__ else TERMS
+    after = msgspec.structs.replace(before, **{field: CHANGED[field]})
+    assert after != before
+    assert lacking(field, before, after) == set()
 
 
 def test_a_field_that_is_left_out_would_be_found() -> None:

@@ -10,9 +10,10 @@ from click.testing import CliRunner
 from ppaurora.cli.main import cli
 from ppaurora.errors import InputError
 from ppaurora.study.manifest import Manifest
-from ppaurora.study.plan import SAMPLE
+from ppaurora.study.plan import SAMPLE, read_plan
 from ppaurora.study.provision import provision
 from tests.study.conftest import EXACT, INTERVALS
+from tests.support.plans import uncommented
 
 
 def test_the_sample_is_a_plan(kits: Path) -> None:
@@ -21,6 +22,46 @@ def test_the_sample_is_a_plan(kits: Path) -> None:
     manifest = Manifest.read(kits / "sepsis-2026.json")
     assert manifest.owner_names == ["hospital-a", "hospital-b", "hospital-c"]
     assert manifest.terms.policy.minimum_samples == 100
+
+
+GRID = ('name = "fast"\nkey_bits = 64', 'name = "grid"')
+
+
+def test_the_sample_shows_a_design_that_is_one(plan: Path, tmp_path: Path) -> None:
+    """All that goes together, as the comments have it."""
+    plan.write_text(uncommented("models", "comparisons", "outcomes", "subgroups", "sites", "left_out"))
+    terms = provision(plan, tmp_path / "kits").terms
+    assert terms.model_names == ("new", "old")
+    assert terms.comparisons == (("new", "old"),)
+    assert terms.outcome_names == ("death", "readmission")
+    assert terms.subgroups["sex"].levels == ("f", "m")
+    assert (terms.sites, terms.left_out) == (True, True)
+    assert len(terms.slices) == 2 * 2 * (1 + 2)
+
+
+def test_the_sample_shows_patients_and_weights(plan: Path) -> None:
+    plan.write_text(uncommented("models", "comparisons", "patient", "subgroups"))
+    assert read_plan(plan).patient == "patient_id"
+    assert read_plan(plan).is_clustered
+    plan.write_text(uncommented("weight").replace(*GRID))
+    weight = read_plan(plan).weight
+    assert weight is not None
+    assert (weight.column, weight.most) == ("weight", 5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (("sites", "patient"), "sites: owners' own standard errors are of rows that are independent"),
+        (("weight",), "weight: rows are counted with their weights by the protocol 'grid' alone"),
+        (("comparisons",), "comparisons: 'new' is no model of the study"),
+        (("subgroups",), "protocol: comparisons, subgroups and patients with several rows need scores that"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(fields: tuple[str, ...], said: str, plan: Path) -> None:
+    plan.write_text(uncommented(*fields))
+    with pytest.raises(InputError, match=said):
+        read_plan(plan)
 
 
 @pytest.mark.parametrize("until", ['"2090-01-31"', "2090-01-31", '"2090-01-31T12:00:00+01:00"'])

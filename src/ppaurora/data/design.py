@@ -134,7 +134,7 @@ class Design(StrictModel):
     @property
     def is_plain(self) -> bool:
         """Return whether every row has one score and one label, and nothing else."""
-        return not (self.names_columns or self.sites or self.left_out)
+        return not (self.names_columns or self.comparisons or self.sites or self.left_out)
 
     @property
     def names_columns(self) -> bool:

@@ -54,6 +54,14 @@ name = "sepsis-2026"
 # A metric with parameters is a table: {{ name = "{Sensitivity.name}", thresholds = [0.2, 0.5] }}
 metrics = {json.dumps(DEFAULT_METRICS)}
 {_settings()}
+# Pairs of the models below that are compared on the same samples: the first one's numbers less the second's.
+# comparisons = [["new", "old"]]
+# The column that tells which rows are of one patient; it stays with the owner. AUROC's interval allows for it.
+# patient = "patient_id"
+# Whether differences between owners are summarised, as in a meta-analysis; no owner's own value is released.
+# sites = true
+# Whether every owner states how many rows it left out, and why; the sums over all owners are released.
+# left_out = true
 
 {_choices("One of", {name: protocol.summary for name, protocol in protocols().items()})}
 # Each has its own parameters: {_parameters()}
@@ -81,6 +89,36 @@ score_direction = "higher"
 score_scale = "any"
 # The last day, in UTC, on which submissions are accepted, or a time such as "2026-12-31T18:00:00Z".
 # submissions_until = "2026-12-31"
+
+# Without the following tables, every row has one score and one label. Owners' tables have the columns that
+# are named here; an owner whose columns have other names says so when it submits.
+#
+# Several models. Comparisons, subgroups and patients need scores that are counted on a grid: that of the
+# protocol, or one for each model. Two models' scores are counted together in at most 256 cells of the grid,
+# whose spacing is "even", or "log", the narrower the closer to the lowest score.
+# [models.new]
+# column = "risk_new"
+# grid = {{ low = 0.0, high = 1.0, decimals = 3 }}
+# [models.old]
+# column = "points"
+# grid = {{ low = 0.0, high = 40.0, decimals = 0 }}
+# spacing = "even"
+
+# Several outcomes, each with a column of labels; every model is evaluated for each of them.
+# [outcomes.death]
+# column = "died"
+# [outcomes.readmission]
+# column = "readmitted"
+
+# Subgroups: a variable and its levels, as owners' tables spell them. Which sample has which level is secret.
+# [subgroups.sex]
+# column = "sex"
+# levels = ["f", "m"]
+
+# Whole numbers that say how often every row counts, and the most that one may be; with the protocol 'grid'.
+# [weight]
+# column = "weight"
+# most = 5
 
 # Three servers, run by three organisations that do not collude.
 # owners_address: where owners submit (HTTPS). nodes_address: where the other two nodes connect (TLS).
