@@ -13,6 +13,7 @@ from benchmarks.attacks.command import attacks_command
 from benchmarks.audit import audit_command
 from benchmarks.correctness import correctness_command
 from benchmarks.coverage.command import coverage_command
+from benchmarks.designs import designs_command
 from benchmarks.documents import docs_command
 from benchmarks.paper.command import paper_command
 from benchmarks.peers.command import peers_command
@@ -41,6 +42,7 @@ for command in (
     audit_command,
     correctness_command,
     coverage_command,
+    designs_command,
     paper_command,
     peers_command,
     policies_command,
