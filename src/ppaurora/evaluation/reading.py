@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
+from ppaurora.data.further import LEFT_OUT_REASONS
 from ppaurora.data.slices import Slice
+from ppaurora.errors import InputError
 from ppaurora.evaluation.designed import (
     Comparison,
     DesignedResults,
@@ -19,7 +23,7 @@ from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.thresholds import NetBenefit
 from ppaurora.statistics.differences import Difference
 from ppaurora.statistics.estimates import Estimate, Row, Table
-from ppaurora.statistics.random_effects import RandomEffects
+from ppaurora.statistics.random_effects import RandomEffects, Scale
 
 KEYS = ("slices", "comparisons", "subgroups", "sites", "left_out")
 
@@ -45,6 +49,10 @@ def read_results(content: Mapping[str, Any]) -> DesignedResults:
         variable: [_slice(one, variable, one["level"]) for one in found["levels"]]
         for variable, found in subgroups.items()
     }
+    if set(left_out) - set(LEFT_OUT_REASONS) or not all(
+        _has_levels(some, wholes) for some in levels.values()
+    ):
+        raise InputError("are not results as reports have them: of every model, all levels of a variable")
     every = [*wholes, *(one for some in levels.values() for one in some)]
     confidence = next(_confidence_levels(every), None)
     return DesignedResults(
@@ -56,13 +64,19 @@ def read_results(content: Mapping[str, Any]) -> DesignedResults:
     )
 
 
+def _has_levels(levels: list[SliceResult], wholes: tuple[SliceResult, ...]) -> bool:
+    """Return whether all models and outcomes have the same levels, two at least."""
+    by_whole = [[one.slice.level for one in levels if one.slice.whole == whole.slice] for whole in wholes]
+    return len(by_whole[0]) > 1 and all(names == by_whole[0] for names in by_whole)
+
+
 def _slice(content: Mapping[str, Any], variable: str = "", level: str = "") -> SliceResult:
     return SliceResult(
         Slice(content["model"], content["outcome"], variable, level),
         read_metrics(content["metrics"]),
-        content["positives"],
-        content["negatives"],
-        content["suppressed"],
+        msgspec.convert(content["positives"], int | None),
+        msgspec.convert(content["negatives"], int | None),
+        msgspec.convert(content["suppressed"], bool),
     )
 
 
@@ -108,11 +122,15 @@ def _sites(content: Mapping[str, Any]) -> SitesResult:
 
 def _effects(content: Mapping[str, Any]) -> RandomEffects:
     low_high = content["prediction_interval"]
+    pooled, tau2, tau, i2 = (Estimate.from_dict(content[name]) for name in ("pooled", "tau2", "tau", "i2"))
     return RandomEffects(
         content["quantity"],
         content["title"],
-        content["scale"],
-        *(Estimate.from_dict(content[name]) for name in ("pooled", "tau2", "tau", "i2")),
+        Scale(content["scale"]).value,
+        pooled,
+        tau2,
+        tau,
+        i2,
         None if low_high is None else (float(low_high[0]), float(low_high[1])),
-        content["sites"],
+        msgspec.convert(content["sites"], int | None),
     )

@@ -12,7 +12,8 @@ from ppaurora.owner.report import receipt_path
 from ppaurora.pages.charts import Chart
 from ppaurora.pages.report import make_report
 from ppaurora.pages.report.facts import Facts
-from ppaurora.pages.report.figures import pooled_charts
+from ppaurora.pages.report.figures import pooled_charts, section_charts
+from ppaurora.pages.report.numbers import Number
 from ppaurora.pages.report.sources import source_of
 from ppaurora.pages.report.writing import facts_of
 
@@ -23,6 +24,7 @@ class ResultView:
 
     facts: Facts
     charts: tuple[Chart, ...]
+    section_charts: dict[str, list[Chart]]
     file: Path
 
     @property
@@ -30,12 +32,23 @@ class ResultView:
         """Who took part, with how many samples."""
         return [(one.name, one.detail) for one in self.facts.owners]
 
+    @property
+    def cards(self) -> list[tuple[str, Number]]:
+        """All single numbers; of several models and outcomes, the first one of each."""
+        if self.facts.is_of_one_model:
+            return [(number.title, number) for number in self.facts.single]
+        return [
+            (f"{number.title}, {one.name}", number)
+            for one in self.facts.design.slices
+            for number in one.single[:1]
+        ]
+
     @classmethod
     def of(cls, controller: OwnerController) -> ResultView:
         """Verified anew each time; raises if the result is undefined, or not what its receipt says."""
         controller.result()
         facts = facts_of(source_of(controller.study.results))
-        return cls(facts, tuple(pooled_charts(facts)), controller.study.results)
+        return cls(facts, tuple(pooled_charts(facts)), section_charts(facts), controller.study.results)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from ppaurora.pages.charts.decision_curve import decision_curve
 from ppaurora.pages.charts.drawing import Chart, Shown
+from ppaurora.pages.charts.forest import ForestRow, forest
 from ppaurora.pages.charts.intervals import IntervalRow, intervals
 from ppaurora.pages.charts.points import Point
 from ppaurora.pages.charts.precision_recall import own_precision_recall_curve, precision_recall_at_thresholds
@@ -12,10 +13,12 @@ from ppaurora.pages.charts.thinning import thinned
 
 __all__ = [
     "Chart",
+    "ForestRow",
     "IntervalRow",
     "Point",
     "Shown",
     "decision_curve",
+    "forest",
     "intervals",
     "own_precision_recall_curve",
     "own_roc_curve",

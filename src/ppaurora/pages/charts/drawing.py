@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -34,6 +34,13 @@ class Chart:
     def file_name(self) -> str:
         """Return its title as the name of a file, without an ending."""
         return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+    def about(self, name: str) -> Chart:
+        """Return the same chart with the name of what it shows in its title and its caption."""
+        title = f"{self.title}: {name}"
+        old, new = (Markup("<title>{}</title>").format(one) for one in (self.title, title))
+        svg = Markup(self.svg.replace(old, new, 1))  # noqa: S704 - both are escaped
+        return replace(self, title=title, caption=f"{name}: {self.caption}", svg=svg)
 
     @property
     def standalone(self) -> str:

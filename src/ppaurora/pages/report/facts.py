@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ppaurora.agreement.disclosure import disclosure
 from ppaurora.evaluation.report import Report
 from ppaurora.messages.owners import SignedStatement
 from ppaurora.owner.report import StudyReport
+from ppaurora.pages.report.design_sentences import design_methods, design_results, where_of
+from ppaurora.pages.report.designs import DesignFacts
 from ppaurora.pages.report.numbers import Number, NumberTable, numbers_of, settings_of, tables_of
 from ppaurora.pages.report.own import OwnFacts
 from ppaurora.pages.report.protection import ON_ONE_MACHINE, Protection, protections
-from ppaurora.pages.report.sentences import caption_of, counted, listed, methods_sentences, results_sentence
+from ppaurora.pages.report.sections import Section, sections_of
+from ppaurora.pages.report.sentences import caption_of, listed, methods_sentences
 from ppaurora.pages.report.tripod import ReportingItem, tripod_items
 from ppaurora.policy.rules import Kind, Policy
 from ppaurora.policy.sentences import privacy_of
@@ -62,7 +65,8 @@ class ReceiptFacts:
 class Facts:
     """All that is said about one result.
 
-    `own` is there only if the owner gave its data; then the report is not for others.
+    `own` is there only if the owner gave its data; then the report is not for others. `design` has several
+    models, comparisons, subgroups, sites and rows left out; `numbers` are then those of the first model.
     """
 
     study: str
@@ -89,6 +93,7 @@ class Facts:
     receipt: ReceiptFacts | None
     own: OwnFacts | None
     ppaurora: str = __version__
+    design: DesignFacts = field(default_factory=DesignFacts)
 
     @property
     def single(self) -> tuple[Number, ...]:
@@ -99,9 +104,21 @@ class Facts:
     def tables(self) -> tuple[NumberTable, ...]:
         return tables_of(self.numbers)
 
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Parts that only a study with a design has; of a suppressed result, none."""
+        return sections_of(self.design, self.kind, self.count_step) if self.state == "released" else ()
+
+    @property
+    def is_of_one_model(self) -> bool:
+        """Whether `numbers` are all that there are of models and outcomes."""
+        return not self.design.has_several or not self.sections
+
     def to_dict(self) -> dict[str, Any]:
         """Return what `ppaurora report --format json` prints; docs/report.md explains the fields."""
-        return {"format": FORMAT, **asdict(self), "no_curve": NO_CURVE}
+        content = asdict(self)
+        design = content.pop("design")
+        return {"format": FORMAT, **content, **design, "no_curve": NO_CURVE}
 
 
 def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts | None = None) -> Facts:
@@ -111,12 +128,15 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
     job = manifest.job(statements[0].statement.submissions)
     told = disclosure(job.terms, job.sizes)
     samples = dict(receipt.samples)
-    numbers = () if result is None else numbers_of(result.metrics, settings_of(manifest.terms.metrics))
+    settings = settings_of(manifest.terms.metrics)
+    numbers = () if result is None else numbers_of(result.metrics, settings)
+    design = DesignFacts() if result is None else DesignFacts.of(result.results, settings)
     positives = None if result is None else result.positives
-    suppressed = result is not None and result.suppressed
+    suppressed = result is not None and _is_suppressed(result, design)
     state: State = "not here" if result is None else "suppressed" if suppressed else "released"
     versions = listed(sorted({one.statement.ppaurora for one in statements}))
-    where = f"{len(samples)} institutions ({counted(sum(samples.values()), positives, receipt.policy)})"
+    total = sum(samples.values())
+    where = f"{len(samples)} institutions ({where_of(total, positives, design, receipt.policy)})"
     servers = tuple(_server(one, found) for one in statements)
     return Facts(
         study=manifest.study,
@@ -127,16 +147,18 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
             *manifest.terms.reading(),
         ),
         institutions=len(samples),
-        samples=sum(samples.values()),
+        samples=total,
         positives=positives,
         count_step=receipt.policy.count_step,
         numbers=numbers,
-        caption=caption_of(numbers, where, manifest.evaluation),
+        caption=caption_of(() if design.has_several else numbers, where, manifest.evaluation),
         results=_results_of_a_receipt(where)
         if result is None
-        else results_sentence(numbers, where, manifest.evaluation, suppressed=suppressed),
+        else design_results(
+            numbers, design, where, manifest.evaluation, receipt.policy, suppressed=suppressed
+        ),
         methods=methods_sentences(
-            numbers,
+            design.numbers or numbers,
             metrics=[metric.name for metric in manifest.terms.metrics],
             institutions=len(samples),
             how=_how(found, versions),
@@ -145,6 +167,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
             agreed="All participants had agreed on this beforehand, in a manifest with the SHA-256 "
             f"{manifest.hash}; the servers signed a receipt of the release.",
             released=state == "released",
+            more=design_methods(design, manifest.terms),
         ),
         owners=tuple(
             Participant(one.name, one.organisation, f"{samples[one.name]:,} samples", one.pin)
@@ -157,33 +180,48 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         tells=told.told,
         warnings=(*told.warnings, *organisation_warnings(manifest)),
         reporting=tripod_items(
-            manifest, samples, numbers, positives, receipt.policy, suppressed=suppressed, ppaurora=versions
+            manifest,
+            samples,
+            numbers,
+            positives,
+            receipt.policy,
+            design,
+            suppressed=suppressed,
+            ppaurora=versions,
         ),
         protection=protections(manifest.protocol, receipt.policy),
         receipt=_receipt(found),
         own=own,
+        design=design,
     )
+
+
+def _is_suppressed(result: Report | StudyReport, design: DesignFacts) -> bool:
+    """Return whether there is no value at all: of several outcomes, of none."""
+    return all(one.suppressed for one in design.slices) if design.has_several else result.suppressed
 
 
 def evaluation_facts(report: Report) -> Facts:
     """Return what there is to say after `evaluate`: one person held all data, and there is no receipt."""
     numbers = numbers_of(report.metrics, {})
-    where = f"{report.owners} owners ({counted(report.samples, report.positives, report.policy)})"
+    design = DesignFacts.of(report.results, {})
+    suppressed = _is_suppressed(report, design)
     policy: Policy = report.policy
+    where = f"{report.owners} owners ({where_of(report.samples, report.positives, design, policy)})"
     return Facts(
         study="",
         owner="",
-        state="suppressed" if report.suppressed else "released",
+        state="suppressed" if suppressed else "released",
         about=(),
         institutions=report.owners,
         samples=report.samples,
         positives=report.positives,
         count_step=policy.count_step,
         numbers=numbers,
-        caption=caption_of(numbers, where, None),
-        results=results_sentence(numbers, where, None, suppressed=report.suppressed),
+        caption=caption_of(() if design.has_several else numbers, where, None),
+        results=design_results(numbers, design, where, None, policy, suppressed=suppressed),
         methods=methods_sentences(
-            numbers,
+            design.numbers or numbers,
             metrics=list(report.metrics),
             institutions=report.owners,
             how=f"servers on one machine computed on these (ppaurora {__version__}, protocol "
@@ -191,7 +229,8 @@ def evaluation_facts(report: Report) -> Facts:
             protocol=find_protocol(report.protocol)(**report.parameters),
             policy=policy,
             agreed="",
-            released=not report.suppressed,
+            released=not suppressed,
+            more=design_methods(design, None),
         ),
         owners=(),
         servers=(),
@@ -204,6 +243,7 @@ def evaluation_facts(report: Report) -> Facts:
         protection=ON_ONE_MACHINE,
         receipt=None,
         own=None,
+        design=design,
     )
 
 

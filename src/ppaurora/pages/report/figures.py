@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from ppaurora.data import Samples
 from ppaurora.metrics import find_metric
@@ -10,10 +11,12 @@ from ppaurora.metrics.facts import Figure
 from ppaurora.metrics.thresholds import Sensitivity, Specificity
 from ppaurora.pages.charts import (
     Chart,
+    ForestRow,
     IntervalRow,
     Point,
     Shown,
     decision_curve,
+    forest,
     intervals,
     own_precision_recall_curve,
     own_roc_curve,
@@ -23,21 +26,54 @@ from ppaurora.pages.charts import (
     scores_by_class,
     smooth_calibration_curve,
 )
+from ppaurora.pages.report.designs import DesignFacts, SliceFacts, main_metric
 from ppaurora.pages.report.facts import Facts
-from ppaurora.pages.report.numbers import Number, capitalised, place_of
+from ppaurora.pages.report.numbers import Number, capitalised, place_of, title_of
+from ppaurora.pages.report.sections import COMPARISONS, SUBGROUPS
 from ppaurora.policy.rules import PRIVATE
 from ppaurora.statistics.curves import precision_recall_points, roc_points
+from ppaurora.statistics.differences import ANYWHERE
+from ppaurora.statistics.intervals import UNIT
 
 _STEPS_IN_A_CHART = 10
+_LEAST_DIFFERENCE = 0.1  # of the axis of differences
 _TINY = 1e-9  # that binary fractions are off by
 _CLASSES = ("positives", "negatives")
 
 
+def all_charts(facts: Facts) -> list[Chart]:
+    """Draw everything that is released."""
+    return [*pooled_charts(facts), *(chart for some in section_charts(facts).values() for chart in some)]
+
+
+def section_charts(facts: Facts) -> dict[str, list[Chart]]:
+    """Draw comparisons and subgroups, by the key of their section."""
+    if not facts.sections:
+        return {}
+    design = facts.design
+    charts = {
+        COMPARISONS: [_differences(facts, outcome) for outcome in design.outcomes],
+        SUBGROUPS: [_levels(facts, one) for one in design.slices],
+    }
+    return {key: [chart for chart in some if chart is not None] for key, some in charts.items()}
+
+
 def pooled_charts(facts: Facts) -> list[Chart]:
-    """Draw what is released; beside it the owner's own, where the report has that.
+    """Draw what is released of every model; beside it the owner's own, where the report has that.
 
     A chart in which one would see steps of rounding, and little else, is not drawn.
     """
+    if facts.is_of_one_model:
+        return _charts_of_one(facts)
+    charts = []
+    for number, one in enumerate(facts.design.slices):
+        own = facts.own if number == 0 else None  # own data is evaluated with the first model
+        of_one = replace(facts, numbers=one.numbers, positives=one.positives, own=own, design=DesignFacts())
+        charts += [chart.about(one.name) for chart in _charts_of_one(of_one)]
+    return charts
+
+
+def _charts_of_one(facts: Facts) -> list[Chart]:
     charts = [
         _intervals(facts),
         _roc_points(facts),
@@ -96,6 +132,77 @@ def _intervals(facts: Facts) -> Chart | None:
         caption += " Diamonds: all institutions together. Circles, dashed: your own data alone."
     chart = intervals(rows, title="Values and their uncertainty", caption=caption)
     return _unless_coarse(chart, facts, drawn)
+
+
+def _differences(facts: Facts, outcome: str) -> Chart | None:
+    """Draw how far models are apart, with a line where they would be alike."""
+    pairs = [one for one in facts.design.comparisons if one.outcome == outcome]
+    numbers = [(one, number) for one in pairs for number in one.numbers]
+    rows = [_forest_row(number, _titled(number), f"{one.a} − {one.b}") for one, number in numbers]
+    if not any(row.numbers for row in rows):
+        return None
+    of = f" for {outcome}" if outcome else ""
+    caption = (
+        f"The numbers of one model less those of the other{of}, on the same samples{_with_level(numbers)}."
+    )
+    chart = forest(
+        rows,
+        title="Differences between models" + (f": {outcome}" if outcome else ""),
+        caption=f"{caption} Dashed: no difference.",
+        reference=0.0,
+        within=ANYWHERE,
+        least_width=_LEAST_DIFFERENCE,
+    )
+    return _unless_coarse(chart, facts, [number for _, number in numbers])
+
+
+def _levels(facts: Facts, whole: SliceFacts) -> Chart | None:
+    """Draw the levels of all variables below the number of all samples, at which a line stands."""
+    variables = facts.design.levels_of(whole)
+    main = main_metric([level for one in variables for level in one.levels])
+    everybody = whole.get(main)
+    numbers = [
+        (one, level, number)
+        for one in variables
+        for level in one.levels
+        if (number := level.get(main)) is not None
+    ]
+    if not any(number.value is not None for _, _, number in numbers):
+        return None
+    rows = [_forest_row(number, level.level, one.variable) for one, level, number in numbers]
+    reference = None if everybody is None else everybody.value
+    if everybody is not None:
+        rows.insert(0, _forest_row(everybody, "all samples", ""))
+    drawn = [number for _, _, number in numbers]
+    title, of = title_of(main), f" of {whole.name}" if whole.name else ""
+    caption = f"{capitalised(title)}{of} in every subgroup{_with_level([(None, one) for one in drawn])}."
+    chart = forest(
+        rows,
+        title="Subgroups" + (f": {whole.name}" if whole.name else ""),
+        caption=f"{caption} Dashed: all samples." if reference is not None else caption,
+        reference=reference,
+        within=UNIT if find_metric(main).is_fraction else ANYWHERE,
+    )
+    return _unless_coarse(chart, facts, drawn)
+
+
+def _with_level(numbers: Sequence[tuple[object, Number]]) -> str:
+    """Return the level of intervals in brackets, if there are any."""
+    levels = sorted({_level(one) for _, one in numbers if one.interval})
+    return f" ({', '.join(levels)})" if levels else ""
+
+
+def _titled(number: Number) -> str:
+    return capitalised(number.title) + (f" at {place_of(number.at)}" if number.at else "")
+
+
+def _forest_row(number: Number, label: str, group: str) -> ForestRow:
+    """Return the row as it is shown."""
+    if number.value is None or number.bounds is None:
+        return ForestRow(label, number.value, None, number.shown, group=group)
+    low, high = number.bounds
+    text = f"{number.shown} ({low} to {high})"
+    return ForestRow(label, number.value, (float(low), float(high)), text, group=group)
 
 
 def _row(number: Number | None, *, own: bool) -> IntervalRow | None:

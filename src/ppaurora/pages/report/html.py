@@ -5,8 +5,9 @@ from __future__ import annotations
 from ppaurora.data import Samples
 from ppaurora.pages.environment import environment, style_hash
 from ppaurora.pages.report.facts import NO_CURVE, Facts
-from ppaurora.pages.report.figures import own_charts, pooled_charts
-from ppaurora.pages.report.numbers import capitalised
+from ppaurora.pages.report.figures import own_charts, pooled_charts, section_charts
+from ppaurora.pages.report.numbers import Number, capitalised
+from ppaurora.pages.report.sections import without_empty_columns
 from ppaurora.pages.report.texts import (
     HEADINGS,
     OWN_TITLE,
@@ -17,7 +18,6 @@ from ppaurora.pages.report.texts import (
     rows_of,
     unfit_words,
     verified_sentence,
-    without_empty_columns,
 )
 from ppaurora.pages.report.tripod import REFERENCE, REFERENCE_URL
 
@@ -30,7 +30,8 @@ def as_html(facts: Facts, samples: Samples | None = None) -> str:
     return page.render(
         facts=facts,
         policy=f"default-src 'none'; style-src '{style_hash()}'; base-uri 'none'; form-action 'none'",
-        cards=[number for number in facts.single if number.value is not None][:_MOST_CARDS],
+        cards=cards_of(facts),
+        section_charts=section_charts(facts),
         single=without_empty_columns(HEADINGS, rows_of(facts.single)),
         cells=cells_of,
         capitalised=capitalised,
@@ -48,3 +49,16 @@ def as_html(facts: Facts, samples: Samples | None = None) -> str:
         reference=REFERENCE,
         reference_url=REFERENCE_URL,
     )
+
+
+def cards_of(facts: Facts) -> list[tuple[str, Number]]:
+    """Return the first numbers with their titles; of several models and outcomes, the first one of each."""
+    if not facts.is_of_one_model:
+        found = [(one.name, number) for one in facts.design.slices for number in one.single[:1]]
+    else:
+        found = [("", number) for number in facts.single]
+    return [
+        (", ".join(filter(None, (capitalised(number.title), name))), number)
+        for name, number in found
+        if number.value is not None
+    ][:_MOST_CARDS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Unpack, get_args
@@ -67,19 +68,22 @@ def save_charts(
     if "png" in formats:
         from ppaurora.plot.painting import png
     environment()  # charts need a package that it brings; it says so
-    from ppaurora.pages.report.figures import own_charts, pooled_charts
+    from ppaurora.pages.report.figures import all_charts, own_charts
 
     facts = facts_of(source, samples)
-    charts = [*pooled_charts(facts), *([] if samples is None else own_charts(facts, samples))]
+    charts = [*all_charts(facts), *([] if samples is None else own_charts(facts, samples))]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
     saved = []
+    taken: Counter[str] = Counter()
     for chart in charts:
         svg = chart.standalone
+        taken[chart.file_name] += 1
+        again = taken[chart.file_name]  # names of models that differ in signs only give the same
         for format in formats:
-            saved.append(folder / f"{chart.file_name}.{format}")
+            saved.append(folder / f"{chart.file_name}{f'-{again}' if again > 1 else ''}.{format}")
             save(saved[-1], svg.encode() if format == "svg" else png(svg))
     return saved
 

@@ -85,8 +85,9 @@ def methods_sentences(
     policy: Policy,
     agreed: str,
     released: bool,
+    more: Sequence[str] = (),
 ) -> str:
-    """`how` says who computed with what; `agreed` where it was written down before."""
+    """`how` says who computed with what; `agreed` where it was written down before; `more` goes between."""
     counts = "its numbers of positives and negatives at every score"
     split = counts if protocol.tabulated else "its scores and labels"
     read = reading_of(protocol)
@@ -97,6 +98,7 @@ def methods_sentences(
         f"as if these had been pooled, without pooling them: each institution split {split} into secret "
         f"shares, and {how}.",
         *([read] if read else []),
+        *more,
         *([_values(numbers, policy)] if released else []),
         *_intervals(numbers, policy),
         *_floors(policy),
@@ -134,6 +136,7 @@ def _noise(policy: Policy) -> str:
 
 _METHODS = {
     "DeLong": "DeLong's method",
+    "Obuchowski": "Obuchowski's method for clustered data",
     "Wilson": "Wilson's score method",
     "Newcombe": "Newcombe's score method",
     "Fieller": "Fieller's method",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ppaurora.pages.report.facts import NO_CURVE, Facts
 from ppaurora.pages.report.numbers import Number, capitalised, place_of
+from ppaurora.pages.report.sections import Section, without_empty_columns
 from ppaurora.pages.report.sentences import listed
 from ppaurora.pages.report.tripod import REFERENCE, REFERENCE_URL
 
@@ -18,6 +19,11 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "−": "$-$",
     "·": r"$\cdot$",
+    "²": "$^2$",
+    "τ": r"$\tau$",
+    "<": "$<$",
+    ">": "$>$",
+    "|": r"\textbar{}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 }
 
@@ -45,9 +51,12 @@ def _markdown(facts: Facts) -> Iterator[str]:
     yield "## For the paper\n"
     yield f"Results:\n\n> {say(facts.results)}\n\nMethods:\n\n> {say(facts.methods)}\n"
     yield "## Results\n"
-    yield from _markdown_table(*without_empty_columns(HEADINGS, rows_of(facts.single)))
-    for table in facts.tables:
-        yield from _markdown_table((table.place, *map(capitalised, table.columns)), cells_of(table.rows))
+    if facts.is_of_one_model:
+        yield from _markdown_table(*without_empty_columns(HEADINGS, rows_of(facts.single)))
+        for table in facts.tables:
+            yield from _markdown_table((table.place, *map(capitalised, table.columns)), cells_of(table.rows))
+    for section in facts.sections:
+        yield from _section_markdown(section)
     yield say(facts.privacy) + "\n"
     yield say(NO_CURVE) + "\n"
     yield from _own_markdown(facts)
@@ -72,6 +81,16 @@ def _markdown(facts: Facts) -> Iterator[str]:
     yield from _markdown_table(("from whom", "", ""), rows)
     yield from _receipt_markdown(facts)
     yield f"Created with ppaurora {say(facts.ppaurora)}.\n"
+
+
+def _section_markdown(section: Section) -> Iterator[str]:
+    say = escape_markdown
+    yield f"### {say(section.title)}\n"
+    yield from (say(words) + "\n" for words in section.words)
+    for table in section.tables:
+        yield f"{say(table.title)}:\n"
+        yield from _markdown_table(table.headings, table.rows)
+    yield from _bullets("Notes:", section.notes)
 
 
 def _own_markdown(facts: Facts) -> Iterator[str]:
@@ -124,28 +143,43 @@ def _latex(facts: Facts) -> Iterator[str]:
     yield f"% Results: {_on_one_line(facts.results)}"
     yield f"% Methods: {_on_one_line(facts.methods)}"
     yield f"% Privacy: {_on_one_line(facts.privacy)}"
-    for headings, rows in _latex_tables(facts, own_columns(facts)):
-        yield from ("", r"\begin{table}", r"\centering", rf"\caption{{{say(facts.caption)}}}")
+    for caption, headings, rows in _latex_tables(facts, own_columns(facts)):
+        yield from ("", r"\begin{table}", r"\centering", rf"\caption{{{say(caption)}}}")
         yield rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}"
         yield r"\toprule"
         yield " & ".join(map(say, headings)) + r" \\"
         yield r"\midrule"
         yield from (" & ".join(map(say, row)) + r" \\" for row in rows)
         yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")
+    for section in facts.sections:
+        yield from (f"% {section.title}: {_on_one_line(note)}" for note in section.notes)
 
 
 def _latex_tables(
     facts: Facts, own: Callable[[Number], str] | None
-) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+) -> Iterator[tuple[str, Sequence[str], Sequence[Sequence[str]]]]:
+    """Give captions, headings and rows."""
+    if facts.is_of_one_model:
+        yield from _plain_latex_tables(facts, own)
+    for section in facts.sections:
+        for table in section.tables:
+            titles = [one if one in table.names else capitalised(one) for one in table.headings]
+            yield f"{table.title}. {facts.caption}", titles, table.rows
+
+
+def _plain_latex_tables(
+    facts: Facts, own: Callable[[Number], str] | None
+) -> Iterator[tuple[str, Sequence[str], Sequence[Sequence[str]]]]:
     headings = ("Number", "Value", "Interval", *(("Own data alone",) if own else ()))
     rows = [
         (titled(one), one.shown, one.shown_interval or "--", *((own(one),) if own else ()))
         for one in facts.single
     ]
     if rows:
-        yield headings, rows
+        yield facts.caption, headings, rows
     for table in facts.tables:
-        yield (capitalised(table.place), *map(capitalised, table.columns)), list(cells_of(table.rows))
+        titles = (capitalised(table.place), *map(capitalised, table.columns))
+        yield facts.caption, titles, list(cells_of(table.rows))
 
 
 def escape_latex(text: str) -> str:
@@ -198,14 +232,6 @@ def rows_of(numbers: Iterable[Number]) -> list[tuple[str, ...]]:
         interval = ", ".join(filter(None, (one.shown_interval, one.method)))
         rows.append((titled(one), one.shown, interval, one.note))
     return rows
-
-
-def without_empty_columns(
-    headings: Sequence[str], rows: Sequence[Sequence[str]]
-) -> tuple[list[str], list[list[str]]]:
-    """A column in which nothing stands is left out."""
-    kept = [place for place in range(len(headings)) if any(row[place] for row in rows)]
-    return [headings[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def cells_of(rows: Iterable[tuple[str, tuple[Number | None, ...]]]) -> Iterator[tuple[str, ...]]:

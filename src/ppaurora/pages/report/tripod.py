@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.metrics import find_metric
+from ppaurora.pages.report.designs import DesignFacts
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
 from ppaurora.pages.report.sentences import listed, reading_of
 from ppaurora.policy.rules import HIDDEN, Policy
@@ -38,6 +39,7 @@ def tripod_items(
     numbers: Sequence[Number],
     positives: int | None,
     policy: Policy,
+    design: DesignFacts,
     *,
     suppressed: bool,
     ppaurora: str,
@@ -45,7 +47,8 @@ def tripod_items(
     """What is not here is for the authors alone."""
     return (
         *_setting(manifest),
-        *_methods(manifest, [title_of(metric.name) for metric in manifest.terms.metrics]),
+        *_left_out_methods(design),
+        *_methods(manifest, [title_of(metric.name) for metric in manifest.terms.metrics], design),
         ReportingItem(
             "18c",
             "Protocol",
@@ -62,14 +65,31 @@ def tripod_items(
         ReportingItem(
             "18f", "Code sharing", PARTLY, f"The evaluation: ppaurora {ppaurora}. To add: the model's code."
         ),
-        *_participants(samples, positives, policy),
-        _performance(numbers, suppressed),
-        ReportingItem(
-            "23b",
-            "Model performance: heterogeneity",
+        *_participants(samples, positives, policy, design),
+        _performance(numbers, design, suppressed),
+        _heterogeneity(design, suppressed),
+    )
+
+
+def _heterogeneity(design: DesignFacts, suppressed: bool) -> ReportingItem:
+    item, topic = "23b", "Model performance: heterogeneity"
+    if not design.sites:
+        return ReportingItem(
+            item,
+            topic,
             NOT_EXAMINED,
             "Only values over all institutions together are released, none for a single institution.",
-        ),
+        )
+    effects = [effect for one in design.sites for effect in one.effects]
+    withheld = [effect for effect in effects if effect.pooled.value is None]
+    if suppressed or len(withheld) == len(effects):
+        return ReportingItem(item, topic, WITHHELD, "Differences between institutions are withheld.")
+    return ReportingItem(
+        item,
+        topic,
+        PARTLY if withheld else ANSWERED,
+        "See the section on differences between institutions: variance, I² and prediction intervals. No "
+        "institution's own value is released.",
     )
 
 
@@ -94,22 +114,42 @@ def _setting(manifest: Manifest) -> list[ReportingItem]:
     ]
 
 
-def _methods(manifest: Manifest, titles: list[str]) -> list[ReportingItem]:
+def _left_out_methods(design: DesignFacts) -> list[ReportingItem]:
+    if not design.left_out:
+        return []
+    return [
+        ReportingItem(
+            "11",
+            "Missing data",
+            PARTLY,
+            "Rows without a score or a label, and those excluded for another reason, were left out; see the "
+            "section on rows left out for how many. To add: why they were missing.",
+        )
+    ]
+
+
+def _methods(manifest: Manifest, titles: list[str], design: DesignFacts) -> list[ReportingItem]:
     evaluated = manifest.evaluation
     version = f", version {evaluated.version}" if evaluated.version else ""
     model = f"{evaluated.model}{version}" if evaluated.model else "The manifest names no model"
+    models = [name for name in manifest.terms.model_names if name]
+    if models:
+        model = ". ".join([*([model] if evaluated.model else []), f"Models: {listed(models)}"])
+    compared = ", and their differences between models" if design.comparisons else ""
     return [
         ReportingItem(
             "12d",
             "Analytical methods: heterogeneity",
-            NOT_EXAMINED,
-            "The samples of all institutions were evaluated as one set.",
+            ANSWERED if design.sites else NOT_EXAMINED,
+            "Random-effects meta-analysis over institutions; see the methods sentences."
+            if design.sites
+            else "The samples of all institutions were evaluated as one set.",
         ),
         ReportingItem(
             "12e",
             "Analytical methods: measures",
             ANSWERED,
-            f"{listed(list(dict.fromkeys(titles)))}; see the methods sentences. To add: why these.",
+            f"{listed(list(dict.fromkeys(titles)))}{compared}; see the methods sentences. To add: why these.",
         ),
         ReportingItem(
             "12g",
@@ -130,7 +170,7 @@ def _methods(manifest: Manifest, titles: list[str]) -> list[ReportingItem]:
 
 
 def _participants(
-    samples: dict[str, int], positives: int | None, policy: Policy
+    samples: dict[str, int], positives: int | None, policy: Policy, design: DesignFacts
 ) -> tuple[ReportingItem, ...]:
     total = sum(samples.values())
     if policy.counts == HIDDEN:
@@ -139,6 +179,9 @@ def _participants(
         events = "The numbers with and without the outcome are not in this report."
     else:
         events = f"{capitalised(shown_count(positives, policy, 'with the outcome'))}."
+    if len(design.outcomes) > 1:
+        events = "The numbers with every outcome are in the table of results, as far as they are released."
+    left_out = " Rows that were left out, by reason: see the section on these." if design.left_out else ""
     sizes = listed([f"{owner} {count:,}" for owner, count in samples.items()])
     told = positives is not None
     return (
@@ -146,7 +189,7 @@ def _participants(
             "20a",
             "Participants: flow",
             PARTLY if told else WITHHELD,
-            f"{events} To add: the flow up to that point.",
+            f"{events}{left_out} To add: the flow up to that point.",
         ),
         ReportingItem(
             "20b",
@@ -159,12 +202,12 @@ def _participants(
             "21",
             "Model development: participants and events",
             ANSWERED if told else PARTLY,
-            f"{total:,} samples in one analysis. {events}",
+            f"{total:,} samples in one analysis. {events}{left_out}",
         ),
     )
 
 
-def _performance(numbers: Sequence[Number], suppressed: bool) -> ReportingItem:
+def _performance(numbers: Sequence[Number], design: DesignFacts, suppressed: bool) -> ReportingItem:
     topic = "Model performance"
     if suppressed:
         return ReportingItem(
@@ -172,8 +215,13 @@ def _performance(numbers: Sequence[Number], suppressed: bool) -> ReportingItem:
         )
     if not numbers:
         return ReportingItem("23a", topic, NOT_EXAMINED, "This report was made without the result.")
+    numbers = design.numbers or numbers
     withheld = sum(number.suppressed for number in numbers)
-    bare = [one.title for one in numbers if one.value is not None and not one.at and not one.shown_interval]
+    bare = list(
+        dict.fromkeys(
+            one.title for one in numbers if one.value is not None and not one.at and not one.shown_interval
+        )
+    )
     plots = listed(list(dict.fromkeys(_plotted(numbers))))
     words = "See the table of results" + (f", and the plots of {plots}." if plots else ".")
     if bare:
@@ -181,7 +229,14 @@ def _performance(numbers: Sequence[Number], suppressed: bool) -> ReportingItem:
     if withheld:
         words += f" Withheld by the policy: {withheld} of {len(numbers)} numbers."
     status = PARTLY if bare or withheld else ANSWERED
-    return ReportingItem("23a", topic, status, f"{words} Subgroups were not examined.")
+    return ReportingItem("23a", topic, status, f"{words} {_subgroups(design)}")
+
+
+def _subgroups(design: DesignFacts) -> str:
+    variables = list(dict.fromkeys(one.variable for one in design.subgroups))
+    if not variables:
+        return "Subgroups were not examined."
+    return f"Subgroups by {listed(variables)}: see the section on subgroups."
 
 
 def _plotted(numbers: Sequence[Number]) -> Iterator[str]:

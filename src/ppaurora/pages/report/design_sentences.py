@@ -1,0 +1,224 @@
+"""Sentences for a paper on several models, comparisons, subgroups, sites and rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.data.design import Design
+from ppaurora.pages.report.designs import (
+    ComparisonFacts,
+    DesignFacts,
+    SitesFacts,
+    SliceFacts,
+    SubgroupFacts,
+    main_metric,
+)
+from ppaurora.pages.report.numbers import Number, capitalised, place_of, title_of
+from ppaurora.pages.report.sentences import counted, listed, results_sentence
+from ppaurora.policy.rules import Policy
+from ppaurora.policy.sentences import shown_count
+from ppaurora.statistics.random_effects import Scale
+
+_MOST_LEVELS_NAMED = 6
+_MOST_PLACES_NAMED = 3
+
+
+def where_of(samples: int, positives: int | None, design: DesignFacts, policy: Policy) -> str:
+    """Return samples and events, as far as the policy tells; of several outcomes, samples alone."""
+    return f"n = {samples:,}" if len(design.outcomes) > 1 else counted(samples, positives, policy)
+
+
+def design_results(
+    numbers: Sequence[Number],
+    design: DesignFacts,
+    where: str,
+    evaluated: EvaluationSpec | None,
+    policy: Policy,
+    *,
+    suppressed: bool,
+) -> str:
+    """Return the sentences for the results section; of a plain study, the one about its numbers."""
+    if suppressed or not design.slices:
+        return results_sentence(numbers, where, evaluated, suppressed=suppressed)
+    sentences = (
+        [f"In the pooled test samples of {where}: {_all_models(design, policy)}"]
+        if design.has_several
+        else [results_sentence(numbers, where, evaluated, suppressed=False)]
+    )
+    sentences += [one for found in design.comparisons for one in _compared(found)]
+    sentences += [one for found in design.subgroups if (one := _by_level(found, policy))]
+    sentences += [one for found in design.sites for one in _between_sites(found)]
+    sentences += _left_out(design, policy)
+    return " ".join(sentences)
+
+
+def _all_models(design: DesignFacts, policy: Policy) -> str:
+    """Return what every model attained, and for which outcome."""
+    return "; ".join(_attained(one, policy, len(design.outcomes) > 1) for one in design.slices) + "."
+
+
+def _attained(one: SliceFacts, policy: Policy, counted_apart: bool) -> str:
+    """Return the single numbers of a model and an outcome; what is withheld or undefined is said, too."""
+    of = listed(
+        list(
+            filter(
+                None,
+                (f"for {one.model}" if one.model else "", f"outcome {one.outcome}" if one.outcome else ""),
+            )
+        ),
+        ", ",
+    )
+    events = ""
+    if counted_apart and one.positives is not None:
+        events = f" ({shown_count(one.positives, policy, 'positive')})"
+    if one.suppressed:
+        return f"{of}{events}, no value was released, as a rule of the release policy was not met"
+    values = [f"{number.title} {_is(number)}" for number in one.single]
+    return f"{of}{events}, {listed(values)}" if values else f"{of}{events}, values are in the table"
+
+
+def _is(number: Number) -> str:
+    if number.value is None:
+        return "was withheld under the release policy" if number.suppressed else "is not defined"
+    return f"was {number.text}"
+
+
+def _compared(found: ComparisonFacts) -> Iterator[str]:
+    """Give a sentence for every number in which two models were compared; of a table, the first rows."""
+    at_places = [number for number in found.numbers if number.at]
+    for number in found.numbers:
+        if number in at_places[_MOST_PLACES_NAMED:]:
+            continue
+        at = f" at {', '.join(number.at)} {place_of(number.at)}" if number.at else ""
+        outcome = f" for {found.outcome}" if found.outcome else ""
+        subject = f"The difference in {number.title}{at} of {found.a} less {found.b}{outcome}"
+        if number.value is None:
+            yield f"{subject} {_is(number)}."
+            continue
+        details = "; ".join(filter(None, (number.shown_interval, number.method, number.test, number.bound)))
+        yield f"{subject} was {number.shown}" + (f" ({details})." if details else ".")
+
+
+def _by_level(found: SubgroupFacts, policy: Policy) -> str:
+    """Return the main number of every level; of many levels, of how far they are apart."""
+    main = main_metric(found.levels)
+    if not main:
+        return ""
+    opening = f"By {found.variable}, {title_of(main)}" + (f" of {found.name}" if found.name else "")
+    numbers = [(level, level.get(main)) for level in found.levels]
+    values = [one.value for _, one in numbers if one is not None and one.value is not None]
+    if not values:
+        return f"{opening} was withheld under the release policy."
+    if len(numbers) > _MOST_LEVELS_NAMED:
+        shown = {one.value: one.shown for _, one in numbers if one is not None}
+        held = len(numbers) - len(values)
+        withheld = f"; {held} were withheld" if held else ""
+        span = f"from {shown[min(values)]} to {shown[max(values)]}"
+        return f"{opening} was {span} in {len(values)} levels{withheld}."
+    parts = [
+        f"withheld in {level.level}" if one is None or one.value is None else f"{one.text} in {level.level}"
+        for level, one in numbers
+    ]
+    differences = [
+        f"{one.level} less {one.less}: {number.tested}"
+        for one in found.differences
+        for number in one.numbers
+        if number.metric == main and number.value is not None
+    ]
+    said = f" (differences: {'; '.join(differences)})" if differences else ""
+    return f"{opening} was {listed(parts)}{said}."
+
+
+def _between_sites(found: SitesFacts) -> Iterator[str]:
+    """Give the heterogeneity in words, and AUROC within sites."""
+    of = f" ({found.name})" if found.name else ""
+    for effect in found.effects:
+        if effect.pooled.value is None:
+            yield effect.words
+        else:
+            yield f"{capitalised(effect.pooled.title)}{of} was {effect.pooled.text}. {effect.words}"
+    if found.within is not None:
+        yield f"{capitalised(found.within.title)}{of} {_is(found.within)}."
+
+
+def _left_out(design: DesignFacts, policy: Policy) -> list[str]:
+    if not design.left_out:
+        return []
+    if any(one.value is None for one in design.left_out):
+        return ["How many rows the institutions had left out was withheld under the release policy."]
+    parts = [f"{round(one.value or 0):,} {one.title}" for one in design.left_out]
+    return [f"The institutions had left out {listed(parts)}{_nearness(policy)}."]
+
+
+def _nearness(policy: Policy) -> str:
+    """Return in brackets how near released numbers of rows are to the true ones."""
+    if policy.is_private:
+        return " (each with noise)"
+    return f" (each to the nearest {policy.count_step})" if policy.count_step > 1 else ""
+
+
+def design_methods(design: DesignFacts, agreed: Design | None) -> list[str]:
+    """Return what the methods section says of them; `agreed` is what the manifest says, if there is one."""
+    return [
+        *_comparing(design),
+        *_clusters(design, agreed),
+        *_dividing(design),
+        *_heterogeneity(design),
+        *(
+            ["Every institution stated how many rows it had left out and why; only the sums were released."]
+            if design.left_out
+            else []
+        ),
+    ]
+
+
+def _comparing(design: DesignFacts) -> list[str]:
+    pairs = list(dict.fromkeys((one.a, one.b) for one in design.comparisons))
+    if not pairs:
+        return []
+    numbers = [number for one in design.comparisons for number in one.numbers if number.method]
+    by_method: dict[str, list[str]] = {}
+    for number in numbers:
+        titles = by_method.setdefault(number.method, [])
+        titles += [] if number.title in titles else [number.title]
+    how = listed([f"{listed(titles)} ({method})" for method, titles in by_method.items()])
+    compared = listed([f"{a} with {b}" for a, b in pairs])
+    intervals = f" Intervals and tests of differences: {how}." if how else ""
+    return [f"Models were compared on the same samples: {compared}.{intervals}"]
+
+
+def _clusters(design: DesignFacts, agreed: Design | None) -> list[str]:
+    is_clustered = (
+        agreed.is_clustered if agreed else any(one.method == "Obuchowski" for one in design.numbers)
+    )
+    if not is_clustered:
+        return []
+    if agreed is not None and agreed.weight is not None and not agreed.patient:
+        return [f"Rows counted as often as their weights say, at most {agreed.weight.most:,} times."]
+    return [
+        "Intervals of AUROC allow for patients with several rows, by Obuchowski's variance over clusters."
+    ]
+
+
+def _dividing(design: DesignFacts) -> list[str]:
+    if not design.subgroups:
+        return []
+    variables = {one.variable: [level.level for level in one.levels] for one in design.subgroups}
+    said = listed([f"{name} ({', '.join(levels)})" for name, levels in variables.items()])
+    return [
+        f"Subgroups were by {said}, fixed beforehand; which sample is in which of them was a secret of its "
+        "institution. Differences between subgroups are between different samples (unpaired)."
+    ]
+
+
+def _heterogeneity(design: DesignFacts) -> list[str]:
+    effects = {effect.title: effect for one in design.sites for effect in one.effects}
+    if not effects:
+        return []
+    names = listed([Scale(effect.scale).name_of(title) for title, effect in effects.items()])
+    return [
+        f"Heterogeneity between institutions in {names} was assessed by random-effects meta-analysis "
+        "(DerSimonian-Laird, intervals by Hartung and Knapp, prediction intervals by Higgins, Thompson and "
+        "Spiegelhalter), inside the computation; no institution's own value was released."
+    ]

@@ -1,0 +1,353 @@
+"""Parts of a report on a study with a design, as words and tables of texts, for every format alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ppaurora.pages.report.designs import (
+    ComparisonFacts,
+    DesignFacts,
+    DifferenceNumber,
+    SitesFacts,
+    SliceFacts,
+    SubgroupFacts,
+    main_metric,
+)
+from ppaurora.pages.report.numbers import Number, capitalised, place_of, tables_of, title_of
+from ppaurora.pages.report.sentences import listed
+from ppaurora.policy.rules import PRIVATE, Kind
+
+_One = TypeVar("_One")
+
+_MOST_COLUMNS = 3  # of numbers with intervals, in one table
+_EFFECT_HEADINGS = (
+    *("quantity", "average site", "τ²", "τ", "I²"),
+    *("a new site is expected within", "sites"),
+)
+MODELS, COMPARISONS, SUBGROUPS, SITES, LEFT_OUT = "models", "comparisons", "subgroups", "sites", "left-out"
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table as people read it; the first cell of a row is its heading.
+
+    `names` are headings that somebody chose, which are spelt as they are. A table is folded where a page has
+    room for a line only, from which it unfolds.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...] = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: `key` tells which, `notes` are about numbers of its tables."""
+
+    key: str
+    title: str
+    words: tuple[str, ...]
+    tables: tuple[TextTable, ...]
+    notes: tuple[str, ...] = ()
+
+
+def sections_of(design: DesignFacts, kind: Kind, count_step: int) -> tuple[Section, ...]:
+    """Return the parts that a study with a design has beside those of a plain one."""
+    sections = (
+        _models(design, kind, count_step),
+        _comparisons(design.comparisons),
+        _subgroups(design, kind, count_step),
+        _sites(design.sites),
+        _left_out(design, kind, count_step),
+    )
+    return tuple(one for one in sections if one is not None)
+
+
+# Models and outcomes
+
+
+def _models(design: DesignFacts, kind: Kind, count_step: int) -> Section | None:
+    if not design.has_several:
+        return None
+    tables: list[TextTable] = []
+    for outcome in design.outcomes:
+        tables += [_side_by_side(outcome, some) for some in _in_parts(design.of_outcome(outcome))]
+    tables += [table for one in design.slices for table in _at_places(one.name, one.numbers)]
+    numbers = [(one.name, number) for one in design.slices for number in one.numbers]
+    return Section(
+        MODELS,
+        "Models and outcomes" if len(design.outcomes) > 1 else "Models",
+        _counting(kind, count_step, [one.positives for one in design.slices]),
+        tuple(tables),
+        _notes(numbers),
+    )
+
+
+def _side_by_side(outcome: str, slices: Sequence[SliceFacts]) -> TextTable:
+    """Return the single numbers of several models, a column for each."""
+    keys = list(dict.fromkeys((number.metric, number.title) for one in slices for number in one.single))
+    rows = [
+        (capitalised(title), *(_text(one.get(metric)) for one in slices), _methods(metric, slices))
+        for metric, title in keys
+    ]
+    if any(one.positives is not None for one in slices):
+        rows.append(("Positives", *(_count(one.positives, one) for one in slices), ""))
+    names = tuple(one.model or one.outcome for one in slices)
+    headings = ("number", *names, "interval by")
+    title = f"Released numbers, {outcome}" if outcome else "Released numbers"
+    return TextTable(title, *without_empty_columns(headings, rows), names)
+
+
+def _methods(metric: str, slices: Iterable[SliceFacts]) -> str:
+    found = [number.method for one in slices for number in one.single if number.metric == metric]
+    return ", ".join(dict.fromkeys(filter(None, found)))
+
+
+def _at_places(name: str, numbers: Iterable[Number]) -> Iterator[TextTable]:
+    """Give the tables at thresholds and in bins."""
+    for table in tables_of(numbers):
+        rows = tuple((place, *map(_text, some)) for place, some in table.rows)
+        headings = (table.place, *map(capitalised, table.columns))
+        yield TextTable(f"{_at(table.place)}, {name}: {', '.join(table.columns)}", headings, rows)
+
+
+def _at(place: str) -> str:
+    return {"bin": "In bins", "threshold": "At thresholds"}.get(place, f"By {place}")
+
+
+# Comparisons
+
+
+def _comparisons(comparisons: Sequence[ComparisonFacts]) -> Section | None:
+    if not comparisons:
+        return None
+    rows = [
+        (one.name, _titled(number), number.text, number.test, number.method)
+        for one in comparisons
+        for number in one.numbers
+    ]
+    headings = ("models", "difference of", "value", "test", "method")
+    numbers = [(one.name, number) for one in comparisons for number in one.numbers]
+    return Section(
+        COMPARISONS,
+        "Comparison of models",
+        (
+            "Both models of a pair were evaluated on the same samples; a − b is the number of a less the one "
+            "of b.",
+        ),
+        (TextTable("Differences between models", *without_empty_columns(headings, rows)),),
+        (*_bounds(numbers), *_notes(numbers)),
+    )
+
+
+def _bounds(numbers: Iterable[tuple[str, DifferenceNumber]]) -> Iterator[str]:
+    """Tell how far off standard errors may be that were computed of scores in coarse cells."""
+    for name, number in numbers:
+        if number.bound:
+            yield f"{_titled(number)}, {name}: {number.bound}."
+
+
+# Subgroups
+
+
+def _subgroups(design: DesignFacts, kind: Kind, count_step: int) -> Section | None:
+    if not design.subgroups:
+        return None
+    tables = [table for one in design.subgroups for table in _levels(one)]
+    numbers = [
+        (f"{_of(one)} = {level.level}", number)
+        for one in design.subgroups
+        for level in one.levels
+        for number in level.numbers
+    ]
+    differences = [
+        (f"{_of(one)}, {found.level} − {found.less}", number)
+        for one in design.subgroups
+        for found in one.differences
+        for number in found.numbers
+    ]
+    counts = [level.positives for one in design.subgroups for level in one.levels]
+    words = "Which sample is in which subgroup was known to its own institution only."
+    return Section(
+        SUBGROUPS,
+        "Subgroups",
+        (words, *_counting(kind, count_step, counts)),
+        tuple(tables),
+        _notes([*numbers, *differences]),
+    )
+
+
+def _of(one: SubgroupFacts) -> str:
+    return ", ".join(filter(None, (one.name, one.variable)))
+
+
+def _by(one: SubgroupFacts) -> str:
+    return f"by {one.variable}" + (f", {one.name}" if one.name else "")
+
+
+def _levels(one: SubgroupFacts) -> Iterator[TextTable]:
+    """Give the levels with their main number and its difference from the first; then all other numbers."""
+    main = main_metric(one.levels)
+    others = dict.fromkeys(number.metric for level in one.levels for number in level.single)
+    others.pop(main, None)
+    differences = {found.level: found for found in one.differences}
+    rows = []
+    for level in one.levels:
+        found = differences.get(level.level)
+        less = next((n.tested for n in found.numbers if n.metric == main), "") if found else "reference"
+        counts = [_count(count, level) for count in (level.positives, level.negatives)]
+        rows.append((level.level, *counts, _text(level.get(main)), less))
+    less_of = f"difference from {one.levels[0].level}"
+    headings = (one.variable, "positives", "negatives", title_of(main), less_of)
+    names = (one.variable,)
+    yield TextTable(f"{title_of(main)} {_by(one)}", *without_empty_columns(headings, rows), names)
+    for some in _in_parts(list(others)):
+        titles = [title_of(metric) for metric in some]
+        values = [(level.level, *(_text(level.get(metric)) for metric in some)) for level in one.levels]
+        apart = [
+            (f"{found.level} − {found.less}", *(_less(found.numbers, metric) for metric in some))
+            for found in one.differences
+        ]
+        title = f"{capitalised(listed(titles))} {_by(one)}"
+        yield TextTable(title, (one.variable, *titles), (*values, *apart), names, folded=True)
+    yield from _levels_at_places(one)
+
+
+def _less(numbers: Iterable[DifferenceNumber], metric: str) -> str:
+    return next((one.tested for one in numbers if one.metric == metric), "")
+
+
+def _levels_at_places(one: SubgroupFacts) -> Iterator[TextTable]:
+    """Give the tables at thresholds and in bins, of all levels below each other."""
+    by_level = [(level.level, tables_of(level.numbers)) for level in one.levels]
+    for number, table in enumerate(by_level[0][1]):
+        rows = tuple(
+            (level, place, *map(_text, some))
+            for level, tables in by_level
+            for place, some in tables[number].rows
+        )
+        headings = (one.variable, table.place, *map(capitalised, table.columns))
+        title = f"{_at(table.place)}, {_by(one)}: {', '.join(table.columns)}"
+        yield TextTable(title, headings, rows, (one.variable,), folded=True)
+
+
+# Sites
+
+
+def _sites(sites: Sequence[SitesFacts]) -> Section | None:
+    if not sites:
+        return None
+    words = [
+        f"{one.name}: {effect.words}" if one.name else effect.words for one in sites for effect in one.effects
+    ]
+    tables = []
+    for one in sites:
+        rows: list[tuple[str, ...]] = [
+            (
+                effect.title,
+                effect.pooled.text,
+                effect.tau2.shown,
+                effect.tau.shown,
+                effect.i2.shown,
+                effect.shown_prediction,
+                "" if effect.sites is None else str(effect.sites),
+            )
+            for effect in one.effects
+        ]
+        if one.within is not None:
+            rows.append((one.within.title, one.within.text, *[""] * (len(_EFFECT_HEADINGS) - 2)))
+        title = f"Differences between sites, {one.name}" if one.name else "Differences between sites"
+        if rows:
+            tables.append(TextTable(title, *without_empty_columns(_EFFECT_HEADINGS, rows)))
+    numbers = [(one.name, number) for one in sites for number in _numbers_of(one)]
+    return Section(
+        SITES,
+        "Differences between institutions",
+        (*words, "No institution's own value is released."),
+        tuple(tables),
+        _notes(numbers),
+    )
+
+
+def _numbers_of(one: SitesFacts) -> list[Number]:
+    pooled = [effect.pooled for effect in one.effects if effect.pooled.value is not None]
+    return [*pooled, *([] if one.within is None else [one.within])]
+
+
+# Rows left out
+
+
+def _left_out(design: DesignFacts, kind: Kind, count_step: int) -> Section | None:
+    if not design.left_out:
+        return None
+    rows = tuple((capitalised(number.title), _whole(number)) for number in design.left_out)
+    return Section(
+        LEFT_OUT,
+        "Rows left out",
+        (
+            "Every institution stated how many rows it left out before it submitted the rest; these are the "
+            "sums.",
+            *_counting(kind, count_step, [one.value for one in design.left_out]),
+        ),
+        (TextTable("Rows left out", ("reason", "rows"), rows),),
+    )
+
+
+def _whole(number: Number) -> str:
+    return number.shown if number.value is None else f"{round(number.value):,}"
+
+
+# Parts of all of them
+
+
+def _counting(kind: Kind, count_step: int, counts: Iterable[float | None]) -> tuple[str, ...]:
+    """Tell how near released numbers of samples are to the true ones, if any is released."""
+    if all(count is None for count in counts):
+        return ()
+    if kind == PRIVATE:
+        return ("Numbers of samples are released with noise.",)
+    return (f"Numbers of samples are released to the nearest {count_step}.",) if count_step > 1 else ()
+
+
+def _text(number: Number | None) -> str:
+    return "" if number is None else number.text
+
+
+def _titled(number: Number) -> str:
+    """Return the title with the place that the number is at."""
+    where = f" at {', '.join(number.at)} {place_of(number.at)}" if number.at else ""
+    return capitalised(f"{number.title}{where}")
+
+
+def _count(count: int | None, one: SliceFacts) -> str:
+    if count is None:
+        return "withheld" if one.suppressed else ""
+    return f"{count:,}"
+
+
+def _notes(numbers: Iterable[tuple[str, Number]]) -> tuple[str, ...]:
+    """Return what is to be known about numbers, each sentence once, with all numbers that it is about."""
+    by_note: dict[str, list[str]] = {}
+    for name, number in numbers:
+        if number.note:
+            by_note.setdefault(number.note, []).append(", ".join(filter(None, (_titled(number), name))))
+    return tuple(f"{'; '.join(dict.fromkeys(about))}: {said}." for said, about in by_note.items())
+
+
+def _in_parts(some: Sequence[_One]) -> list[Sequence[_One]]:
+    """Divide columns among tables that are not too wide."""
+    return [some[start : start + _MOST_COLUMNS] for start in range(0, len(some), _MOST_COLUMNS)]
+
+
+def without_empty_columns(
+    headings: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """A column in which nothing stands is left out."""
+    kept = [place for place in range(len(headings)) if any(row[place] for row in rows)]
+    return tuple(headings[place] for place in kept), tuple(
+        tuple(row[place] for place in kept) for row in rows
+    )
