@@ -276,6 +276,11 @@ class DesignedResults:
             extras.left_out(),
         )
 
+    @property
+    def first_metrics(self) -> dict[str, Estimate | Table]:
+        """The metrics of the first model and outcome; of a plain study, none."""
+        return self.wholes[0].metrics if self.wholes else {}
+
     def whole(self, model: str = "", outcome: str = "") -> SliceResult:
         """Return the numbers of a model and an outcome; what is not named is that of the first."""
         first = self.wholes[0].slice

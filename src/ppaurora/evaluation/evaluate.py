@@ -277,8 +277,9 @@ def evaluate_samples(
         outcomes = run_in_threads(job, inputs, progress, timeout, network, count)
     parts = [outcomes[server].parts[0] for server in chosen.result_servers]
     released = chosen.combine(parts, job.query, [samples.source for samples in owners])
+    results = DesignedResults.of(released, job.query)
     return Report(
-        metrics=released.metrics,
+        metrics=results.first_metrics or released.metrics,
         positives=released.positives,
         suppressed=released.suppressed,
         policy=agreed.policy,
@@ -290,7 +291,7 @@ def evaluate_samples(
         cost=RunCost.of(chosen.servers, outcomes),
         openings=outcomes[chosen.leader].openings,
         hint=_hint(owners, job) if agreed.is_plain else "",
-        results=DesignedResults.of(released, job.query),
+        results=results,
     )
 
 

@@ -87,15 +87,16 @@ class StudyReport(MetricValues):
                 raise NotVerifiedError(f"{one.server}: has signed for another part of the result of {owner}")
         job = manifest.job(receipt.statements[0].statement.submissions)
         released = protocol.combine([one.part for one in parts], job.query, manifest.owner_names)
+        results = DesignedResults.of(released, job.query)
         return cls(
-            released.metrics,
+            results.first_metrics or released.metrics,
             released.positives,
             released.suppressed,
             job.terms.policy,
             owner,
             tuple(parts),
             receipt,
-            DesignedResults.of(released, job.query),
+            results,
         )
 
     @property
