@@ -37,7 +37,7 @@ def test_a_manifest_of_an_earlier_version_is_refused_with_what_to_do(kits: Path)
     """Whatever its rules were called: those of version 6 had no kind, and digits that were decided inside."""
     path = kits / "sepsis-2026.json"
     old = json.loads(path.read_text())
-    assert old["version"] == 7
+    assert old["version"] == 8
     old["version"] = 6
     del old["terms"]["policy"]["kind"]
     old["terms"]["policy"] |= {"digits": "auto", "most_digits": 4}
@@ -45,7 +45,7 @@ def test_a_manifest_of_an_earlier_version_is_refused_with_what_to_do(kits: Path)
     with pytest.raises(InputError) as caught:
         Manifest.read(path)
     assert str(caught.value) == (
-        f"{path}: version: this ppaurora takes part in studies of version 7 only; take the ppaurora that the "
+        f"{path}: version: this ppaurora takes part in studies of version 8 only; take the ppaurora that the "
         "study was made with, or make it anew from its plan"
     )
 

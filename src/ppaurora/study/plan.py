@@ -56,7 +56,7 @@ metrics = {json.dumps(DEFAULT_METRICS)}
 {_settings()}
 # Pairs of the models below that are compared on the same samples: the first one's numbers less the second's.
 # comparisons = [["new", "old"]]
-# The column that tells which rows are of one patient; it stays with the owner. AUROC's interval allows for it.
+# The column that tells which rows are of one patient; it is not sent. Intervals of AUROC allow for it.
 # patient = "patient_id"
 # Whether differences between owners are summarised, as in a meta-analysis; no owner's own value is released.
 # sites = true
