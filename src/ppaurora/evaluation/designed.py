@@ -57,11 +57,10 @@ class SliceResult:
         return self.metrics[name]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.metrics:
-            raise AttributeError(
-                f"'{name}' was not asked for; there are: {', '.join(self.__dict__['metrics'])}"
-            )
-        found = self.metrics[name]
+        metrics = self.__dict__.get("metrics", {})  # there are none yet while it is being unpickled
+        if name.startswith("_") or name not in metrics:
+            raise AttributeError(f"'{name}' was not asked for; there are: {', '.join(metrics)}")
+        found = metrics[name]
         return found.value if isinstance(found, Estimate) else found
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,7 +206,7 @@ class SitesResult:
     within: Estimate | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.effects:
+        if name.startswith("_") or name not in self.__dict__.get("effects", {}):
             raise AttributeError(f"there is nothing of sites about '{name}'")
         return self.effects[name]
 

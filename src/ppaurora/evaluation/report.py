@@ -178,11 +178,7 @@ class MetricValues(MetricAttributes):
 
     def shown(self) -> list[tuple[str, str, str]]:
         """Names, values and intervals, for people; a row of a table is `name at threshold 0.5`."""
-        rows = []
-        for name, found in self.metrics.items():
-            for title, estimate in _estimates(name, found):
-                rows.append((title, estimate.shown(), estimate.shown_interval() or estimate.note))
-        return rows
+        return shown_metrics(self.metrics)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a tidy data frame, with a row for each number; needs pandas.
@@ -275,6 +271,15 @@ def _estimates(name: str, found: Estimate | Table) -> Iterator[tuple[str, Estima
         for column, estimate in row.values.items():
             title = column if column == name else f"{name}: {column}"
             yield f"{title} at {at}" if at else title, estimate
+
+
+def shown_metrics(metrics: Mapping[str, Estimate | Table]) -> list[tuple[str, str, str]]:
+    """Return names, values and intervals of metrics, for people."""
+    return [
+        (title, estimate.shown(), estimate.shown_interval() or estimate.note)
+        for name, found in metrics.items()
+        for title, estimate in _estimates(name, found)
+    ]
 
 
 def _short(name: str, found: Estimate | Table) -> str:

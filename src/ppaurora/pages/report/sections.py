@@ -262,7 +262,8 @@ def _sites(sites: Sequence[SitesFacts]) -> Section | None:
             rows.append((one.within.title, one.within.text, *[""] * (len(_EFFECT_HEADINGS) - 2)))
         title = f"Differences between sites, {one.name}" if one.name else "Differences between sites"
         if rows:
-            tables.append(TextTable(title, *without_empty_columns(_EFFECT_HEADINGS, rows)))
+            headings_and_rows = without_empty_columns(_EFFECT_HEADINGS, rows)
+            tables.append(TextTable(title, *headings_and_rows, names=_EFFECT_HEADINGS[2:5]))
     numbers = [(one.name, number) for one in sites for number in _numbers_of(one)]
     return Section(
         SITES,
