@@ -6,6 +6,8 @@
     PrecisionRecallDisplay      precision against recall, at public points
     DecisionCurveDisplay        net benefit against the risk threshold
     ScoreDistributionDisplay    how scores of positives and of negatives are distributed
+    SubgroupDisplay             a number in every level of the subgroups
+    ComparisonDisplay           differences between models on the same samples
 
 Each is made by `from_report` of what `ppaurora.evaluate` or `Study.result()` returned, and has the axes and
 the figure that it was drawn in as `ax_` and `figure_`. Legends say what the numbers are: rounded, with noise,
@@ -35,12 +37,15 @@ from ppaurora.plot.displays import (
     ScoreDistributionDisplay,
     SmoothCalibrationDisplay,
 )
+from ppaurora.plot.forests import ComparisonDisplay, SubgroupDisplay
 
 __all__ = [
     "CalibrationDisplay",
+    "ComparisonDisplay",
     "DecisionCurveDisplay",
     "PrecisionRecallDisplay",
     "RocCurveDisplay",
     "ScoreDistributionDisplay",
     "SmoothCalibrationDisplay",
+    "SubgroupDisplay",
 ]

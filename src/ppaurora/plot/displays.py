@@ -31,8 +31,8 @@ from ppaurora.statistics.estimates import Row, Table
 
 _EDGE = 0.02  # beyond 0 and 1, so that marks there are whole
 _BAND_OPACITY = 0.2
-_MARKS: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "elinewidth": 0.8}
-_GUIDE: dict[str, Any] = {"color": "0.45", "linewidth": 1}
+MARKS: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "elinewidth": 0.8}
+GUIDE: dict[str, Any] = {"color": "0.45", "linewidth": 1}
 _DASHED: dict[str, Any] = {"linewidth": 1, "linestyle": "--"}
 _STEPS = 100  # of a curve that is known everywhere
 
@@ -160,7 +160,7 @@ class PointsDisplay(Display):
             xerr=x.whiskers[:, drawn],
             yerr=y.whiskers[:, drawn],
             label=self._label(name, self.area, level and f"whiskers: {level}", missing(drawn)),
-            **_MARKS,
+            **MARKS,
             color=line.get_color(),
         )
         _unit_square(ax)
@@ -279,7 +279,7 @@ class DecisionCurveDisplay(BandDisplay):
         return found
 
     def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
-        ax.axhline(0.0, label=_once(ax, "treating none"), linestyle=":", **_GUIDE)
+        ax.axhline(0.0, label=once(ax, "treating none"), linestyle=":", **GUIDE)
         colour = self._band(ax, name, style)
         if self.prevalence is not None:
             self._treating_all(ax, self.prevalence, name, colour)
@@ -333,14 +333,14 @@ class ScoreDistributionDisplay(Display):
                 label=self._label(f"{what}, {name}", missing(drawn)),
                 **{"alpha": 0.6, "edgecolor": "white", **style},
             )
-        ax.axhline(0.0, **_GUIDE)
+        ax.axhline(0.0, **GUIDE)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):g}"))
         ax.set(xlabel="score", ylabel="fraction of the class")
 
 
 def _guide(ax: Axes, label: str, x: list[float], y: list[float]) -> None:
     """Draw a line to compare with, once in the same axes."""
-    ax.plot(x, y, label=_once(ax, label), linestyle="--", **_GUIDE)
+    ax.plot(x, y, label=once(ax, label), linestyle="--", **GUIDE)
 
 
 def _unit_square(ax: Axes) -> None:
@@ -349,6 +349,6 @@ def _unit_square(ax: Axes) -> None:
     ax.set(xlim=edges, ylim=edges, aspect="equal")
 
 
-def _once(ax: Axes, label: str) -> str | None:
+def once(ax: Axes, label: str) -> str | None:
     """Return a label for the legend, unless it has it already."""
     return None if label in ax.get_legend_handles_labels()[1] else label
