@@ -129,6 +129,9 @@ def _part(query: Query, numbers: _Numbers) -> ReleasedPart:
 
 def _what_does_not_fit(query: Query) -> str:
     """Return what an owner learns of a submission that does not fit."""
+    if query.design is not None:
+        lists = "" if query.tabulated else "lists are not sorted, or "
+        return f"{lists}tables and sums that were sent do not fit each other, or the numbers of rows"
     if query.tabulated:
         return "the table that was sent does not add up to the number of samples that was stated"
     beside = "its sums" if query.grid is None else "its sums or its table"
