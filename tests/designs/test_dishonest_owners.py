@@ -337,7 +337,7 @@ def others_in_a_level(submitted: Submitted) -> None:
 
 
 def one_less_by_both(submitted: Submitted) -> None:
-    submitted.words[submitted.statement(BothCalled, threshold=0.5).start] -= 1
+    submitted.words[submitted.statement(BothCalled, threshold=0.5).start + 1] -= 1
 
 
 UNNOTICED: dict[str, tuple[str, Change]] = {
