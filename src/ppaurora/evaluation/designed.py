@@ -24,6 +24,7 @@ from ppaurora.metrics.sites import read_within
 from ppaurora.metrics.thresholds import NetBenefit
 from ppaurora.statistics.differences import ANYWHERE, Difference, paired_difference, unpaired_difference
 from ppaurora.statistics.estimates import Estimate, Row, Table, delong_estimate
+from ppaurora.statistics.intervals import half_unit
 from ppaurora.statistics.random_effects import RandomEffects
 
 _CLUSTERED = "Obuchowski"
@@ -45,6 +46,17 @@ class SliceResult:
         How many there are, where the policy releases that.
     suppressed
         Whether a rule on secret counts was not met, so that there are no values.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> north = [1, 0, 1, 0], {"new": [0.9, 0.4, 0.7, 0.2], "old": [0.6, 0.5, 0.4, 0.3]}
+    >>> south = [0, 1, 0], {"new": [0.3, 0.6, 0.6], "old": [0.2, 0.6, 0.7]}
+    >>> report = ppaurora.evaluate([north, south], metrics=["auroc"])
+    >>> for name, model in report.models.items():
+    ...     print(name, round(model.auroc, 4), model.positives)
+    new 0.9583 3
+    old 0.6667 3
     """
 
     slice: Slice
@@ -85,6 +97,17 @@ class Comparison:
         Differences with interval, z and two-sided p; None if the metric was not asked for.
     net_benefit
         A row for every threshold, likewise.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> north = [1, 0, 1, 0], {"new": [0.9, 0.4, 0.7, 0.2], "old": [0.6, 0.5, 0.4, 0.3]}
+    >>> south = [0, 1, 0], {"new": [0.3, 0.6, 0.6], "old": [0.2, 0.6, 0.7]}
+    >>> on_grid = {"protocol": "grid", "decimals": 1, "confidence_level": 0.95}
+    >>> report = ppaurora.evaluate([north, south], comparisons=[("new", "old")], **on_grid)
+    >>> found = report.comparison("new", "old")
+    >>> found.title, found.auroc.test_line()
+    ('new - old', 'Z = 1.292, p = 0.1962')
     """
 
     a: str
@@ -115,6 +138,18 @@ class SubgroupResult(Mapping[str, SliceResult]):
     """The levels of one variable, by name: `report.subgroups["sex"]["f"].auroc`.
 
     With several models or outcomes, `of` chooses one; by default they are those of the first.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> north = [1, 0, 1, 0], [0.9, 0.4, 0.7, 0.8], {"sex": ["f", "f", "m", "m"]}
+    >>> south = [0, 1, 0, 1], [0.3, 0.6, 0.6, 0.5], {"sex": ["m", "f", "f", "m"]}
+    >>> levels = {"sex": ["f", "m"]}
+    >>> report = ppaurora.evaluate([north, south], subgroups=levels, protocol="grid", decimals=1)
+    >>> {level: found.auroc for level, found in report.subgroups["sex"].items()}
+    {'f': 0.875, 'm': 0.5}
+    >>> report.subgroups["sex"].difference("f", "m").value
+    0.375
     """
 
     def __init__(self, variable: str, slices: Sequence[SliceResult], level: float | None) -> None:
@@ -199,6 +234,16 @@ class SitesResult:
         By metric, the random effects: pooled value, between-site variance, I², prediction interval.
     within
         AUROC over pairs of one site only, weighted by their number; None if AUROC was not asked for.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> north = [1, 0, 1, 0], [0.9, 0.4, 0.7, 0.8]
+    >>> south = [0, 1, 0, 1], [0.3, 0.6, 0.6, 0.5]
+    >>> west = [0, 1, 0, 1], [0.2, 0.4, 0.3, 0.3]
+    >>> report = ppaurora.evaluate([north, south, west], sites=True, metrics=["auroc"])
+    >>> report.sites.auroc.sites, round(report.sites.within.value, 4)
+    (3, 0.75)
     """
 
     slice: Slice
@@ -236,6 +281,14 @@ class DesignedResults:
         Heterogeneity between owners, for every model and outcome.
     left_out
         By reason, how many rows all owners left out; empty if that was not asked for.
+
+    Examples
+    --------
+    >>> import ppaurora
+    >>> owners = [([1, 0, 1, 0], [0.9, 0.4, 0.7, 0.2]), ([0, 1, 0], [0.3, 0.6, 0.6])]
+    >>> results = ppaurora.evaluate(owners, metrics=["auroc"], left_out={"excluded": 12}).results
+    >>> results.left_out["excluded"].value, len(results.wholes)
+    (12, 1)
     """
 
     wholes: tuple[SliceResult, ...] = ()
@@ -415,6 +468,8 @@ def _paired(values: Sequence[tuple[Output, float | None]], query: Query, method:
         return Difference(value, digits=digits, note=note)
     error_output, error = values[1]
     bound = values[2][1] if len(values) > 2 else None
+    if bound is not None:  # it was rounded, and so was the standard error
+        bound += 2 * half_unit(query.digits_of(error_output))
     clustered = query.design is not None and query.design.is_clustered
     return paired_difference(
         value,

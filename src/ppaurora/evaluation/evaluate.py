@@ -14,11 +14,10 @@ from ppaurora.channel.servers import Server
 from ppaurora.channel.shaped import Network
 from ppaurora.data import Columns, Samples, designed_samples
 from ppaurora.data.count_table import CountTable
-from ppaurora.data.design import Model
-from ppaurora.data.grid import Grid
-from ppaurora.data.slices import Slice
+from ppaurora.data.design import Design
 from ppaurora.errors import InputError
 from ppaurora.evaluation.designed import DesignedResults
+from ppaurora.evaluation.fitting import fit
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
 from ppaurora.local.processes import run_in_processes
@@ -28,7 +27,7 @@ from ppaurora.metrics import DEFAULT_METRICS, Metric, default_metrics, find_metr
 from ppaurora.metrics.names import MetricName
 from ppaurora.party.starting import WarmPool
 from ppaurora.policy.rules import Policy
-from ppaurora.protocols import DEFAULT_PROTOCOL, Protocol, find_protocol
+from ppaurora.protocols import DEFAULT_PROTOCOL, find_protocol
 from ppaurora.protocols.names import ProtocolName, ProtocolParameters
 from ppaurora.session import Progress, no_progress
 from ppaurora.statistics.fitting_grid import decimals_of, fitting_grid
@@ -253,9 +252,10 @@ def evaluate_samples(
     allowed = Policy.exact() if policy is None else _checked_policy(policy)
     chosen_metrics = _chosen(default_metrics(allowed) if metrics is None else metrics)
     _check_timeout(timeout)
-    chosen = _fitting(find_protocol(protocol), owners, terms.get("models") or {}, parameters)
-    if terms.get("models") and chosen.tabulated:
-        terms["models"] = _with_grids(terms["models"], owners, chosen, parameters)
+    design = Design(**{name: value for name, value in terms.items() if name in Design.__struct_fields__})
+    is_private = allowed.is_private
+    chosen, models = fit(find_protocol(protocol), owners, design, parameters, is_private=is_private)
+    terms |= {"models": models} if models else {}
     agreed = Terms(
         metrics=chosen_metrics,
         protocol=chosen,
@@ -293,50 +293,6 @@ def evaluate_samples(
         hint=_hint(owners, job) if agreed.is_plain else "",
         results=results,
     )
-
-
-def _fitting(
-    kind: type[Protocol],
-    owners: Sequence[Samples | CountTable],
-    models: Mapping[str, Model],
-    parameters: Mapping[str, Any],
-) -> Protocol:
-    """Return the protocol that fits the scores of all models; on a grid, of the first that names none."""
-    if not models:
-        return kind.fitting(owners, **parameters)
-    names = list(models)
-    if kind.fitting([], **parameters).tabulated:
-        names = [name for name, model in models.items() if model.grid is None][:1]
-    samples = [one for one in owners if isinstance(one, Samples)]
-    return kind.fitting([one.of(Slice(name)) for name in names for one in samples], **parameters)
-
-
-def _with_grids(
-    models: Mapping[str, Model],
-    owners: Sequence[Samples | CountTable],
-    protocol: Protocol,
-    parameters: Mapping[str, Any],
-) -> dict[str, Model]:
-    """Give every model that names no grid the one that fits its own scores."""
-    return {
-        name: model
-        if model.grid is not None
-        else msgspec.structs.replace(model, grid=_fitting_grid(name, owners, protocol, parameters))
-        for name, model in models.items()
-    }
-
-
-def _fitting_grid(
-    model: str, owners: Sequence[Samples | CountTable], protocol: Protocol, parameters: Mapping[str, Any]
-) -> Grid | None:
-    """Return a grid with the range of a model's scores, and no more decimals than these have."""
-    own = [one.of(Slice(model)) for one in owners if isinstance(one, Samples)]
-    grid = type(protocol).fitting(own, **parameters).grid
-    decimals = [decimals_of(one.scores_of_source) for one in own]
-    needed = [some for some in decimals if some is not None]
-    if grid is None or len(needed) < len(decimals) or max(needed, default=0) >= grid.decimals:
-        return grid
-    return type(protocol).fitting(own, **{**parameters, "decimals": max(needed)}).grid
 
 
 def _hint(owners: Sequence[Samples | CountTable], job: Job) -> str:

@@ -66,8 +66,10 @@ def read_results(content: Mapping[str, Any]) -> DesignedResults:
 
 def _has_levels(levels: list[SliceResult], wholes: tuple[SliceResult, ...]) -> bool:
     """Return whether all models and outcomes have the same levels, two at least."""
-    by_whole = [[one.slice.level for one in levels if one.slice.whole == whole.slice] for whole in wholes]
-    return len(by_whole[0]) > 1 and all(names == by_whole[0] for names in by_whole)
+    by_whole = {
+        tuple(one.slice.level for one in levels if one.slice.whole == whole.slice) for whole in wholes
+    }
+    return len(by_whole) == 1 and all(len(names) > 1 for names in by_whole)
 
 
 def _slice(content: Mapping[str, Any], variable: str = "", level: str = "") -> SliceResult:
@@ -121,7 +123,6 @@ def _sites(content: Mapping[str, Any]) -> SitesResult:
 
 
 def _effects(content: Mapping[str, Any]) -> RandomEffects:
-    low_high = content["prediction_interval"]
     pooled, tau2, tau, i2 = (Estimate.from_dict(content[name]) for name in ("pooled", "tau2", "tau", "i2"))
     return RandomEffects(
         content["quantity"],
@@ -131,6 +132,6 @@ def _effects(content: Mapping[str, Any]) -> RandomEffects:
         tau2,
         tau,
         i2,
-        None if low_high is None else (float(low_high[0]), float(low_high[1])),
+        msgspec.convert(content["prediction_interval"], tuple[float, float] | None),
         msgspec.convert(content["sites"], int | None),
     )

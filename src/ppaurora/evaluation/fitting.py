@@ -1,0 +1,81 @@
+"""For whoever holds all data: the protocol and the grids that fit the scores, where none are named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ppaurora.data.count_table import CountTable
+from ppaurora.data.design import Design, Model
+from ppaurora.data.grid import Grid
+from ppaurora.data.samples import Samples
+from ppaurora.data.slices import Slice
+from ppaurora.protocols import Protocol
+from ppaurora.statistics.fitting_grid import decimals_of, fitting_grid
+
+
+def fit(
+    kind: type[Protocol],
+    owners: Sequence[Samples | CountTable],
+    design: Design,
+    parameters: Mapping[str, Any],
+    *,
+    is_private: bool,
+) -> tuple[Protocol, dict[str, Model]]:
+    """Return a protocol that takes all models' scores, and the models, each with a grid where one is needed.
+
+    Lists need grids for what is counted beside them; a grid that is named stays as it is.
+    """
+    given = dict(parameters)
+    if kind.fitting([], **given).tabulated:
+        unnamed = [name for name, model in design.models.items() if model.grid is None][:1]
+        protocol = kind.fitting(_scores(owners, unnamed if design.models else [""]), **given)
+        return protocol, _with_grids(design, lambda name: _on_the_protocols(kind, name, owners, given))
+    counts = bool(design.subgroups) or (not is_private and bool(design.comparisons or design.is_clustered))
+    if counts and not design.models and given.get("grid") is None:
+        given["grid"] = _fitting("", owners)
+    protocol = kind.fitting(_scores(owners, design.model_names), **given)
+    if not counts or protocol.grid is not None:
+        return protocol, dict(design.models)
+    return protocol, _with_grids(design, lambda name: _fitting(name, owners))
+
+
+def _scores(owners: Sequence[Samples | CountTable], models: Sequence[str]) -> list[Samples | CountTable]:
+    """Return owners' samples with the scores of each of some models; a table as it is."""
+    return [one.of(Slice(model)) if isinstance(one, Samples) else one for model in models for one in owners]
+
+
+def _with_grids(design: Design, grid_of: Any) -> dict[str, Model]:
+    return {
+        name: model if model.grid is not None else msgspec.structs.replace(model, grid=grid_of(name))
+        for name, model in design.models.items()
+    }
+
+
+def _on_the_protocols(
+    kind: type[Protocol], model: str, owners: Sequence[Samples | CountTable], parameters: Mapping[str, Any]
+) -> Grid | None:
+    """Return the grid of a protocol for a model's scores, with no more decimals than these have."""
+    own = _scores(owners, [model])
+    grid = kind.fitting(own, **parameters).grid
+    needed = _decimals(own)
+    if grid is None or needed is None or needed >= grid.decimals:
+        return grid
+    return kind.fitting(own, **{**parameters, "decimals": needed}).grid
+
+
+def _fitting(model: str, owners: Sequence[Samples | CountTable]) -> Grid | None:
+    """Return a grid that stays small, with the range of a model's scores."""
+    own = _scores(owners, [model])
+    scores = [one.scores_of_source for one in own if isinstance(one, Samples) and len(one)]
+    low, high = min(float(some.min()) for some in scores), max(float(some.max()) for some in scores)
+    return fitting_grid(low, high, _decimals(own))
+
+
+def _decimals(own: Sequence[Samples | CountTable]) -> int | None:
+    """Return how many decimals all scores have; None if they have many."""
+    found = [decimals_of(one.scores_of_source) for one in own if isinstance(one, Samples)]
+    needed = [some for some in found if some is not None]
+    return max(needed, default=None) if len(needed) == len(found) else None
