@@ -22,7 +22,7 @@ from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.rules import Policy
 from ppaurora.policy.sentences import shown_count
 from ppaurora.statistics.differences import Difference
-from ppaurora.statistics.estimates import Estimate, Table, rounded_up
+from ppaurora.statistics.estimates import Estimate, Table
 
 _SUPPRESSED = (
     "suppressed: a policy rule on secret counts was not met, so there is no result. Which rule, and "
@@ -101,25 +101,21 @@ def _left_out(found: Mapping[str, Estimate], policy: Policy) -> str:
 
 
 def _compared(compared: Comparison) -> Iterator[str]:
-    """Give a line for every difference of two models, and below it what is to be known about it."""
+    """Give a line for every difference of two models, with what is to be known about it."""
     for name, found in compared.differences.items():
-        title = find_metric(name).title
+        title = f"{find_metric(name).title} {compared.title}"
         if isinstance(found, Difference):
-            yield from _difference(f"{title} {compared.title}", found)
+            yield _difference(title, found)
             continue
         for row in found:
             for number in row.values.values():
                 if isinstance(number, Difference):
-                    yield from _difference(f"{title} {compared.title} at {row.shown_place()}", number)
+                    yield _difference(f"{title} at {row.shown_place()}", number)
 
 
-def _difference(title: str, found: Difference) -> Iterator[str]:
+def _difference(title: str, found: Difference) -> str:
     line = ", ".join(filter(None, (found.line(title), found.test_line())))
-    if found.error_bound:
-        line += f"; standard error within {rounded_up(found.error_bound)} of that of single scores"
-    yield line
-    if found.note:
-        yield f"  {found.note}"
+    return "; ".join(filter(None, (line, found.note)))
 
 
 def _print_levels(found: SubgroupResult, whole: str) -> None:

@@ -140,15 +140,8 @@ def _comparisons(comparisons: Sequence[ComparisonFacts]) -> Section | None:
             "of b.",
         ),
         (TextTable("Differences between models", *without_empty_columns(headings, rows)),),
-        (*_bounds(numbers), *_notes(numbers)),
+        _notes(numbers),
     )
-
-
-def _bounds(numbers: Iterable[tuple[str, DifferenceNumber]]) -> Iterator[str]:
-    """Tell how far off standard errors may be that were computed of scores in coarse cells."""
-    for name, number in numbers:
-        if number.bound:
-            yield f"{_titled(number)}, {name}: {number.bound}."
 
 
 # Subgroups
