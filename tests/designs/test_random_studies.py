@@ -346,3 +346,23 @@ def test_protocols_fit_the_scores_of_all_models(protocol: Any) -> None:
 
 def _grid(protocol: str) -> dict[str, Any]:
     return {"grid": Grid(low=0, high=50, decimals=1)} if protocol == "fast" else {}
+
+
+@each_protocol
+def test_a_publication_has_the_same_numbers_rounded(protocol: str) -> None:
+    """With all its floors, which this study meets."""
+    random = np.random.default_rng(9)
+    owners = []
+    for place in range(4):
+        y_true = random.integers(0, 2, 80)
+        scores = {
+            name: np.round(np.clip(random.normal(0.4 + 0.2 * y_true, 0.2), 0, 1), 2) for name in ("a", "b")
+        }
+        owners.append(rows_of(f"owner {place}", y_true, scores))
+    one = study_of(owners, protocol=protocol, metrics=("auroc", "brier", "net_benefit"), policy=Policy())
+    (found,) = one.in_the_clear().comparisons
+    rows, expected = plain(owners), Expected(Policy(), exactly=True, negated=False)
+    assert expected.digits == 3
+    check_difference(found.auroc, *paired_delong(rows, "a", "b"), expected)
+    errors = less(brier_errors(rows, "a"), brier_errors(rows, "b"))
+    check_difference(found.brier, *mean_and_variance(errors), expected, slack=IN_STEPS)
