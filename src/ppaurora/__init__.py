@@ -37,6 +37,13 @@ from ppaurora.version import __version__ as __version__
 if TYPE_CHECKING:
     from ppaurora.check import DataCheck, DataWarning
     from ppaurora.data import CountTable, Grid, tabulate
+    from ppaurora.evaluation.designed import (
+        Comparison,
+        DesignedResults,
+        SitesResult,
+        SliceResult,
+        SubgroupResult,
+    )
     from ppaurora.evaluation.evaluate import Transport, evaluate
     from ppaurora.evaluation.report import Report, RunCost
     from ppaurora.metrics import METRICS
@@ -49,15 +56,20 @@ if TYPE_CHECKING:
     from ppaurora.pages.report import save_figures, write_report
     from ppaurora.policy.rules import Policy
     from ppaurora.protocols.names import ProtocolName
+    from ppaurora.statistics.differences import Difference
     from ppaurora.statistics.estimates import Estimate, Table
+    from ppaurora.statistics.random_effects import RandomEffects
     from ppaurora.study.receipt import Receipt, Verification
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "CountTable",
     "DataCheck",
     "DataError",
     "DataWarning",
+    "DesignedResults",
+    "Difference",
     "Estimate",
     "Grid",
     "InputError",
@@ -71,12 +83,16 @@ __all__ = [
     "PreparedSubmission",
     "ProtocolError",
     "ProtocolName",
+    "RandomEffects",
     "Receipt",
     "RefusedError",
     "Report",
     "RunCost",
+    "SitesResult",
+    "SliceResult",
     "Study",
     "StudyReport",
+    "SubgroupResult",
     "Table",
     "Transport",
     "UndefinedResultError",
@@ -96,9 +112,12 @@ def __dir__() -> list[str]:
 
 _HOMES = {
     "METRICS": "ppaurora.metrics",
+    "Comparison": "ppaurora.evaluation.designed",
     "CountTable": "ppaurora.data",
     "DataCheck": "ppaurora.check",
     "DataWarning": "ppaurora.check",
+    "DesignedResults": "ppaurora.evaluation.designed",
+    "Difference": "ppaurora.statistics.differences",
     "Estimate": "ppaurora.statistics.estimates",
     "Grid": "ppaurora.data",
     "MetricName": "ppaurora.metrics.names",
@@ -106,11 +125,15 @@ _HOMES = {
     "Policy": "ppaurora.policy.rules",
     "PreparedSubmission": "ppaurora.owner.prepared",
     "ProtocolName": "ppaurora.protocols.names",
+    "RandomEffects": "ppaurora.statistics.random_effects",
     "Receipt": "ppaurora.study.receipt",
     "Report": "ppaurora.evaluation.report",
     "RunCost": "ppaurora.evaluation.report",
+    "SitesResult": "ppaurora.evaluation.designed",
+    "SliceResult": "ppaurora.evaluation.designed",
     "Study": "ppaurora.owner.study",
     "StudyReport": "ppaurora.owner.report",
+    "SubgroupResult": "ppaurora.evaluation.designed",
     "Table": "ppaurora.statistics.estimates",
     "Transport": "ppaurora.evaluation.evaluate",
     "Verification": "ppaurora.study.receipt",
