@@ -22,10 +22,14 @@ LONGEST_LINE = 110
 
 
 def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
-    """It prints what README says, but for numbers with noise."""
-    ((example, printed),) = re.findall(r"```python\n(.*?)```.*?```\n(.*?)```", README, flags=re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {})  # noqa: S102
+    """It prints what README says, but for numbers with noise; the second example goes on from the first."""
+    found = re.findall(r"```python\n(.*?)```.*?```\n(.*?)```", README, flags=re.DOTALL)
+    (example, printed), (second, compared) = found
+    names: dict[str, object] = {}
+    exec(compile(example, "README.md", "exec"), names)  # noqa: S102
     *alike, noisy = capsys.readouterr().out.splitlines()
+    exec(compile(second, "README.md", "exec"), names)  # noqa: S102
+    assert capsys.readouterr().out == compared
     *lines, with_noise = printed.splitlines()
     assert alike == lines
     assert [line.split()[0] for line in (*lines, with_noise)] == ["exact", "publication", "private"]
