@@ -28,13 +28,13 @@ def fit(
 
     Lists need grids for what is counted beside them; a grid that is named stays as it is.
     """
-    given = dict(parameters)
-    if kind.fitting([], **given).tabulated:
+    given, named = dict(parameters), kind.fitting([], **parameters)
+    if named.tabulated:
         unnamed = [name for name, model in design.models.items() if model.grid is None][:1]
         protocol = kind.fitting(_scores(owners, unnamed if design.models else [""]), **given)
         return protocol, _with_grids(design, lambda name: _on_the_protocols(kind, name, owners, given))
     counts = bool(design.subgroups) or (not is_private and bool(design.comparisons or design.is_clustered))
-    if counts and not design.models and given.get("grid") is None:
+    if counts and not design.models and named.grid is None:
         given["grid"] = _fitting("", owners)
     protocol = kind.fitting(_scores(owners, design.model_names), **given)
     if not counts or protocol.grid is not None:
