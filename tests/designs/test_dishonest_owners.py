@@ -24,6 +24,7 @@ from ppaurora.metrics.extras import study as of_study
 from ppaurora.metrics.extras.base import Statement
 from ppaurora.metrics.extras.comparisons import BothCalled, CrossErrors
 from ppaurora.metrics.extras.left_out import LeftOutCounts
+from ppaurora.metrics.extras.overlaps import SharedRows
 from ppaurora.metrics.extras.site_effects import OwnArea, OwnEffect
 from ppaurora.metrics.extras.study import statements_of, submitted_sums
 from ppaurora.randomness import Stream
@@ -237,6 +238,8 @@ NOTICED: dict[str, tuple[str, Change]] = {
     "a standard error above one": ("levels", says({1: AREA}, OwnArea)),
     "fewer than no rows left out": ("levels", says({0: -1}, LeftOutCounts)),
     "billions of rows left out": ("levels", says({2: 1 << 40}, LeftOutCounts)),
+    "people of two levels that do not add up": ("levels", says({0: 40}, SharedRows)),
+    "fewer than nobody in two levels": ("levels", says({1: -1}, SharedRows)),
     "a weight above the most": ("weights", adds({0: 100 * ROWS}, TableBlock, **table("a"))),
     "weights that are less than one": ("weights", adds({0: ROWS, 1: -ROWS}, ClassBlock, outcome="")),
     "more rows than there are": ("weights", adds({0: 1}, ClassBlock, outcome="")),
@@ -264,7 +267,7 @@ def test_without_the_checks_numbers_would_be_others(what: str, monkeypatch: pyte
     honest = read(submitted.study, in_the_clear(submitted))
     for name in ("_table_checks", "_class_checks", "_joint_checks"):
         monkeypatch.setattr(of_study, name, lambda study, query: [])
-    for statement in (CrossErrors, BothCalled, OwnEffect, OwnArea, LeftOutCounts):
+    for statement in (CrossErrors, BothCalled, OwnEffect, OwnArea, LeftOutCounts, SharedRows):
         monkeypatch.setattr(statement, "checks", lambda self, words, study: [])
     monkeypatch.setattr(withholding, "_on_owners", lambda query, inputs: [])
     change(submitted)
@@ -334,6 +337,9 @@ def others_in_a_level(submitted: Submitted) -> None:
         place = submitted.full(TableBlock, **table(model, "sex", "f"))[0]
         submitted.add({place: -1}, TableBlock, **table(model, "sex", "f"))
         submitted.add({place: 1}, TableBlock, **table(model, "sex", "m"))
+    start = submitted.statement(SharedRows).start  # pairs of an age and a sex
+    submitted.words[start] -= 1
+    submitted.words[start + 1] += 1
 
 
 def one_less_by_both(submitted: Submitted) -> None:

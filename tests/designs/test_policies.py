@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -150,13 +150,68 @@ def assume_public_rules(levels: Sequence[Levels]) -> None:
 def test_without_the_rest_a_level_of_twelve_would_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     """The positive control: the whole less the others is that level, but for the rounding of counts."""
     levels, _ = FEW_LEVELS["one of 12 people, 9 of them positive"]
-    monkeypatch.setattr(withholding, "protect_small_levels", lambda suite, parts, *decided: decided)
+    monkeypatch.setattr(withholding, "protect_small_levels", lambda suite, parts, *decided: decided[:2])
     result = published(owners_of(*levels))
     there = level_parts(result)
     assert are_there(there) == [True, True, False]
     positives = part_of(result, Slice("a")).positives
     assert positives is not None
     assert abs(positives - sum(part.positives or 0 for part in there) - 9) <= 7
+
+
+def in_two_variables(sexes: Callable[[NDArray[np.uint8]], NDArray[np.bool_]]) -> list[Samples]:
+    """Return four owners of 48 people in three ages; their sex follows from the age, as a function has it."""
+    owners = []
+    for own in alike(ENOUGH, ENOUGH, ENOUGH):
+        assert own.further is not None
+        ages = own.further.levels["age"]
+        levels = {"age": ages, "sex": sexes(ages).astype(np.uint8)}
+        owners.append(replace(own, further=replace(own.further, levels=levels)))
+    return owners
+
+
+def exchanged(ages: NDArray[np.uint8], some: int) -> NDArray[np.bool_]:
+    """The first level of both variables is the same, but for so many people of every owner."""
+    found = ages > 0
+    found[:some] = True
+    return found
+
+
+TWO_VARIABLES: dict[str, tuple[Callable[[NDArray[np.uint8]], NDArray[np.bool_]], bool]] = {
+    "nothing in common": (lambda ages: np.arange(len(ages)) % 2 == 1, True),
+    "the same level": (lambda ages: ages > 0, True),
+    "all that the level is without": (lambda ages: ages == 0, True),
+    "but for four people": (lambda ages: exchanged(ages, 1), False),
+    "but for twelve, nine without any one owner": (lambda ages: exchanged(ages, 3), False),
+    "but for sixteen, twelve without any one owner": (lambda ages: exchanged(ages, 4), True),
+    "all that it is without, but for four people": (lambda ages: ~exchanged(ages, 1), False),
+}
+
+
+@each_protocol
+@pytest.mark.parametrize("what", TWO_VARIABLES)
+def test_levels_of_two_variables_are_not_subtracted(what: str, protocol: str) -> None:
+    """Where two of them differ by few people, the second variable is withheld; nothing else is."""
+    sexes, expected = TWO_VARIABLES[what]
+    result = published(in_two_variables(sexes), protocol)
+    for model in ("a", "b"):
+        assert are_there(level_parts(result, model)) == [True] * 3 + [expected] * 2
+        assert not part_of(result, Slice(model)).suppressed
+
+
+def test_levels_that_are_withheld_cannot_be_subtracted() -> None:
+    """Two ages are withheld, and a sex of few people would be near to either; it is withheld itself."""
+    levels = [((12, 12), (3, 4), (3, 4))] * 4
+    owners = owners_of(*levels)
+    assert are_there(level_parts(published(owners))) == [True, False, False]
+    with_sexes = []
+    for own in owners:
+        assert own.further is not None
+        sexes = (np.arange(len(own)) % 2).astype(np.uint8)
+        further = replace(own.further, levels={**own.further.levels, "sex": sexes})
+        with_sexes.append(replace(own, further=further))
+    there = are_there(level_parts(published(with_sexes)))
+    assert there == [True, False, False, True, True]
 
 
 def test_people_are_patients_and_not_their_rows() -> None:

@@ -28,6 +28,7 @@ from ppaurora.metrics.operating_points import OperatingPoint
 from ppaurora.metrics.outputs import Ratio
 from ppaurora.metrics.private.release import noisy_integers
 from ppaurora.metrics.query import NEGATIVES, POSITIVES, Query
+from ppaurora.metrics.small_levels import Overlap
 from ppaurora.metrics.sums import FalsePositives, OwnerSum, TruePositives
 from ppaurora.metrics.withholding import decide, withhold
 from ppaurora.sharing.shares import RingShare, concat, stack
@@ -69,14 +70,18 @@ def evaluate_part(
 
 
 def release_parts(
-    suite: Suite, parts: Sequence[EvaluatedPart], further_checks: Sequence[RingShare] = ()
+    suite: Suite,
+    parts: Sequence[EvaluatedPart],
+    further_checks: Sequence[RingShare] = (),
+    overlaps: Sequence[Overlap] = (),
 ) -> RingShare:
     """Return the columns of all parts, one after the other, and then whose submissions fit.
 
-    Further checks are numbers by owner that are above 0 where its submission fits.
+    Further checks are numbers by owner that are above 0 where its submission fits. Overlaps say which levels
+    of two variables may not be subtracted from each other.
     """
     with suite.step("release"):
-        decided = decide(suite, parts, further_checks)
+        decided = decide(suite, parts, further_checks, overlaps)
     with suite.step("division"):
         values = [noisy_integers(suite, part) for part in parts if part.query.policy.is_private]
         values = values or numbers(suite, parts)

@@ -6,11 +6,14 @@ but one has those of that one as well. Hence, where a policy has floors:
 1. A level that does not meet them is withheld. The *rest* of a variable is all its withheld levels together.
 2. If there is a rest, it must meet the floors as a level must, or every level of the variable is withheld.
 3. A number at a threshold is withheld in all levels unless it may leave in each, and no level is withheld.
+4. Levels of two variables that are both released must not differ by a few people, nor one of them from all
+   people without the other; or the later variable is withheld. `extras/overlaps.py` has the arithmetic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,13 +24,27 @@ from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
 
 
+@dataclass(frozen=True)
+class Overlap:
+    """Two levels of two variables, and numbers that are above 0 if they may be subtracted from each other."""
+
+    earlier: tuple[str, str]  # variable and level
+    later: tuple[str, str]
+    numbers: tuple[RingShare, ...] = field(repr=False)
+    lowest: int  # that any of the numbers can be
+
+
 def enough(by_owner: RingShare, least: int) -> RingShare:
     """Positive where there are at least so many without an owner, for every owner; so there are in all."""
     return by_owner.sum() - by_owner - (least - 1)
 
 
 def protect_small_levels(
-    suite: Suite, parts: Sequence[EvaluatedPart], released: list[RingShare], cells: list[RingShare]
+    suite: Suite,
+    parts: Sequence[EvaluatedPart],
+    released: list[RingShare],
+    cells: list[RingShare],
+    overlaps: Sequence[Overlap] = (),
 ) -> tuple[list[RingShare], list[RingShare]]:
     """Return which parts are released, and which of their cells, once levels protect each other."""
     variables, policy = _variables(parts), parts[0].query.policy
@@ -37,10 +54,11 @@ def protect_small_levels(
     for levels in variables:
         withheld = [1 - released[level] for level in levels]
         positives, negatives = _rest(suite, [parts[level] for level in levels], withheld)
+        apart = _apart(parts, released, levels, overlaps)
         floors = ((positives, policy.minimum_positives), (negatives, policy.minimum_negatives))
-        numbers.append([enough(by_owner, least) for by_owner, least in floors])
-        numbers.append([1 - positives.sum() - negatives.sum()])
-        numbers.append([1 - _sum(withheld)])
+        numbers.append([*(enough(by_owner, least) for by_owner, least in floors), *apart])
+        numbers.append([1 - positives.sum() - negatives.sum(), *apart])
+        numbers.append([1 - _sum(withheld), *apart])
         numbers += [
             [1 - _sum([1 - cells[level][cell] for level in levels])]
             for cell in _at_thresholds(parts[levels[0]])
@@ -70,6 +88,26 @@ def _variables(parts: Sequence[EvaluatedPart]) -> list[list[int]]:
         if part.query.slice.is_level:
             found.setdefault((part.query.slice.whole, part.query.slice.variable), []).append(place)
     return list(found.values())
+
+
+def _apart(
+    parts: Sequence[EvaluatedPart],
+    released: Sequence[RingShare],
+    levels: Sequence[int],
+    overlaps: Sequence[Overlap],
+) -> list[RingShare]:
+    """Return numbers that are above 0 if no released level of an earlier variable is too near to a released
+    one of this variable: what is withheld cannot be subtracted, and makes its numbers large."""
+    places = {part.query.slice: place for place, part in enumerate(parts)}
+    found = []
+    for level in levels:
+        own = parts[level].query.slice
+        for overlap in overlaps:
+            if overlap.later == (own.variable, own.level):
+                other = replace(own, variable=overlap.earlier[0], level=overlap.earlier[1])
+                withheld = 2 - released[level] - released[places[other]]
+                found += [number + withheld * (1 - overlap.lowest) for number in overlap.numbers]
+    return found
 
 
 def _rest(

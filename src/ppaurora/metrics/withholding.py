@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ppaurora.metrics.evidence import EvaluatedPart, Found, Inputs
 from ppaurora.metrics.outputs import Form, Output, Ratio
 from ppaurora.metrics.query import Query
-from ppaurora.metrics.small_levels import enough, protect_small_levels
+from ppaurora.metrics.small_levels import Overlap, enough, protect_small_levels
 from ppaurora.sharing.shares import RingShare, concat, stack
 from ppaurora.sharing.spans import spans
 from ppaurora.suites.base import Suite
@@ -52,7 +52,12 @@ class Decided:
     fitting: RingShare | None = field(repr=False)  # owners
 
 
-def decide(suite: Suite, parts: Sequence[EvaluatedPart], further_checks: Sequence[RingShare] = ()) -> Decided:
+def decide(
+    suite: Suite,
+    parts: Sequence[EvaluatedPart],
+    further_checks: Sequence[RingShare] = (),
+    overlaps: Sequence[Overlap] = (),
+) -> Decided:
     """Decide all conditions in one batch of sign tests; levels of subgroups need another one."""
     conditions = Conditions()
     classes = [conditions.add(*_on_classes(part.query, part.inputs, part.found)) for part in parts]
@@ -73,7 +78,7 @@ def decide(suite: Suite, parts: Sequence[EvaluatedPart], further_checks: Sequenc
     holds = conditions.hold(suite, [group for some in groups for group in some])
     flags, *of_cells, owner_flags = (holds[place] for place in spans(map(len, groups)))
     released = [flags[place] for place in range(len(parts))]
-    released, of_cells = protect_small_levels(suite, parts, released, of_cells)
+    released, of_cells = protect_small_levels(suite, parts, released, of_cells, overlaps)
     gates = [gate for gate, some in zip(released, cells, strict=True) for _ in some]
     there = suite.mul(concat(gates), concat(of_cells)) if gates else concat(of_cells)
     places = spans(map(len, cells))

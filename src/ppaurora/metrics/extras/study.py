@@ -25,6 +25,7 @@ from ppaurora.metrics.extras.base import Extra, ExtrasQuery, Statement, StudySec
 from ppaurora.metrics.extras.clusters import ClusteredError
 from ppaurora.metrics.extras.comparisons import comparisons_of
 from ppaurora.metrics.extras.left_out import LeftOutCounts, LeftOutMechanism, LeftOutRows
+from ppaurora.metrics.extras.overlaps import overlap_conditions, overlaps_of
 from ppaurora.metrics.extras.site_effects import site_extras
 from ppaurora.metrics.parts import designed, epsilon_of, layout_of, parts_of
 from ppaurora.metrics.query import Query, unique
@@ -94,7 +95,8 @@ def statements_of(query: Query) -> tuple[Statement, ...]:
     """Return what owners state, each once."""
     if query.design is None:
         return ()
-    return unique(one for part in extras_of(query) for extra in part.extras for one in extra.statements(part))
+    of_extras = (one for part in extras_of(query) for extra in part.extras for one in extra.statements(part))
+    return unique((*of_extras, *overlaps_of(query, query.design)))
 
 
 def submitted_sums(query: Query) -> tuple[tuple[Slice, OwnerSum], ...]:
@@ -151,13 +153,14 @@ def release_study(suite: Suite, query: Query, inputs: StudyInputs) -> RingShare:
     study = StudySecrets(suite, layout, query.negated, parts, inputs.counts, of_statements)
     extras = [_evaluated(study, one) for one in extras_of(query)]
     with suite.step("release"):
+        overlaps = overlap_conditions(study, query)
         checks = [
             *_table_checks(study, query),
             *_class_checks(study, query),
             *_joint_checks(study, query),
             *(number for one, words in of_statements.items() for number in one.checks(words, study)),
         ]
-    return release_parts(suite, [*parts.values(), *extras], checks)
+    return release_parts(suite, [*parts.values(), *extras], checks, overlaps)
 
 
 def _words(
