@@ -20,6 +20,7 @@ from ppaurora.agreement.possible import possible_positives
 from ppaurora.metrics import Query
 from ppaurora.metrics.in_the_clear import released_in_the_clear
 from ppaurora.metrics.outputs import Form, Output
+from ppaurora.metrics.parts import parts_of
 from ppaurora.metrics.private.auroc import AurocMechanism
 from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.noisy import NoisyRelease
@@ -51,8 +52,10 @@ class Figures:
 def figures_at(prevalence: float, query: Query, studies: int) -> Figures:
     """Return medians and means over so many studies, or fewer if they are large.
 
-    Where one label decides whether there are both classes, there is no result to speak of.
+    Those of a study with a design are of its first model and outcome, over all samples. Where one label
+    decides whether there are both classes, there is no result to speak of.
     """
+    query = parts_of(query)[0]
     if query.samples < 2 * FEWEST:
         return Figures(released=False, widths={}, left=query.samples - 1, at_median=1.0, at_highest=1.0)
     if query.samples > LARGEST:
