@@ -12,14 +12,16 @@ from functools import lru_cache, partial
 
 import msgspec
 
-from ppaurora.agreement.figures import CERTAINTY, LARGEST, Figures, figures_at
+from ppaurora.agreement.figures import CERTAINTY, LARGEST, Figures, figures_at, of_first_model
 from ppaurora.agreement.terms import Terms
 from ppaurora.errors import InputError
 from ppaurora.metrics import Metric, Query
 from ppaurora.metrics.facts import Figure, PublicCounts
 from ppaurora.metrics.outputs import GRID_BOUND, Form
+from ppaurora.metrics.parts import epsilon_of
 from ppaurora.metrics.private.budget import epsilons
 from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, KINDS, ROUNDED, Kind, Policy, guesses
+from ppaurora.statistics.random_effects import LEAST_SITES
 
 PREVALENCES = (0.02, 0.05, 0.1, 0.2, 0.4)
 USUAL = (0.05, 0.2)  # where there is room for two
@@ -32,8 +34,9 @@ Row = tuple[str, tuple[str, ...]]  # what it is, and a cell for every kind
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What a release tells, sentence by sentence, and what to consider before agreeing: eight lines at most.
+    """What a release tells, sentence by sentence, and what to consider before agreeing.
 
+    Eight lines at most, and one for each part of a design.
     `more` is what else there is to know, one step further.
     """
 
@@ -56,7 +59,7 @@ def disclosure(terms: Terms, sizes: tuple[int, ...]) -> Disclosure:
     """Return what a release tells for these numbers of samples, of which some may be guesses."""
     query = terms.query(sizes)
     found = {prevalence: figures_at(prevalence, query, _STUDIES) for prevalence in USUAL}
-    told = [_precision(query), *_withheld(query)]
+    told = [_precision(query), *_of_design(terms, query), *_withheld(query)]
     if any(figures.released for figures in found.values()):
         told += [*_widths(query, found), _left(query, found), _attacker(query, found)]
     else:
@@ -112,9 +115,13 @@ def _precision(query: Query) -> str:
     """Return how accurate every number is."""
     if query.policy.is_private:
         names = ", ".join(metric.name for metric in query.metrics)
-        parts = zip(query.mechanisms, epsilons(query.policy, query.mechanisms), strict=True)
+        first = of_first_model(query)
+        parts = zip(first.mechanisms, epsilons(first.policy, first.mechanisms), strict=True)
         shares = ", ".join(f"{float(part):.3g} for {mechanism.name}" for mechanism, part in parts)
-        return f"{names}: with noise that nobody knows; epsilon {query.policy.epsilon:g} in all, {shares}"
+        each = "" if query.design is None else " of each model over all samples"
+        return (
+            f"{names}: with noise that nobody knows; epsilon {query.policy.epsilon:g} in all, {shares}{each}"
+        )
     alike: dict[str, list[str]] = {}
     for metric in query.metrics:
         alike.setdefault(_digits(query, metric), []).append(metric.name)
@@ -144,6 +151,62 @@ def _counts(query: Query) -> str:
     if query.policy.is_private:
         return "noise"
     return {HIDDEN: "hidden", ROUNDED: f"to the nearest {COUNT_STEP}", EXACT: "exact"}[query.policy.counts]
+
+
+def _of_design(terms: Terms, query: Query) -> Iterator[str]:
+    """Return what a design adds to what is released."""
+    if terms.is_plain:
+        return
+    private = terms.policy.is_private
+    if len(terms.wholes) > 1:
+        more = "" if private else "; two models that differ for one person tell that person's outcome"
+        yield f"all of this for each of: {'; '.join(map(str, terms.wholes))} (figures: the first){more}"
+    if terms.comparisons and not private:
+        pairs = ", ".join(f"{a} and {b}" for a, b in terms.comparisons)
+        yield f"differences of {pairs}, with the decimals of what they are differences of"
+    if terms.subgroups:
+        yield _of_levels(terms, query)
+    if terms.patient and terms.policy.has_floors:
+        yield "the positives and negatives that there must be are patients with such rows, not rows"
+    if terms.sites:
+        yield (
+            "how much owners differ, and how many of them count; no owner's own value, but with "
+            f"{LEAST_SITES} owners each can nearly compute the others' AUROC, and with more learns of them"
+        )
+    if terms.left_out:
+        rounded = "exactly" if query.count_step == 1 else f"to the nearest {COUNT_STEP}"
+        yield f"how many rows all owners left out, by reason, {'with noise' if private else rounded}"
+    if private:
+        yield _of_epsilon(terms)
+
+
+def _of_levels(terms: Terms, query: Query) -> str:
+    """Return what is told of levels of subgroups."""
+    names = ", ".join(metric.name for metric in query.metrics if metric.by_level)
+    levels = sum(len(subgroup.levels) for subgroup in terms.subgroups.values())
+    said = (
+        f"{names} for each of {levels} levels of {', '.join(terms.variables)}; who is in which stays secret"
+    )
+    if terms.policy.is_private:
+        return f"{said}, and how many are is told with noise"
+    if not terms.policy.has_floors:
+        return f"{said}, and how many are may follow from the numbers"
+    return (
+        f"{said}; numbers of people by class: {_counts(query)}; a level that misses the floors below is "
+        "withheld, which tells that it is small"
+    )
+
+
+def _of_epsilon(terms: Terms) -> str:
+    """Return how a private study with a design divides its epsilon."""
+    wholes, variables = len(terms.wholes), len(terms.variables)
+    each = f"{epsilon_of(terms.policy, terms, terms.wholes[0]):.3g}"
+    said = [f"{wholes} x {each} for models and outcomes over all samples"]
+    if variables:
+        said.append(f"{wholes * variables} x {each} for all levels of a variable together")
+    if terms.left_out:
+        said.append(f"{epsilon_of(terms.policy, terms, None):.3g} for rows left out")
+    return f"epsilon {terms.policy.epsilon:g} is divided: {', '.join(said)}"
 
 
 def _withheld(query: Query) -> Iterator[str]:

@@ -49,13 +49,18 @@ class Figures:
     at_highest: float  # and at the highest one
 
 
+def of_first_model(query: Query) -> Query:
+    """Return what is asked for of a study's first model and outcome, over all samples; each counts once."""
+    return dataclasses.replace(parts_of(query)[0], sizes=query.sizes, sizes_are_secret=False)
+
+
 def figures_at(prevalence: float, query: Query, studies: int) -> Figures:
     """Return medians and means over so many studies, or fewer if they are large.
 
     Those of a study with a design are of its first model and outcome, over all samples. Where one label
     decides whether there are both classes, there is no result to speak of.
     """
-    query = parts_of(query)[0]
+    query = of_first_model(query)
     if query.samples < 2 * FEWEST:
         return Figures(released=False, widths={}, left=query.samples - 1, at_median=1.0, at_highest=1.0)
     if query.samples > LARGEST:
