@@ -33,7 +33,7 @@ def test_a_header_at_its_limits_survives_the_wire(header: Header) -> None:
 def test_the_layout_is_the_documented_one() -> None:
     session = bytes(range(100, 116))
     raw = Header(depth=7, session=session, sequence=9, length=1000).pack()
-    assert raw == struct.pack(">4sI16sII", b"PPA7", 7, session, 9, 1000)
+    assert raw == struct.pack(">4sI16sII", b"PPA8", 7, session, 9, 1000)
     assert raw[:4] == f"PPA{WIRE_VERSION}".encode()
     assert NO_SESSION == bytes(SESSION_BYTES) == bytes(16)
 

@@ -92,8 +92,8 @@ def test_a_server_that_draws_no_noise_for_nothing_would_be_noticed(monkeypatch: 
     terms = TERMS["auroc"]
     shape = transcript(run_of(terms, STUDIES["half of all"]))
 
-    def careless(suite: Any, query: Any, *given: Any) -> Any:
-        return suite.blank(2, len(query.outputs))
+    def careless(suite: Any, part: Any) -> Any:
+        return suite.blank(2, len(part.query.outputs))
 
     monkeypatch.setattr(release_module, "noisy_integers", careless)
     assert transcript(run_of(terms, STUDIES["no positives"])) != shape

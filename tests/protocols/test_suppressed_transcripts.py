@@ -182,9 +182,9 @@ def test_a_server_that_saves_itself_the_work_would_be_noticed(monkeypatch: pytes
     terms = TERMS["tables"]
     shape = transcript(run_of(terms, RELEASED["half of all"]))
 
-    def give_up(suite: Any, query: Any, decided: Any, values: Any) -> Any:
-        columns = withhold(suite, query, decided, values) if there_is_one else None
-        return suite.blank(2, 1 + values.shape[-1]) if columns is None else columns
+    def give_up(suite: Any, parts: Any, decided: Any, values: Any) -> Any:
+        columns = withhold(suite, parts, decided, values) if there_is_one else None
+        return suite.blank(2, 1 + values[0].shape[-1]) if columns is None else columns
 
     monkeypatch.setattr(release, "withhold", give_up)
     there_is_one = True
