@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import ppaurora
 from ppaurora.errors import InputError
 from ppaurora.pages.charts import Chart, ForestRow, forest
+from ppaurora.pages.report.design_sentences import design_results
 from ppaurora.pages.report.designs import DesignFacts
 from ppaurora.pages.report.facts import Facts
 from ppaurora.pages.report.figures import all_charts, pooled_charts, section_charts
@@ -23,6 +25,7 @@ from ppaurora.pages.report.html import as_html
 from ppaurora.pages.report.sources import source_of
 from ppaurora.pages.report.texts import as_json, as_latex, as_markdown
 from ppaurora.pages.report.writing import facts_of
+from ppaurora.plot.numbers import prevalence_of
 from ppaurora.statistics.differences import ANYWHERE
 from tests.pages.test_formats import Page
 from tests.support.designed_reports import HOSTILE_LEVEL, THRESHOLDS, designed, plain
@@ -361,9 +364,40 @@ def test_many_levels_are_summed_up_in_the_sentence() -> None:
     subgroup = found.design.subgroups[0]
     level = subgroup.levels[0]
     many = replace(subgroup, levels=tuple(replace(level, level=str(number)) for number in range(12)))
-    from ppaurora.pages.report.design_sentences import _by_level
-
     auroc = level.get("auroc")
     assert auroc is not None
-    said = _by_level(many, designed().policy)
-    assert said == f"By age_group, AUROC of risk_a was from {auroc.shown} to {auroc.shown} in 12 levels."
+    design = replace(found.design, subgroups=(many,))
+    said = design_results(found.numbers, design, "x", None, designed().policy, suppressed=False)
+    assert f"By age_group, AUROC of risk_a was from {auroc.shown} to {auroc.shown} in 12 levels." in said
+
+
+def clustered(column: str) -> ppaurora.Report:
+    random = np.random.default_rng(2)
+    owners = []
+    for rows in (60, 50, 70):
+        labels = (random.random(rows) < 0.4).astype(int)
+        scores = np.round(random.beta(2 + labels, 3), 2)
+        owners.append((labels, scores, {column: random.integers(1, 5, rows).tolist()}))
+    return ppaurora.evaluate(
+        owners, metrics=["auroc", "ap"], confidence_level=0.95, protocol="grid", decimals=2
+    )
+
+
+def test_weights_are_not_taken_for_samples() -> None:
+    report = clustered("weight")
+    whole = report.results.wholes[0]
+    assert report.positives is not None
+    assert whole.negatives is not None
+    assert report.positives + whole.negatives > report.samples == 180
+    found = facts_of(source_of(report))
+    said = f"(n = 180; by weight {report.positives} positive and {whole.negatives} negative)"
+    assert said in found.results
+    assert "Every row counted as often as its weight says." in found.methods
+    assert "Obuchowski's method for clustered data for AUROC" in found.methods
+    assert prevalence_of(report) == report.positives / (report.positives + whole.negatives)
+
+
+def test_patients_with_several_rows_are_in_the_methods() -> None:
+    found = facts_of(source_of(clustered("patient")))
+    assert "Intervals of AUROC allow for patients with several rows" in found.methods
+    assert "weight" not in found.methods

@@ -35,10 +35,12 @@ def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
     title = f"{samples:,} samples of {owners} owners"
     wholes = report.results.wholes
     if not wholes:
-        _print_one(title, report.metrics, report.positives, report.policy, suppressed=report.suppressed)
+        counts = (report.positives, None)
+        _print_one(title, report.metrics, counts, report.policy, suppressed=report.suppressed)
     for one in wholes:
         named = ": ".join(filter(None, (str(one.slice), title)))
-        _print_one(named, one.metrics, one.positives, report.policy, suppressed=one.suppressed)
+        both = (one.positives, one.negatives)
+        _print_one(named, one.metrics, both, report.policy, suppressed=one.suppressed)
     _print_design(report.results, report.policy)
     click.echo(report.privacy)
 
@@ -46,17 +48,22 @@ def print_metrics(report: MetricValues, samples: int, owners: int) -> None:
 def _print_one(
     title: str,
     metrics: Mapping[str, Estimate | Table],
-    positives: int | None,
+    counts: tuple[int | None, int | None],
     policy: Policy,
     *,
     suppressed: bool,
 ) -> None:
+    """Print a table; numbers of positives and negatives are both there only if they are sums of weights."""
+    positives, negatives = counts
     shown = shown_metrics(metrics)
     has_intervals = any(interval for _, _, interval in shown)
     rows = [(name, value, *([interval] if has_intervals else [])) for name, value, interval in shown]
     _print_table(title, ("metric", "value", "interval")[: 2 + has_intervals], rows)
     if suppressed:
         click.echo(_SUPPRESSED)
+    elif positives is not None and negatives is not None:
+        both = f"{shown_count(positives, policy)}; negatives: {shown_count(negatives, policy)}"
+        click.echo(f"positives, by weight: {both}")
     elif positives is not None:
         click.echo(f"positives: {shown_count(positives, policy)}")
     for name, found in metrics.items():

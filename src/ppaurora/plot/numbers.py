@@ -72,8 +72,12 @@ def area_of(report: MetricValues, figure: Figure) -> str:
 
 
 def prevalence_of(report: MetricValues) -> float | None:
-    """Return the fraction of positives, as far as their number was released."""
-    return None if report.positives is None else min(report.positives / report.samples, 1.0)
+    """Return the fraction of positives, as far as their number was released; by weight if rows have these."""
+    if report.positives is None:
+        return None
+    negatives = next((one.negatives for one in report.results.wholes), None)
+    total = report.samples if negatives is None else report.positives + negatives
+    return min(report.positives / max(total, 1), 1.0)
 
 
 def missing(drawn: NDArray[np.bool_]) -> str:

@@ -8,6 +8,30 @@ _APP, _CLI, _PAGES, _WORKERS = (f"src/ppaurora/{room}" for room in ("app", "cli"
 
 DEFECTS = (
     Defect(
+        "weights-are-told-as-samples",
+        "a report says that more samples are positive than there are, where rows have weights",
+        file=f"{_PAGES}/report/design_sentences.py",
+        old="if positives is None or not design.is_weighted:",
+        new="if True:",
+        tests=("tests/pages/test_designs.py::test_weights_are_not_taken_for_samples",),
+    ),
+    Defect(
+        "all-samples-beside-the-line",
+        "the line of a forest plot stands elsewhere than at the number that levels are compared with",
+        file=f"{_PAGES}/charts/forest.py",
+        old='drawing.line("guide", (scale(reference), _TOP), (scale(reference), floor))',
+        new='drawing.line("guide", (scale(marks[0]), _TOP), (scale(marks[0]), floor))',
+        tests=("tests/pages/test_designs.py::test_the_forest_of_subgroups_has_a_line_at_all_samples",),
+    ),
+    Defect(
+        "levels-that-are-missing",
+        "a saved result in which a model lacks a level is taken for one that evaluate printed",
+        file="src/ppaurora/evaluation/reading.py",
+        old="return len(by_whole) == 1 and all(len(names) > 1 for names in by_whole)",
+        new="return True",
+        tests=("tests/pages/test_designs.py::test_what_evaluate_did_not_print_is_refused",),
+    ),
+    Defect(
         "steps-of-rounding-are-drawn",
         "a report draws values that were rounded to a few steps as if they were a curve",
         file=f"{_PAGES}/report/figures.py",

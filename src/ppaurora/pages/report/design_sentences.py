@@ -20,13 +20,22 @@ from ppaurora.policy.rules import Policy
 from ppaurora.policy.sentences import shown_count
 from ppaurora.statistics.random_effects import Scale
 
+_BY_CLUSTERS = "Obuchowski"
 _MOST_LEVELS_NAMED = 6
 _MOST_PLACES_NAMED = 3
 
 
 def where_of(samples: int, positives: int | None, design: DesignFacts, policy: Policy) -> str:
     """Return samples and events, as far as the policy tells; of several outcomes, samples alone."""
-    return f"n = {samples:,}" if len(design.outcomes) > 1 else counted(samples, positives, policy)
+    if len(design.outcomes) > 1:
+        return f"n = {samples:,}"
+    if positives is None or not design.is_weighted:
+        return counted(samples, positives, policy)
+    negatives = design.slices[0].negatives or 0
+    weights = " and ".join(
+        shown_count(count, policy, what) for count, what in ((positives, "positive"), (negatives, "negative"))
+    )
+    return f"n = {samples:,}; by weight {weights}"
 
 
 def design_results(
@@ -47,7 +56,7 @@ def design_results(
         else [results_sentence(numbers, where, evaluated, suppressed=False)]
     )
     sentences += [one for found in design.comparisons for one in _compared(found)]
-    sentences += [one for found in design.subgroups if (one := _by_level(found, policy))]
+    sentences += [one for found in design.subgroups if (one := _by_level(found))]
     sentences += [one for found in design.sites for one in _between_sites(found)]
     sentences += _left_out(design, policy)
     return " ".join(sentences)
@@ -100,7 +109,7 @@ def _compared(found: ComparisonFacts) -> Iterator[str]:
         yield f"{subject} was {number.shown}" + (f" ({details})." if details else ".")
 
 
-def _by_level(found: SubgroupFacts, policy: Policy) -> str:
+def _by_level(found: SubgroupFacts) -> str:
     """Return the main number of every level; of many levels, of how far they are apart."""
     main = main_metric(found.levels)
     if not main:
@@ -189,16 +198,16 @@ def _comparing(design: DesignFacts) -> list[str]:
 
 
 def _clusters(design: DesignFacts, agreed: Design | None) -> list[str]:
-    is_clustered = (
-        agreed.is_clustered if agreed else any(one.method == "Obuchowski" for one in design.numbers)
-    )
-    if not is_clustered:
-        return []
-    if agreed is not None and agreed.weight is not None and not agreed.patient:
-        return [f"Rows counted as often as their weights say, at most {agreed.weight.most:,} times."]
-    return [
-        "Intervals of AUROC allow for patients with several rows, by Obuchowski's variance over clusters."
-    ]
+    """Return that rows have weights, and that patients have several; else as far as numbers tell."""
+    by_clusters = any(one.method == _BY_CLUSTERS for one in design.numbers)
+    is_weighted = design.is_weighted if agreed is None else agreed.weight is not None
+    has_patients = by_clusters and not is_weighted if agreed is None else bool(agreed.patient)
+    sentences = ["Every row counted as often as its weight says."] if is_weighted else []
+    if has_patients:
+        sentences.append(
+            "Intervals of AUROC allow for patients with several rows, by Obuchowski's variance over clusters."
+        )
+    return sentences
 
 
 def _dividing(design: DesignFacts) -> list[str]:

@@ -177,6 +177,11 @@ class DesignFacts:
         return len(self.slices) > 1
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether numbers of positives and negatives are sums of weights: then both are released."""
+        return any(one.negatives is not None for one in self.slices)
+
+    @property
     def outcomes(self) -> tuple[str, ...]:
         """The names of the outcomes; one that is empty if they have none."""
         return tuple(dict.fromkeys(one.outcome for one in self.slices))

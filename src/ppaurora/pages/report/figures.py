@@ -68,7 +68,9 @@ def pooled_charts(facts: Facts) -> list[Chart]:
     charts = []
     for number, one in enumerate(facts.design.slices):
         own = facts.own if number == 0 else None  # own data is evaluated with the first model
-        of_one = replace(facts, numbers=one.numbers, positives=one.positives, own=own, design=DesignFacts())
+        of_one = replace(
+            facts, numbers=one.numbers, positives=one.positives, own=own, design=DesignFacts((one,))
+        )
         charts += [chart.about(one.name) for chart in _charts_of_one(of_one)]
     return charts
 
@@ -310,7 +312,12 @@ def _area(figure: Figure, facts: Facts) -> str:
 
 
 def _prevalence(facts: Facts) -> float | None:
-    return None if facts.positives is None else min(facts.positives / facts.samples, 1.0)
+    """Return the fraction of positives, as far as it is released; where rows have weights, by weight."""
+    if facts.positives is None:
+        return None
+    negatives = next((one.negatives for one in facts.design.slices), None)
+    total = facts.samples if negatives is None else facts.positives + negatives
+    return min(facts.positives / max(total, 1), 1.0)
 
 
 def _decision_curve(facts: Facts) -> Chart | None:

@@ -96,6 +96,8 @@ def _side_by_side(outcome: str, slices: Sequence[SliceFacts]) -> TextTable:
     ]
     if any(one.positives is not None for one in slices):
         rows.append(("Positives", *(_count(one.positives, one) for one in slices), ""))
+    if any(one.negatives is not None for one in slices):  # where rows have weights
+        rows.append(("Negatives", *(_count(one.negatives, one) for one in slices), ""))
     names = tuple(one.model or one.outcome for one in slices)
     headings = ("number", *names, "interval by")
     title = f"Released numbers, {outcome}" if outcome else "Released numbers"

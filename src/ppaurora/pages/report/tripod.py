@@ -181,6 +181,8 @@ def _participants(
         events = f"{capitalised(shown_count(positives, policy, 'with the outcome'))}."
     if len(design.outcomes) > 1:
         events = "The numbers with every outcome are in the table of results, as far as they are released."
+    elif design.is_weighted and positives is not None:
+        events = f"{events.removesuffix('.')}, by weight."
     left_out = " Rows that were left out, by reason: see the section on these." if design.left_out else ""
     sizes = listed([f"{owner} {count:,}" for owner, count in samples.items()])
     told = positives is not None
