@@ -20,6 +20,7 @@ from benchmarks.saving import Results
 from benchmarks.tables import Table, show
 from ppaurora.data.grid import Grid
 from ppaurora.evaluation.evaluate import evaluate
+from ppaurora.metrics.roc import Auroc
 from ppaurora.protocols import GridProtocol
 from ppaurora.protocols.names import ProtocolName
 from ppaurora.session import Progress
@@ -104,7 +105,7 @@ def measure(protocol: ProtocolName, study: str, samples: int, progress: Progress
     owners = make_owners(samples)
     report = evaluate(
         owners,
-        metrics=["auroc"],
+        metrics=[Auroc.name],
         confidence_level=LEVEL,
         protocol=protocol,
         transport="tls",

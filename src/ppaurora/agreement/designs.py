@@ -46,7 +46,9 @@ def check_design_of(terms: Terms) -> None:
         names = ", ".join(metric.name for metric in _COMPARED)
         raise InputError(f"comparisons: differences are of {names}; ask for one of these metrics")
     if terms.subgroups and not any(metric.by_level for metric in terms.metrics):
-        raise InputError("subgroups: none of the metrics is computed for levels; add 'auroc', for instance")
+        raise InputError(
+            f"subgroups: none of the metrics is computed for levels; add '{Auroc.name}', for instance"
+        )
 
 
 def _check_weights(terms: Terms) -> None:

@@ -105,12 +105,8 @@ def _confidence_levels(slices: list[SliceResult]) -> Iterator[float]:
 
 def _comparison(content: Mapping[str, Any]) -> Comparison:
     found = {name: _number(one, Difference) for name, one in content["differences"].items()}
-    named: dict[str, Any] = {
-        "auroc": found.get(Auroc.name),
-        "brier": found.get(Brier.name),
-        "net_benefit": found.get(NetBenefit.name),
-    }
-    return Comparison(content["a"], content["b"], content["outcome"], **named)
+    differences: list[Any] = [found.get(one.name) for one in (Auroc, Brier, NetBenefit)]
+    return Comparison(content["a"], content["b"], content["outcome"], *differences)
 
 
 def _sites(content: Mapping[str, Any]) -> SitesResult:

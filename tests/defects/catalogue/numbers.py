@@ -66,7 +66,7 @@ DEFECTS = (
     Defect(
         "floor-with-the-largest-owner",
         "a floor holds in all, and not without any one owner",
-        file=f"{_METRICS}/withholding.py",
+        file=f"{_METRICS}/small_levels.py",
         old="return by_owner.sum() - by_owner - (least - 1)",
         new="return by_owner.sum() - by_owner * 0 - (least - 1)",
         tests=(
@@ -76,7 +76,7 @@ DEFECTS = (
     Defect(
         "floor-off-by-one",
         "one positive fewer than the floor asks for is enough",
-        file=f"{_METRICS}/withholding.py",
+        file=f"{_METRICS}/small_levels.py",
         old="return by_owner.sum() - by_owner - (least - 1)",
         new="return by_owner.sum() - by_owner - (least - 2)",
         tests=(
@@ -87,8 +87,8 @@ DEFECTS = (
         "floor-of-the-other-class",
         "the floor of the negatives is that of the positives",
         file=f"{_METRICS}/withholding.py",
-        old="(policy.minimum_negatives, inputs.counts.negatives)",
-        new="(policy.minimum_positives, inputs.counts.negatives)",
+        old="(policy.minimum_negatives, counts.negatives)",
+        new="(policy.minimum_positives, counts.negatives)",
         tests=(
             "tests/metrics/test_release.py::test_floors_hold_without_the_largest_owner_up_to_their_boundaries",
         ),
@@ -97,8 +97,8 @@ DEFECTS = (
         "suppressed-and-yet-there",
         "a suppressed result leaves with its numbers",
         file=f"{_METRICS}/withholding.py",
-        old="columns = suite.mul(concat(gates), columns)",
-        new="columns = suite.mul(concat(gates) * 0 + 1, columns)",
+        old="gated = suite.mul(concat(gates), concat(columns))",
+        new="gated = suite.mul(concat(gates) * 0 + 1, concat(columns))",
         tests=(
             "tests/metrics/test_release.py::test_floors_hold_without_the_largest_owner_up_to_their_boundaries",
         ),
@@ -230,9 +230,9 @@ DEFECTS = (
     Defect(
         "sums-are-not-split",
         "one server gets an owner's sums as they are",
-        file=f"{_PROTOCOLS}/lists.py",
-        old="drawn = [stream.words(sums.shape) for _ in lists[1:]]",
-        new="drawn = [np.zeros_like(sums) for _ in lists[1:]]",
+        file=f"{_PROTOCOLS}/base.py",
+        old="drawn = [stream.words(words.shape) for _ in self.input_servers[1:]]",
+        new="drawn = [np.zeros_like(words) for _ in self.input_servers[1:]]",
         tests=("tests/metrics/test_sums.py",),
     ),
     Defect(
@@ -362,8 +362,8 @@ DEFECTS = (
         "variance-of-all-without-bessel",
         "the variance of a mean is over n, not over n - 1",
         file=f"{_METRICS}/evidence.py",
-        old="denominator = n * n * (n - 1) * STEPS_PER_ONE**2",
-        new="denominator = n * n * n * STEPS_PER_ONE**2",
+        old="[q * n for _, q in sums], n * n * (n - 1)",
+        new="[q * n for _, q in sums], n * n * n",
         tests=(
             "tests/metrics/test_standard_errors.py::test_released_standard_errors_are_those_of_fractions",
         ),
@@ -530,8 +530,8 @@ DEFECTS = (
         "rows-of-a-person-do-not-count",
         "a person of several rows is protected as if there were one",
         file=f"{_METRICS}/private/mechanism.py",
-        old="person = self.sensitivity * rows_per_person",
-        new="person = self.sensitivity",
+        old="(self.sensitivity_of_levels if of_level else self.sensitivity) * rows_per_person",
+        new="(self.sensitivity_of_levels if of_level else self.sensitivity)",
         tests=(
             "tests/metrics/private/test_sensitivities.py::"
             "test_several_rows_of_a_person_are_as_many_replacements",

@@ -50,7 +50,7 @@ DEFECTS = (
     Defect(
         "one-row-too-many",
         "a patient may have a row more than the noise of a private study protects",
-        file="src/ppaurora/check/design_check.py",
+        file="src/ppaurora/agreement/designs.py",
         old="if rows.max() > policy.rows_per_person:",
         new="if rows.max() > policy.rows_per_person + 1:",
         tests=("tests/check/test_designs.py::test_a_private_policy_bounds_the_rows_of_a_patient",),
@@ -58,7 +58,7 @@ DEFECTS = (
     Defect(
         "rows-that-weigh-nothing-more",
         "rows of a patient count once each, whatever they weigh",
-        file="src/ppaurora/check/design_check.py",
+        file="src/ppaurora/agreement/designs.py",
         old="rows = weights if further.patients is None else np.bincount(further.patients, weights)",
         new="rows = weights if further.patients is None else np.bincount(further.patients)",
         tests=("tests/check/test_designs.py::test_a_private_policy_bounds_the_rows_of_a_patient",),
