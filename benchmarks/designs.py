@@ -105,7 +105,7 @@ def measure(protocol: ProtocolName, study: str, samples: int, progress: Progress
     owners = make_owners(samples)
     report = evaluate(
         owners,
-        metrics=[Auroc.name],
+        metrics=[Auroc()],
         confidence_level=LEVEL,
         protocol=protocol,
         transport="tls",

@@ -76,8 +76,8 @@ def test_from_the_plan_to_the_release(
     for model, column in (("new", "risk_new"), ("old", "risk_old")):
         scores = pooled[column].astype(np.float64)
         assert report.models[model].auroc == pytest.approx(auroc_estimate(labels, scores, 0.95).value)
-        level = report.results.subgroups["sex"].of(model)["f"]["auroc"]
-        assert level.value == pytest.approx(auroc_estimate(labels[is_f], scores[is_f], 0.95).value)
+        level = report.subgroups["sex"].of(model)["f"]
+        assert level.auroc == pytest.approx(auroc_estimate(labels[is_f], scores[is_f], 0.95).value)
     difference = report.comparison("new", "old").auroc
     assert difference is not None
     assert difference.value == pytest.approx(report.models["new"].auroc - report.models["old"].auroc)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.defects.catalogue import basis, computing, nodes, numbers, owners, people, suites, tables
+from tests.defects.catalogue import basis, computing, designs, nodes, numbers, owners, people, suites, tables
 from tests.defects.defect import Defect
 
 CATALOGUE: tuple[Defect, ...] = (
@@ -11,6 +11,7 @@ CATALOGUE: tuple[Defect, ...] = (
     *suites.DEFECTS,
     *numbers.DEFECTS,
     *tables.DEFECTS,
+    *designs.DEFECTS,
     *owners.DEFECTS,
     *nodes.DEFECTS,
     *people.DEFECTS,
