@@ -172,8 +172,10 @@ def test_values_lie_at_their_ticks() -> None:
     scale = Scale(low, high, at_low, at_high)
     (pooled, other), (own,) = parts(chart, "pooled-mark"), parts(chart, "own-mark")
     for mark, row in ((pooled, ROWS[0]), (other, ROWS[2])):
+        assert row.value is not None
         middle = np.mean([x for x, _ in points(mark)])
         assert middle == pytest.approx(scale(row.value), abs=0.11)
+    assert ROWS[1].value is not None
     assert float(own.get("cx", "")) == pytest.approx(scale(ROWS[1].value), abs=0.11)
     assert ROWS[0].interval is not None
     ends = [(float(one.get("x1", "")), float(one.get("x2", ""))) for one in parts(chart, "pooled")]

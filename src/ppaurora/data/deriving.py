@@ -54,11 +54,12 @@ def design_with(columns: Columns, fields: Mapping[str, Any], found: Mapping[str,
     return made
 
 
-def design_of_arrays(owners: Sequence[tuple[str, Parts]]) -> dict[str, Any]:
+def design_of_arrays(owners: Sequence[tuple[str, Parts]], columns: Columns) -> dict[str, Any]:
     """Return the fields of a `Design` that follow from owners' arrays, by the owners' names.
 
     Models are the keys of a dict of scores, outcomes those of a dict of labels. Of further columns,
-    "patient" and "weight" are these, and others are variables, with the levels that all owners together have.
+    "patient" and "weight", or what the caller calls these, are what they are called, and others are
+    variables, with the levels that all owners together have.
     All owners must have the same keys.
     """
     if not owners:
@@ -77,13 +78,14 @@ def design_of_arrays(owners: Sequence[tuple[str, Parts]]) -> dict[str, Any]:
         design["models"] = {name: {} for name in models}
     if outcomes:
         design["outcomes"] = {name: {} for name in outcomes}
-    variables = [name for name in further if name not in ("patient", "weight")]
+    patient, weight = columns.patient or "patient", columns.weight or "weight"
+    variables = [name for name in further if name not in (patient, weight)]
     if variables:
         design["subgroups"] = {name: {"levels": _levels(name, more)} for name in variables}
-    if "patient" in further:
-        design["patient"] = "patient"
-    if "weight" in further:
-        design["weight"] = {"most": _most_weight(more)}
+    if patient in further:
+        design["patient"] = patient
+    if weight in further:
+        design["weight"] = {"most": _most_weight(weight, more)}
     return design
 
 
@@ -104,10 +106,10 @@ def _levels(variable: str, more: Iterable[Mapping[str, Any]]) -> list[str]:
     return levels
 
 
-def _most_weight(more: Iterable[Mapping[str, Any]]) -> int:
+def _most_weight(weight: str, more: Iterable[Mapping[str, Any]]) -> int:
     """Return the largest weight; what is no weight is for the reader to refuse."""
     try:
-        most = max(float(np.max(np.asarray(own["weight"], dtype=np.float64))) for own in more)
+        most = max(float(np.max(np.asarray(own[weight], dtype=np.float64))) for own in more)
     except (TypeError, ValueError):
         return MOST_WEIGHT
     return int(min(max(most, 1), MOST_WEIGHT)) if np.isfinite(most) else MOST_WEIGHT
