@@ -29,7 +29,7 @@ def exit_code(arguments: list[str]) -> int | str | None:
 
 def test_all_benchmarks_are_commands() -> None:
     names = {"against", "alone", "app", "attacks", "audit", "correctness", "docs", "paper", "peers"}
-    names |= {"coverage", "policies", "primitives", "release", "scale", "study"}
+    names |= {"coverage", "designs", "policies", "primitives", "release", "scale", "study"}
     assert set(cli.commands) == names
     for name in names - {"docs"}:
         assert "--out" in CliRunner().invoke(cli, [name, "--help"]).output
