@@ -8,7 +8,7 @@ Files in `benchmarks/results/` are committed; documents are written from them, s
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,19 @@ Row = dict[str, Any]
 class Results:
     """A file of measurements. New ones join it one by one, so that an interrupted evening is not lost."""
 
-    def __init__(self, path: Path, seed: int | None = None, *, keep_earlier: bool = True) -> None:
-        earlier = load_runs(path) if path.exists() else []
+    def __init__(
+        self,
+        path: Path,
+        seed: int | None = None,
+        *,
+        keep_earlier: bool = True,
+        kept: Callable[[Row], bool] = lambda row: True,
+    ) -> None:
+        """Of earlier runs, only rows that are kept stay."""
+        earlier = load_runs(path) if path.exists() and keep_earlier else []
+        left = [{**run, "measurements": [row for row in run["measurements"] if kept(row)]} for run in earlier]
         self._path = path
-        self._earlier = earlier if keep_earlier else []
+        self._earlier = [run for run in left if run["measurements"]]
         self._run: dict[str, Any] = {"environment": environment(), "seed": seed, "measurements": []}
 
     def rows(self) -> list[Row]:

@@ -12,6 +12,7 @@ from benchmarks.attacks import (
     cells,
     collusion,
     counts,
+    designs,
     differencing,
     made_up,
     order,
@@ -35,6 +36,9 @@ ATTACKS: Mapping[str, Callable[[Effort], Iterator[Setting]]] = {
     collusion.NAME: collusion.settings,
     made_up.NAME: made_up.settings,
     tampering.NAME: tampering.settings,
+    designs.DIFFERENCES: designs.settings_of_differences,
+    designs.LEVELS: designs.settings_of_levels,
+    designs.SITES: designs.settings_of_sites,
 }
 USUAL, QUICK = Effort(), Effort(part=0.1, fewest=20, largest=1_000, lists=2)
 
@@ -45,21 +49,30 @@ def saved_table(rows: Sequence[Row], attack: str) -> Table:
 
 @click.command("attacks")
 @click.option("--quick", is_flag=True, help="Half a minute: small studies, few trials.")
+@click.option(
+    "--only",
+    type=click.Choice([*ATTACKS]),
+    multiple=True,
+    help="An attack to run; others keep their earlier figures. Repeatable.",
+)
 @out_option("attacks", "attacks.json, which is written anew")
-def attacks_command(quick: bool, out: Path) -> None:
+def attacks_command(quick: bool, only: tuple[str, ...], out: Path) -> None:
     """What published numbers tell: attacks on every kind of release policy.
 
     "guess" is how often the best guess without a result is right; the other columns say how often the
     attacker is right, with 95 % Wilson intervals. docs/disclosure.md explains every attack.
     """
     effort = QUICK if quick else USUAL
-    chosen = [one for make in ATTACKS.values() for one in make(effort) if effort.takes_on(one)]
-    results = Results(out / "attacks.json", SEED, keep_earlier=False)
+    made = {name: make for name, make in ATTACKS.items() if not only or name in only}
+    chosen = [one for make in made.values() for one in make(effort) if effort.takes_on(one)]
+    results = Results(
+        out / "attacks.json", SEED, keep_earlier=bool(only), kept=lambda row: row["attack"] not in only
+    )
     with progress_bar() as progress:
         for done, setting in enumerate(chosen):
             progress(setting.attack, done, len(chosen))
             for rate in setting.measure():
                 results.add(asdict(rate))
-    for attack in ATTACKS:
+    for attack in made:
         click.echo(f"\n{attack}")
         show(saved_table(results.rows(), attack))
