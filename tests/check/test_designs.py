@@ -127,7 +127,9 @@ def test_what_is_told_is_complete_and_stays_with_the_owner() -> None:
     assert told["differences"][0].keys() == {"a", "b", "outcome", "difference"}
     assert told["left_out"] == {"missing_score": 0, "missing_label": 0, "excluded": 31}
     shown = dict(found.design.facts())
-    assert {"AUROC, a, died", "AUROC, a minus b, icu", "b, icu, sex = f", "rows left out"} <= set(shown)
+    assert {"local AUROC, a, died", "local AUROC, a minus b, icu", "b, icu, sex = f", "rows left out"} <= set(
+        shown
+    )
     assert shown["a, died, sex = x"] == "0 samples, 0 positive"
     men = slices_of(found)[Slice("a", "died", "sex", "m")]
     for printed in (repr(found), repr(found.design), repr(men)):

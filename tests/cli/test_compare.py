@@ -88,6 +88,8 @@ def test_json_has_the_differences(
         assert (expected.z is None) == (name == "ap")
     assert found["a"] == {
         "file": str(files["a"]),
+        "model": None,
+        "outcome": None,
         "study": None,
         "manifest_hash": None,
         "owners": 3,
@@ -155,10 +157,44 @@ def test_the_level_is_that_of_both_or_the_one_that_is_named(
     )
 
 
+@pytest.fixture(scope="module")
+def of_two_models() -> Report:
+    random = np.random.default_rng(7)
+    owners = []
+    for _ in range(2):
+        y_true = (random.random(60) < 0.4).astype(int)
+        new, old = (np.round(0.5 * random.random(60) + some * y_true, 2) for some in (0.4, 0.1))
+        owners.append((y_true, {"new": new, "old": old}))
+    return ppaurora.evaluate(
+        owners, metrics=["auroc"], confidence_level=0.95, protocol="grid", decimals=2, transport="memory"
+    )
+
+
+def test_one_of_several_models_is_named(
+    command: CommandLine, files: dict[str, Path], of_two_models: Report, tmp_path: Path
+) -> None:
+    several = tmp_path / "several.json"
+    several.write_text(of_two_models.to_json())
+    check_refused(
+        command("compare", files["a"], several), "has several models, new, old; name one with --model"
+    )
+    check_refused(
+        command("compare", several, files["a"], "--model", "third"), "has no model 'third'; it has: new"
+    )
+    three = [word for name in ("new", "old", "new") for word in ("--model", name)]
+    check_refused(command("compare", several, files["a"], *three), "give it once for both results, or twice")
+    for name in ("new", "old"):
+        arguments = "compare", several, files["a"], "--model", name, "--metric", "auroc"
+        found = compared(command(*arguments, "--format", "json"))
+        assert (found["a"]["model"], found["b"]["model"]) == (name, None)
+        assert found["differences"]["auroc"]["a"] == of_two_models.models[name]["auroc"].to_dict()
+        assert f"A: {several}, {name}: 120 samples of 2 owners" in command(*arguments).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("a", "a"), ("are the same result",)),
+        (("a", "a"), ("a.json are the same result",)),
         (("a", "without"), ("no number has an interval in both", "confidence_level such as 0.95")),
         (("a", "without", "--metric", "auroc"), ("'auroc' has no interval", "confidence_level")),
         (("a", "b", "--metric", "roc_curve"), ("'roc_curve' is a table",)),

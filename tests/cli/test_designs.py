@@ -144,7 +144,8 @@ def test_check_without_a_kit_shows_all_of_it(command: CommandLine, file: Path) -
     done = command("check", file, *options)
     assert done.code in (0, 6)
     shown = dict(line.split("  ", 1) for line in done.out.splitlines() if "  " in line)
-    assert {"AUROC, a", "AUROC, b", "AUROC, a minus b", "a, sex = f", "b, sex = m", "patients"} <= set(shown)
+    aurocs = {f"local AUROC, {of}" for of in ("a", "b", "a minus b")}
+    assert aurocs | {"a, sex = f", "b, sex = m", "patients"} <= set(shown)
     assert shown["patients"].strip() == "25; at most 2 rows of one"
     assert shown["rows left out"].strip() == "missing score 0, missing label 0, excluded 12"
     told = json.loads(command("check", file, *options, "--format", "json").out)["design"]

@@ -20,6 +20,7 @@ from ppaurora.policy.rules import Policy
 if TYPE_CHECKING:
     from ppaurora.agreement.terms import Terms
 
+_MOST_OWNERS = 256  # for which sums of what each may state do not wrap
 _COMPARED = (Auroc, Brier, NetBenefit)
 _WEIGHTED = (
     Auroc,
@@ -97,9 +98,13 @@ def check_limits_of(terms: Terms) -> None:
                 )
 
 
-def problem_with_sites(terms: Terms, owners: int) -> str:
-    """Return why there are too many owners for what is said of sites, or nothing."""
-    return f"sites: at most {MOST_SITES} owners are possible" if terms.sites and owners > MOST_SITES else ""
+def problem_with_owners(terms: Terms, owners: int) -> str:
+    """Return why there are too many owners for a design, or nothing."""
+    if terms.sites and owners > MOST_SITES:
+        return f"sites: at most {MOST_SITES} owners are possible"
+    if not terms.is_plain and owners > _MOST_OWNERS:
+        return f"with models, subgroups, patients or weights at most {_MOST_OWNERS} owners are possible"
+    return ""
 
 
 def check_rows_per_person(samples: Samples | CountTable, policy: Policy) -> None:

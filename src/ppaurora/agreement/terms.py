@@ -13,7 +13,7 @@ from ppaurora.agreement.designs import (
     check_design_of,
     check_limits_of,
     check_rows_per_person,
-    problem_with_sites,
+    problem_with_owners,
 )
 from ppaurora.algorithms.curve import MOST_SAMPLES
 from ppaurora.data.count_table import CountTable
@@ -23,9 +23,9 @@ from ppaurora.data.samples import Samples, check_probabilities
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, canonical_json
 from ppaurora.metrics import METRICS, Metric, Query, check_metrics
-from ppaurora.metrics.extras.study import word_count, words_of
+from ppaurora.metrics.extras.study import released_parts, word_count, words_of
 from ppaurora.metrics.extras.variances import MOST_CLUSTERED
-from ppaurora.metrics.parts import layout_of, parts_of
+from ppaurora.metrics.parts import layout_of
 from ppaurora.metrics.private.budget import check_noise
 from ppaurora.metrics.sums import OwnerSum
 from ppaurora.policy.rules import HIDDEN, MOST_DEMANDED, Floors, Policy
@@ -136,7 +136,7 @@ class Terms(Design):
                 f"the metric '{without[0]}' cannot be released with noise that protects every person; "
                 f"kind = 'private' computes: {', '.join(possible)}"
             )
-        for part in parts_of(self.query(())):
+        for part in released_parts(self.query(())):
             check_noise(part.policy, part.mechanisms, of_level=part.slice.is_level)
 
     def problem_with(self, sizes: Sequence[int], floors: Sequence[Floors] = (), *, awaited: int = 0) -> str:
@@ -160,7 +160,7 @@ class Terms(Design):
             return f"with patients or weights at most {MOST_CLUSTERED:,} samples are possible{weighted}"
         if any(size > self.limits.samples_per_owner for size in sizes):
             return f"an owner has more than {self.limits.samples_per_owner:,} samples"
-        too_many = problem_with_sites(self, len(sizes))
+        too_many = problem_with_owners(self, len(sizes))
         if too_many:
             return too_many
         try:
@@ -242,7 +242,7 @@ class Terms(Design):
         wholes = [samples.of(whole) for whole in self.wholes]
         for own in wholes:
             self._check_probabilities(own)
-        words = words_of(samples, self.query(()))
+        words = words_of(self.layout.read(samples), self.query(()))
         return self.protocol.share_parts(wholes, words, self.layout.fill(samples))
 
     def _check_probabilities(self, samples: Samples | CountTable) -> None:

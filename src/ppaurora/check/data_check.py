@@ -55,6 +55,8 @@ class DataCheck:
         Round numbers that bound the scores.
     auroc
         AUROC of these samples alone, as the study reads their scores; without a value for a single class.
+        Rows count as often as they weigh; there is no interval where they are weighted, or where patients
+        have several.
     histogram
         Scores by class.
     concerns
@@ -73,7 +75,8 @@ class DataCheck:
         The scores as they are read, by class, of which all of this is told.
     design
         In a study with several models, outcomes, subgroups, patients or weights, or with rows left out: what
-        there is to say of these. All else is then told of rows, with the first model and the first outcome.
+        there is to say of these. All else is then told of rows, with the first model and the first outcome;
+        AUROC, with their weights.
 
     Examples
     --------
@@ -208,6 +211,7 @@ def check_data(
         *of_levels,
     ]
     positives, negatives = counts.by_class
+    first = None if of_design is None else of_design.first
     return DataCheck(
         owner=owner,
         manifest=manifest,
@@ -220,7 +224,7 @@ def check_data(
         tied_samples=counts.tied,
         lowest=lowest,
         highest=highest,
-        auroc=auroc,
+        auroc=auroc if first is None else first.auroc,
         histogram=histogram(counts),
         concerns=tuple(sorted(found, key=lambda concern: not concern.is_warning)),
         refusal=refusal,
@@ -237,7 +241,7 @@ def _of_design(
     own: Samples | CountTable, design: Design, manifest: Manifest | None
 ) -> tuple[DesignCheck | None, list[Concern]]:
     """Return what there is to say of further columns, if there are any."""
-    if isinstance(own, CountTable) or own.further is None:
+    if isinstance(own, CountTable) or (own.further is None and not design.left_out):
         return None, []
     grid = None if manifest is None else manifest.protocol.counting_grid
     policy = Policy.exact() if manifest is None else manifest.terms.policy

@@ -19,6 +19,7 @@ from ppaurora.policy.rules import Policy
 from ppaurora.statistics.auroc import auroc_of_counts
 from ppaurora.statistics.estimates import Estimate
 
+_LOCAL_AUROC = f"local {Auroc.title}"
 _CLUSTERED = "no interval: rows are not independent, or count several times"
 
 
@@ -56,6 +57,8 @@ class DesignCheck:
         The sum of all weights, and the largest one; None without weights.
     left_out
         How many rows were left out, and why.
+    counts_left_out
+        Whether the study counts these.
     """
 
     slices: tuple[SliceCheck, ...]
@@ -65,6 +68,7 @@ class DesignCheck:
     weight: int | None
     largest_weight: int | None
     left_out: LeftOut
+    counts_left_out: bool = False
 
     def __repr__(self) -> str:
         return f"<DesignCheck of {len(self.slices)} slices>"
@@ -85,12 +89,18 @@ class DesignCheck:
             weight=None if weights is None else int(weights.sum(dtype=np.uint64)),
             largest_weight=None if weights is None else int(weights.max()),
             left_out=further.left_out,
+            counts_left_out=design.left_out,
         )
 
     @property
     def wholes(self) -> tuple[SliceCheck, ...]:
         """Every model with every outcome, over all rows."""
         return tuple(one for one in self.slices if not one.slice.is_level)
+
+    @property
+    def first(self) -> SliceCheck | None:
+        """The first model with the first outcome, if the study names any columns."""
+        return self.wholes[0] if self.wholes else None
 
     @property
     def levels(self) -> tuple[SliceCheck, ...]:
@@ -100,11 +110,11 @@ class DesignCheck:
     def facts(self) -> Iterator[tuple[str, str]]:
         """Return labels and texts for the owner, line by line."""
         for one in self.wholes:
-            yield " ".join(filter(None, (f"{Auroc.title},", str(one.slice)))).rstrip(","), _shown(one.auroc)
+            yield ", ".join(filter(None, (_LOCAL_AUROC, str(one.slice)))), _shown(one.auroc)
         for pair, difference in self.differences:
             outcome = f", {pair.a.outcome}" if pair.a.outcome else ""
             value = "undefined" if difference is None else f"{difference:+.4f}"
-            yield f"{Auroc.title}, {pair.a.model} minus {pair.b.model}{outcome}", value
+            yield f"{_LOCAL_AUROC}, {pair.a.model} minus {pair.b.model}{outcome}", value
         for one in self.levels:
             rows = "1 sample" if one.samples == 1 else f"{one.samples:,} samples"
             counted = f"{rows}, {one.positives:,} positive"
@@ -116,6 +126,8 @@ class DesignCheck:
         if any(self.left_out.counts):
             reasons = asdict(self.left_out).items()
             yield "rows left out", ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in reasons)
+        elif self.counts_left_out:
+            yield "rows left out", "none stated"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `ppaurora check --format json` prints."""

@@ -76,9 +76,15 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
         spelt = [f"'{printable(one.label)}'" for one in check.labels if one.positive is positive]
         of_all = f"{count:,} ({count / check.samples:.1%})"
         yield name, f"{of_all}, spelt {' and '.join(spelt)}" if spelt else of_all
-    yield "scores", f"between {check.lowest:g} and {check.highest:g}"
-    yield "ties", f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores"
-    yield "local AUROC", _auroc(check)
+    model = "" if check.design is None or check.design.first is None else check.design.first.slice.model
+    of = f" of {printable(model)}" if model else ""
+    yield f"scores{of}", f"between {check.lowest:g} and {check.highest:g}"
+    yield (
+        f"ties{of}",
+        f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores",
+    )
+    if check.design is None or check.design.first is None:
+        yield "local AUROC", _auroc(check)
     if check.design is not None:
         yield from ((printable(name), printable(text)) for name, text in check.design.facts())
     if check.grid_effect is not None:

@@ -12,7 +12,7 @@ A cluster is a patient, or a row that counts several times.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import Design, Model
+from ppaurora.data.further import Further
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.data.slices import Pair, Slice
@@ -244,6 +245,16 @@ class Layout:
         return {block: slice(*span) for block, span in zip(self.blocks, pairwise(ends), strict=True)}
 
     # The owner's side
+
+    def read(self, samples: Samples) -> Samples:
+        """Return samples with all models' scores as they are counted, where only counts are computed with."""
+        if not self.tabulated:
+            return samples
+        names = self.design.model_names
+        read = {model: self.grid_of(model).read(samples.of(Slice(model))) for model in names}
+        further = samples.further or Further()
+        scores = {model: own.scores_of_source for model, own in read.items() if model}
+        return replace(samples, scores=read[names[0]].scores, further=replace(further, scores=scores))
 
     def fill(self, samples: Samples) -> Counts:
         """Count an owner's samples, block after block."""

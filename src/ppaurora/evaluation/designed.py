@@ -28,7 +28,9 @@ from ppaurora.statistics.intervals import half_unit
 from ppaurora.statistics.random_effects import RandomEffects
 
 _CLUSTERED = "Obuchowski"
-_CONSERVATIVE = "as if the errors of both models were independent, which makes the interval wider"
+_CONSERVATIVE = (
+    "as if the errors of both models were independent: too wide where models mostly err alike, as usual"
+)
 _DROPPED = "no interval: rows of one patient, or one row that counts several times, are not independent"
 
 

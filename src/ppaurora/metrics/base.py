@@ -210,12 +210,15 @@ class Metric(ABC):
 class Counts:
     """Numbers of samples that the release tells: all of them, and by class where the policy allows it."""
 
-    samples: int
+    samples: int | None  # at least, where that is secret; None if nothing tells it
     positives: int | None = None
+    released_negatives: int | None = None  # where the number of all samples is secret
 
     @property
     def negatives(self) -> int | None:
         """Rounded positives may be more than all samples."""
+        if self.samples is None or self.released_negatives is not None:
+            return self.released_negatives
         return None if self.positives is None else max(self.samples - self.positives, 0)
 
 

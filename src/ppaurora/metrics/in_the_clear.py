@@ -59,7 +59,7 @@ def _study_inputs(query: Query, owners: Sequence[Samples]) -> StudyInputs:
     """Return what servers would have of a study with a design."""
     layout = layout_of(query)
     counts = np.stack([layout.fill(one) for one in owners]) if layout.counts else None
-    words = np.stack([words_of(one, query) for one in owners], axis=1)
+    words = np.stack([words_of(layout.read(one), query) for one in owners], axis=1)
     wholes = () if query.tabulated else designed(query).wholes
     lists = {whole: [one.of(whole) for one in owners] for whole in wholes}
     return StudyInputs(

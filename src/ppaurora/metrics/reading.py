@@ -90,7 +90,12 @@ def read_release(words: Words, query: Query, checked: Sequence[str]) -> Released
         if not flag:
             raise UnsortedListError(f"{name}: {_what_does_not_fit(query)}; there is no result")
     policy = query.policy
-    if not policy.is_private and not found[0].released and not policy.has_floors:
+    wholes = [
+        one
+        for part, one in zip(queries, found, strict=True)
+        if not (part.slice.is_level or part.is_of_extras)
+    ]
+    if not (policy.is_private or policy.has_floors or any(one.released for one in wholes)):
         raise UndefinedResultError("undefined: one class only")
     epsilon = policy.epsilon if policy.is_private else None
     parts = tuple(_part(part, numbers) for part, numbers in zip(queries, found, strict=True))
@@ -217,8 +222,12 @@ def _in_metrics(query: Query, shown: list[float | None], *, suppressed: bool) ->
     positives, negatives = (
         None if (count := by_class.get(output)) is None else int(count) for output in (POSITIVES, NEGATIVES)
     )
-    samples = query.samples if negatives is None else (positives or 0) + negatives
-    counts = Counts(samples, positives)
+    counts = Counts(query.samples, positives)
+    if query.sizes_are_secret:
+        fewest = None
+        if positives is not None and negatives is not None:
+            fewest = sum(query.least_count(count, 1) for count in (positives, negatives))
+        counts = Counts(fewest, positives, negatives)
     metrics: dict[str, Estimate | Table] = {}
     if not query.is_of_extras:
         metrics = {

@@ -321,7 +321,7 @@ class Accuracy(AtThresholds):
     def fraction(self, at: Confusion, threshold: float) -> tuple[Any, Any]:
         return at.tp + at.tn, at.positives + at.negatives
 
-    def fewest_trials(self, query: Query, counts: Counts) -> int:
+    def fewest_trials(self, query: Query, counts: Counts) -> int | None:
         return counts.samples
 
     def moved_by_one(self, public: PublicCounts, threshold: float) -> float:

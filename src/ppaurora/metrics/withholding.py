@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ppaurora.metrics.evidence import EvaluatedPart, Found, Inputs
@@ -20,7 +20,8 @@ class Conditions:
     def __init__(self) -> None:
         self._numbers: list[RingShare] = []
         self._count = 0
-        self._known: dict[int, tuple[RingShare, list[int]]] = {}  # by identity: tested once, asked for often
+        # By identity and by what is asked: tested once, asked for often.
+        self._known: dict[tuple[int, int], tuple[RingShare, list[int]]] = {}
 
     def add(self, *lists: RingShare) -> list[int]:
         """Return the places of these numbers."""
@@ -30,11 +31,22 @@ class Conditions:
             self._count += len(numbers)
         return list(range(start, self._count))
 
-    def add_once(self, source: RingShare, condition: Callable[[RingShare], RingShare]) -> list[int]:
-        """Return the places of what a condition makes of these numbers, which many may ask for."""
-        if id(source) not in self._known:
-            self._known[id(source)] = source, self.add(condition(source))
-        return self._known[id(source)][1]
+    def add_once(self, source: RingShare, least: int = 0) -> list[int]:
+        """Return the places of conditions on these numbers, which many may ask for.
+
+        They must be above 0; or, with a least number, be as many without any one owner.
+        """
+        key = id(source), least
+        if key not in self._known:
+            self._known[key] = source, self.add(enough(source, least) if least else source)
+        return self._known[key][1]
+
+    def add_sum_once(self, source: RingShare) -> list[int]:
+        """Return the place of the condition that these numbers add up to more than 0."""
+        key = id(source), -1
+        if key not in self._known:
+            self._known[key] = source, self.add(source.sum())
+        return self._known[key][1]
 
     def hold(self, suite: Suite, groups: Sequence[Sequence[int]]) -> RingShare:
         """1 for every group of which all hold, else 0."""
@@ -46,9 +58,7 @@ class Decided:
     """Secret bits, as numbers 0 and 1."""
 
     released: list[RingShare] = field(repr=False)  # of every part, whether it leaves at all
-    there: list[RingShare] = field(
-        repr=False
-    )  # of every part, its outputs that may be withheld by themselves
+    there: list[RingShare] = field(repr=False)  # of every part, its outputs that may be withheld alone
     fitting: RingShare | None = field(repr=False)  # owners
 
 
@@ -73,7 +83,7 @@ def decide(
     further = [conditions.add(number) for number in further_checks]
     together += [place for check in further for place in check]
     by_owner = [list(places) for places in zip(*fitting, *further, strict=True)]
-    cells = [_on_cells(part.query, conditions, part.ratios) for part in parts]
+    cells = _on_cells(parts, conditions)
     groups = [[own + together for own in classes], *cells, by_owner]
     holds = conditions.hold(suite, [group for some in groups for group in some])
     flags, *of_cells, owner_flags = (holds[place] for place in spans(map(len, groups)))
@@ -140,26 +150,32 @@ def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
     return numbers
 
 
-def _on_cells(query: Query, conditions: Conditions, ratios: Sequence[Ratio]) -> list[list[int]]:
-    """Return the places of what each number needs that may be withheld by itself, or with all tables."""
+def _on_cells(parts: Sequence[EvaluatedPart], conditions: Conditions) -> list[list[list[int]]]:
+    """Return, part by part, the places of what each number needs that may be withheld by itself.
+
+    Where tables are whole, a number of any table needs what all of them need.
+    """
     conditional = [
-        (output, _on_cell(query, output, conditions, ratios[place]))
-        for place, output in enumerate(query.outputs)
-        if output.conditional
+        [
+            (output, _on_cell(part.query, output, conditions, part.ratios[place]))
+            for place, output in enumerate(part.query.outputs)
+            if output.conditional
+        ]
+        for part in parts
     ]
-    tables = sorted({place for output, places in conditional if output.at for place in places})
-    return [tables if output.at and query.policy.whole_tables else places for output, places in conditional]
+    tables = sorted({place for own in conditional for output, places in own if output.at for place in places})
+    whole = parts[0].query.policy.whole_tables
+    return [[tables if output.at and whole else places for output, places in own] for own in conditional]
 
 
 def _on_cell(query: Query, output: Output, conditions: Conditions, ratio: Ratio) -> list[int]:
     """Return what a number of a table needs: enough samples behind it, and a denominator above 0."""
     places: list[int] = []
-    least = query.least_per_cell
     for numbers in ratio.positive:
-        places = places + conditions.add_once(numbers, lambda numbers: numbers)
+        places = places + conditions.add_once(numbers)
     for by_owner in ratio.behind:
         if query.withholds_cells:
-            places = places + conditions.add_once(by_owner, lambda counts: enough(counts, least))
+            places = places + conditions.add_once(by_owner, query.least_per_cell)
         elif output.form is not Form.COUNT:
-            places = places + conditions.add_once(by_owner, lambda counts: counts.sum())
+            places = places + conditions.add_sum_once(by_owner)
     return places

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ppaurora.data.slices import Slice
 from ppaurora.errors import InputError
+from ppaurora.evaluation.designed import SliceResult
 from ppaurora.evaluation.report import Report
 from ppaurora.metrics import find_metric
 from ppaurora.owner.report import StudyReport
 from ppaurora.statistics.differences import ANYWHERE, BETWEEN_FRACTIONS, Difference, unpaired_difference
-from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.statistics.intervals import checked_level
 from ppaurora.study.manifest import OwnerEntry
 from ppaurora.study.organisations import as_compared
@@ -32,10 +34,50 @@ _IN_ONE_STUDY = (
 
 @dataclass(frozen=True)
 class NamedResult:
-    """A result that is compared, and the name by which people know it, such as its file's."""
+    """A result that is compared, and the name by which people know it, such as its file's.
+
+    Of a result of several models or outcomes, `model` and `outcome` say which is compared. They need not be
+    given where there is one, and do not count where it has no name.
+    """
 
     name: str
     result: Result
+    model: str = ""
+    outcome: str = ""
+
+    def __post_init__(self) -> None:
+        _ = self.whole  # raises where it is not clear which one is meant
+
+    @property
+    def whole(self) -> SliceResult | None:
+        """Return the model and the outcome that are compared; None of a result that has no names."""
+        wholes = self.result.results.wholes
+        if not wholes:
+            return None
+        model = self._chosen("model", self.model, [one.slice.model for one in wholes])
+        outcome = self._chosen("outcome", self.outcome, [one.slice.outcome for one in wholes])
+        return next(one for one in wholes if one.slice == Slice(model, outcome))
+
+    def _chosen(self, what: str, wanted: str, names: Sequence[str]) -> str:
+        there = list(dict.fromkeys(names))
+        if wanted in there or there == [""]:
+            return wanted if wanted in there else ""
+        listed = ", ".join(there)
+        if wanted:
+            raise InputError(f"{self.name}: has no {what} '{wanted}'; it has: {listed}")
+        if len(there) > 1:
+            raise InputError(f"{self.name}: has several {what}s, {listed}; name one with --{what}")
+        return there[0]
+
+    @property
+    def metrics(self) -> dict[str, Estimate | Table]:
+        """Return the metrics of what is compared."""
+        return self.result.metrics if self.whole is None else self.whole.metrics
+
+    @property
+    def suppressed(self) -> bool:
+        """Return whether the policy suppresses what is compared."""
+        return self.result.suppressed if self.whole is None else self.whole.suppressed
 
     @property
     def receipt(self) -> Receipt | None:
@@ -49,9 +91,9 @@ class NamedResult:
 
     def estimate(self, metric: str) -> Estimate:
         """Return a metric that can be compared; raises `InputError` with the reason why it cannot."""
-        found = self.result.metrics.get(metric)
+        found = self.metrics.get(metric)
         if found is None:
-            there = ", ".join(self.result.metrics)
+            there = ", ".join(self.metrics)
             raise InputError(f"{self.name}: has no '{metric}'; it has: {there}")
         if not isinstance(found, Estimate):
             raise InputError(f"{self.name}: '{metric}' is a table; only single numbers are compared")
@@ -64,9 +106,11 @@ class NamedResult:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        receipt = self.receipt
+        receipt, whole = self.receipt, self.whole
         return {
             "file": self.name,
+            "model": None if whole is None else whole.slice.model or None,
+            "outcome": None if whole is None else whole.slice.outcome or None,
             "study": None if receipt is None else receipt.study,
             "manifest_hash": None if receipt is None else receipt.manifest_hash,
             "owners": self.owners,
@@ -125,7 +169,7 @@ def compare_results(
     if level is not None:
         checked_level(level)
     for one in (a, b):
-        if one.result.suppressed:
+        if one.suppressed:
             raise InputError(f"{one.name}: the policy suppresses the result, so there is nothing to compare")
     warnings = warnings_of(a, b)
     for name in metrics:
@@ -159,7 +203,7 @@ def warnings_of(a: NamedResult, b: NamedResult) -> list[str]:
     """
     if a.receipt is None or b.receipt is None:
         if a.result == b.result:
-            raise InputError(f"{a.name} and {b.name}: are the same result")
+            raise InputError(f"{a.name} and {b.name} are the same result")
         without = " and ".join(one.name for one in (a, b) if one.receipt is None)
         return [
             f"nothing shows whether both results are of different people's data, as there is no receipt in "
@@ -207,8 +251,8 @@ def _commitments(receipt: Receipt) -> set[str]:
 
 def _comparable(a: NamedResult, b: NamedResult) -> Iterator[str]:
     """Return the names of all numbers that have an interval in both."""
-    for name in a.result.metrics:
-        both = [one.result.metrics.get(name) for one in (a, b)]
+    for name in a.metrics:
+        both = [one.metrics.get(name) for one in (a, b)]
         if all(isinstance(found, Estimate) and found.interval is not None for found in both):
             yield name
 

@@ -20,6 +20,7 @@ from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.io.models import StrictModel
 from ppaurora.metrics import Query
+from ppaurora.metrics.parts import layout_of
 from ppaurora.protocols.lists import ListProtocol, Prepared
 from ppaurora.protocols.registry import register
 from ppaurora.protocols.security import NOTHING, UNFIT_LIST, Adversary, Corruption, Knowledge, all_follow
@@ -149,6 +150,9 @@ class Fast(ListProtocol):
         if any(metric.needs_curve and metric.at_ends for metric in chosen):
             up, down = (costs.carry(len(quantities), samples, join=join) for join in (True, False))
             steps["curve"] += up + down + Cost(rounds=2 * samples.bit_length())
+        if query.design is not None:
+            steps = {step: cost * len(query.design.wholes) for step, cost in steps.items()}
+            steps["division"] += costs.input_counts(len(sizes), layout_of(query).counts)
         return steps
 
     def work(self, query: Query) -> dict[str, int]:

@@ -172,8 +172,9 @@ class GridProtocol(Protocol):
 
     def declared(self, query: Query) -> dict[str, Cost]:
         values, most = self.grid.cells, query.most_samples
+        counts = 2 * values if query.design is None else layout_of(query).counts
         steps = {
-            "input": costs.input_counts(len(query.sizes), 2 * values),
+            "input": costs.input_counts(len(query.sizes), counts),
             "division": costs.wide_quotients(
                 len(query.metrics) + 1, 2 * most.bit_length(), bound=most * most << 34
             ),
@@ -186,8 +187,10 @@ class GridProtocol(Protocol):
 
     def work(self, query: Query) -> dict[str, int]:
         """Count values of the grid: a precision takes about as long as thirty comparisons."""
-        cells = self.grid.cells
-        steps = {"input": 2 * cells * len(query.sizes), "division": 50_000}
+        cells, counts, slices = self.grid.cells, 2 * self.grid.cells, 1
+        if query.design is not None:
+            counts, slices = layout_of(query).counts, len(query.design.slices)
+        steps = {"input": counts * len(query.sizes), "division": 50_000 * slices}
         if PRECISION in query.quantities:
             steps["precision"] = 30 * cells
         return steps

@@ -73,6 +73,14 @@ class StudySecrets:
             raise MisuseError("nothing of this slice was widened")
         return found
 
+    def eligible(self, slice_: Slice, query: Query) -> RingShare:
+        """Return 1 for every owner that meets the floors on both classes by itself, else 0."""
+        counts, policy = self.parts[slice_].inputs.list_counts, query.policy
+        floors = ((counts.positives, policy.minimum_positives), (counts.negatives, policy.minimum_negatives))
+        holds = self.suite.is_positive(concat([by_owner - (least - 1) for by_owner, least in floors]))
+        owners = len(holds) // 2
+        return self.suite.mul(holds[:owners], holds[owners:])
+
     def widen(self, words: Sequence[RingShare]) -> list[WideShare]:
         """Return numbers below 2^64, each a list of one, as wide integers."""
         wide = self.suite.widen(concat(words))

@@ -178,8 +178,6 @@ class NetBenefitDifference(Extra):
         return self.metric.thresholds()
 
     def statements(self, query: Query) -> tuple[Statement, ...]:
-        if not _with_errors(query):
-            return ()
         return tuple(BothCalled(self.pair, threshold) for threshold in self.thresholds)
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
@@ -207,9 +205,10 @@ class NetBenefitDifference(Extra):
             tp, fp = TruePositives(threshold), FalsePositives(threshold)
             gains = [one.totals[tp] * STEPS_PER_ONE - one.totals[fp] * odds for one in (a, b)]
             totals.append(gains[0] - gains[1])
-            conditions.append((self._behind(threshold, query, a, b), self._between(threshold, a, b)))
+            words = study.words[BothCalled(self.pair, threshold)].rows()
+            between = self._between(threshold, a, b) + self._discordant(threshold, query, words, a, b)
+            conditions.append((self._behind(threshold, query, a, b), between))
             if _with_errors(query):
-                words = study.words[BothCalled(self.pair, threshold)].rows()
                 both_tp, both_fp = study.widen([word.sum() for word in words])
                 only_tp = a.totals[tp] + b.totals[tp] - both_tp * 2
                 only_fp = a.totals[fp] + b.totals[fp] - both_fp * 2
@@ -235,6 +234,21 @@ class NetBenefitDifference(Extra):
             return ()
         called = [evidence.called[threshold] for evidence in evidences]
         return tuple(side for one in called for side in (one.positive, one.negative))
+
+    @staticmethod
+    def _discordant(
+        threshold: float, query: Query, both: Sequence[RingShare], a: Evidence, b: Evidence
+    ) -> tuple[RingShare, ...]:
+        """Return numbers above 0 if nobody, or enough people, are called by one model only.
+
+        These are the people that the difference is about. With d of them, without an owner, and m the fewest
+        that a cell may have, d·(d - m) + 1 > 0.
+        """
+        if not query.withholds_cells:
+            return ()
+        by_owner = a.called[threshold].positive + b.called[threshold].positive - (both[0] + both[1]) * 2
+        d = by_owner.sum() - by_owner
+        return (a.suite.mul(d, d - query.least_per_cell) + 1,)
 
     @staticmethod
     def _between(threshold: float, *evidences: Evidence) -> tuple[RingShare, ...]:

@@ -17,7 +17,6 @@ import numpy as np
 
 from ppaurora.data.design import Design
 from ppaurora.data.samples import Samples
-from ppaurora.data.slices import Slice
 from ppaurora.metrics.extras.base import Statement, StudySecrets
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.small_levels import Overlap
@@ -44,13 +43,16 @@ class SharedRows(Statement):
         return counts
 
     def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
-        """None is negative, and they add up to the rows of every level."""
+        """None is negative or more than its level has, and they add up to the rows of every level."""
         numbers = [row + 1 for row in words.rows()]
+        design, whole = study.layout.design, study.layout.design.wholes[0]
+        for place, row in enumerate(words.rows()):
+            level = design.levels_of(whole, self.variables[0])[place // self.shape[1]]
+            numbers.append(study.parts[level].inputs.list_counts.secret_sizes - row + 1)
         margins = zip(self.variables, self.margins(words), strict=True)
         for variable, sizes in margins:
-            for level, size in zip(study.layout.design.subgroups[variable].levels, sizes, strict=True):
-                whole = study.layout.design.wholes[0]
-                own = study.parts[Slice(whole.model, whole.outcome, variable, level)].inputs.list_counts
+            for slice_, size in zip(design.levels_of(whole, variable), sizes, strict=True):
+                own = study.parts[slice_].inputs.list_counts
                 numbers += [size - own.secret_sizes + 1, own.secret_sizes - size + 1]
         return numbers
 

@@ -73,7 +73,7 @@ class SiteEffects(Extra):
     quantities: tuple[SiteQuantity, ...]
 
     def statements(self, query: Query) -> tuple[Statement, ...]:
-        """Floors of the study decide who counts."""
+        """An owner below the floors of the plan states nothing; stricter ones are enforced inside."""
         least = query.policy.minimum_positives, query.policy.minimum_negatives
         return tuple(OwnEffect(self.slice, quantity, *least) for quantity in self.quantities)
 
@@ -81,7 +81,8 @@ class SiteEffects(Extra):
         return tuple(output for quantity in self.quantities for output in site_outputs(quantity, query))
 
     def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
-        stated = [study.words[statement] for statement in self.statements(query)]
+        counts = study.eligible(self.slice, query)
+        stated = [study.suite.mul(counts, study.words[statement]) for statement in self.statements(query)]
         return [ratio for own in all_site_ratios(study.suite, stated) for ratio in own]
 
     def read(self, values: Sequence[float | None], query: Query) -> dict[str, RandomEffects]:

@@ -229,7 +229,7 @@ def _people(layout: Layout, query: Query, slice_: Slice, counts: RingShare | Non
     design = layout.design
     if counts is None or query.policy.is_private or not design.is_clustered:
         return None
-    if design.weight is not None:
+    if not design.patient:
         by_class = counts[layout.places[ClassBlock(2, slice_.outcome)]]
         return ListCounts(np.array(query.sizes, dtype=np.uint64), by_class.like(by_class.values[..., 0]))
     clusters = counts[layout.places[ClusterBlock(3, slice_.outcome, slice_.variable, slice_.level)]]
@@ -268,7 +268,7 @@ def _by_owner(study: StudySecrets, rows: RingShare) -> RingShare:
 
 
 def _table_checks(study: StudySecrets, query: Query) -> list[RingShare]:
-    """Levels of every variable add up to the same table; models have the same samples in every level."""
+    """Levels of every variable add up to the same table; models and outcomes have the same people in each."""
     layout, design = study.layout, study.layout.design
     numbers: list[RingShare] = []
     places = {block.slice: place for block, place in layout.places.items() if isinstance(block, TableBlock)}
@@ -291,11 +291,14 @@ def _table_checks(study: StudySecrets, query: Query) -> list[RingShare]:
                 *_equal(own.positives, reference.positives),
                 *_equal(own.negatives, reference.negatives),
             ]
+        if slice_.is_level and slice_.outcome != design.outcome_names[0]:
+            reference = study.parts[replace(slice_, outcome=design.outcome_names[0])].inputs.list_counts
+            numbers += _equal(part.inputs.list_counts.secret_sizes, reference.secret_sizes)
     return numbers
 
 
 def _class_checks(study: StudySecrets, query: Query) -> list[RingShare]:
-    """All models have the same positives; rows that weigh have a weight from 1 to the most."""
+    """All models have the same classes; rows that weigh have a weight from 1 to the most."""
     design = study.layout.design
     numbers: list[RingShare] = []
     for whole in design.wholes:
@@ -303,6 +306,8 @@ def _class_checks(study: StudySecrets, query: Query) -> list[RingShare]:
         first = study.parts[replace(whole, model=design.model_names[0])].inputs.list_counts
         if own is not first:
             numbers += _equal(own.positives, first.positives)
+        if design.weight is not None and own is not first:
+            numbers += _equal(own.negatives, first.negatives)
         if design.weight is not None:
             rows = study.by_owner(study.block(ClassBlock, outcome=whole.outcome))
             positives, negatives = (rows.like(rows.values[..., place]) for place in (0, 1))
