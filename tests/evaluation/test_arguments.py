@@ -137,6 +137,13 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"policy": {"digits": 3}}, "policy: give a ppaurora.Policy"),
         ({"policy": "exact"}, "policy: give a ppaurora.Policy"),
         ({"policy": Policy.private(weights=Weights(sums=0.0))}, "policy: weights.sums: expected float > 0"),
+        ({"subgroups": ["sex"]}, "subgroups: needs the levels of every variable; write {'sex': ['f', 'm']}"),
+        ({"subgroups": "age"}, "subgroups: needs the levels of every variable; write {'age': [...]}"),
+        ({"subgroups": 3}, "subgroups: needs the levels of every variable"),
+        ({"subgroups": {"sex": "f"}}, "subgroups: needs a list of the levels of sex; write {'sex': [...]}"),
+        ({"comparisons": ("new", "old")}, "needs a list of pairs of models; write [('new', 'old')]"),
+        ({"comparisons": "both"}, "comparisons: needs a list of pairs of models; write [('a', 'b')]"),
+        ({"comparisons": 3}, "comparisons: needs a list of pairs of models"),
         ({"keybits": 64}, "keybits is not a parameter of any protocol; those of 'fast': key_bits"),
     ],
 )

@@ -169,7 +169,7 @@ def evaluate(
     columns = _columns(score, label, pos_label, patient, weight, left_out, leave_out_missing)
     given = {
         "models": models,
-        "comparisons": comparisons if comparisons is None or comparisons == "all" else list(comparisons),
+        "comparisons": comparisons if comparisons is None or comparisons == "all" else _pairs(comparisons),
         "subgroups": None if subgroups is None else _subgroups(subgroups),
         "weight": dict(weight) if isinstance(weight, Mapping) else None,
         "sites": sites or None,
@@ -218,8 +218,29 @@ def _columns(
     )
 
 
-def _subgroups(subgroups: Mapping[str, Any]) -> dict[str, Any]:
+def _pairs(comparisons: Any) -> list[Any]:
+    """Return comparisons as a plan has them; a pair of names in the place of a list of pairs is refused."""
+    is_list = isinstance(comparisons, Iterable) and not isinstance(comparisons, str)
+    pairs = list(comparisons) if is_list else [comparisons]
+    if not is_list or any(isinstance(one, str) for one in pairs):
+        a, b = pairs if len(pairs) == 2 else ("a", "b")
+        raise InputError(
+            f"comparisons: needs a list of pairs of models; write [({str(a)!r}, {str(b)!r})], or 'all'"
+        )
+    return pairs
+
+
+def _subgroups(subgroups: Any) -> dict[str, Any]:
     """Return subgroups as a plan has them, also where only levels are given."""
+    if not isinstance(subgroups, Mapping):
+        is_list = isinstance(subgroups, Iterable) and not isinstance(subgroups, str)
+        names = list(subgroups) if is_list else [subgroups]
+        name = next((one for one in names if isinstance(one, str)), "sex")
+        levels = "'f', 'm'" if name == "sex" else "..."
+        raise InputError(f"subgroups: needs the levels of every variable; write {{{name!r}: [{levels}]}}")
+    for name, one in subgroups.items():
+        if isinstance(one, str) or not isinstance(one, Iterable):
+            raise InputError(f"subgroups: needs a list of the levels of {name}; write {{{name!r}: [...]}}")
     return {
         name: dict(one) if isinstance(one, Mapping) else {"levels": [str(level) for level in one]}
         for name, one in subgroups.items()
