@@ -85,6 +85,9 @@ def test_a_filed_result_has_all_of_it(facts: Facts, study: Study) -> None:
             assert isinstance(auroc, ppaurora.Estimate)
             assert auroc.shown_shortly() in text
         assert "Differences between" in text
+        for said in ("secret of its institution", "fixed beforehand", "only the sums were released"):
+            assert said in text
+    assert "known to its own institution only" in as_html(facts)
 
 
 def test_tripod_items_say_where_it_is(facts: Facts) -> None:

@@ -193,10 +193,19 @@ def test_methods_name_what_was_done() -> None:
         "AUROC (DeLong, paired)",
         "Subgroups were by age_group (under 50, 50-70, ",
         "random-effects meta-analysis (DerSimonian-Laird, intervals by Hartung and Knapp",
-        "only the sums were released",
     ):
         assert said in methods
     assert "compared" not in facts_of(source_of(plain())).methods
+
+
+def test_one_person_who_holds_all_data_keeps_no_secrets_of_institutions() -> None:
+    found = facts()
+    assert found.receipt is None
+    for name, text in texts(found).items():
+        assert "Subgroups were by age_group" in text, name
+        for said in ("own institution only", "secret of its institution", "fixed beforehand", "anybody saw",
+                     "institution stated"):  # fmt: skip
+            assert said not in text, (name, said)
 
 
 def test_a_plain_study_has_nothing_of_this() -> None:

@@ -172,11 +172,11 @@ def design_methods(design: DesignFacts, agreed: Design | None) -> list[str]:
     return [
         *_comparing(design),
         *_clusters(design, agreed),
-        *_dividing(design),
+        *_dividing(design, with_manifest=agreed is not None),
         *_heterogeneity(design),
         *(
             ["Every institution stated how many rows it had left out and why; only the sums were released."]
-            if design.left_out
+            if design.left_out and agreed is not None
             else []
         ),
     ]
@@ -210,14 +210,16 @@ def _clusters(design: DesignFacts, agreed: Design | None) -> list[str]:
     return sentences
 
 
-def _dividing(design: DesignFacts) -> list[str]:
+def _dividing(design: DesignFacts, *, with_manifest: bool) -> list[str]:
+    """Return the subgroups; only a manifest fixes them, and only then institutions have secrets."""
     if not design.subgroups:
         return []
     variables = {one.variable: [level.level for level in one.levels] for one in design.subgroups}
     said = listed([f"{name} ({', '.join(levels)})" for name, levels in variables.items()])
+    fixed = ", fixed beforehand; which sample is in which of them was a secret of its institution"
     return [
-        f"Subgroups were by {said}, fixed beforehand; which sample is in which of them was a secret of its "
-        "institution. Differences between subgroups are between different samples (unpaired)."
+        f"Subgroups were by {said}{fixed if with_manifest else ''}. Differences between subgroups are "
+        "between different samples (unpaired)."
     ]
 
 

@@ -107,7 +107,9 @@ class Facts:
     @property
     def sections(self) -> tuple[Section, ...]:
         """Parts that only a study with a design has; of a suppressed result, none."""
-        return sections_of(self.design, self.kind, self.count_step) if self.state == "released" else ()
+        if self.state != "released":
+            return ()
+        return sections_of(self.design, self.kind, self.count_step, apart=self.receipt is not None)
 
     @property
     def is_of_one_model(self) -> bool:

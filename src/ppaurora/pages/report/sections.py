@@ -55,14 +55,17 @@ class Section:
     notes: tuple[str, ...] = ()
 
 
-def sections_of(design: DesignFacts, kind: Kind, count_step: int) -> tuple[Section, ...]:
-    """Return the parts that a study with a design has beside those of a plain one."""
+def sections_of(design: DesignFacts, kind: Kind, count_step: int, *, apart: bool) -> tuple[Section, ...]:
+    """Return the parts that a study with a design has beside those of a plain one.
+
+    `apart` says that every institution held its own data alone.
+    """
     sections = (
         _models(design, kind, count_step),
         _comparisons(design.comparisons),
-        _subgroups(design, kind, count_step),
+        _subgroups(design, kind, count_step, apart),
         _sites(design.sites),
-        _left_out(design, kind, count_step),
+        _left_out(design, kind, count_step, apart),
     )
     return tuple(one for one in sections if one is not None)
 
@@ -149,7 +152,7 @@ def _comparisons(comparisons: Sequence[ComparisonFacts]) -> Section | None:
 # Subgroups
 
 
-def _subgroups(design: DesignFacts, kind: Kind, count_step: int) -> Section | None:
+def _subgroups(design: DesignFacts, kind: Kind, count_step: int, apart: bool) -> Section | None:
     if not design.subgroups:
         return None
     tables = [table for one in design.subgroups for table in _levels(one)]
@@ -170,7 +173,7 @@ def _subgroups(design: DesignFacts, kind: Kind, count_step: int) -> Section | No
     return Section(
         SUBGROUPS,
         "Subgroups",
-        (words, *_counting(kind, count_step, counts)),
+        (*([words] if apart else []), *_counting(kind, count_step, counts)),
         tuple(tables),
         _notes([*numbers, *differences]),
     )
@@ -277,16 +280,18 @@ def _numbers_of(one: SitesFacts) -> list[Number]:
 # Rows left out
 
 
-def _left_out(design: DesignFacts, kind: Kind, count_step: int) -> Section | None:
+def _left_out(design: DesignFacts, kind: Kind, count_step: int, apart: bool) -> Section | None:
     if not design.left_out:
         return None
     rows = tuple((capitalised(number.title), _whole(number)) for number in design.left_out)
+    stated = (
+        "Every institution stated how many rows it left out before it submitted the rest; these are the sums."
+    )
     return Section(
         LEFT_OUT,
         "Rows left out",
         (
-            "Every institution stated how many rows it left out before it submitted the rest; these are the "
-            "sums.",
+            stated if apart else "These are the sums over all owners.",
             *_counting(kind, count_step, [one.value for one in design.left_out]),
         ),
         (TextTable("Rows left out", ("reason", "rows"), rows),),

@@ -99,7 +99,7 @@ def methods_sentences(
         f"shares, and {how}.",
         *([read] if read else []),
         *more,
-        *([_values(numbers, policy)] if released else []),
+        *([_values(numbers, policy, unseen=bool(agreed))] if released else []),
         *_intervals(numbers, policy),
         *_floors(policy),
         *([agreed] if agreed else []),
@@ -107,8 +107,8 @@ def methods_sentences(
     return " ".join(sentences)
 
 
-def _values(numbers: Sequence[Number], policy: Policy) -> str:
-    """Tell what was done to the values before they left."""
+def _values(numbers: Sequence[Number], policy: Policy, *, unseen: bool) -> str:
+    """Tell what was done to the values before they left; `unseen` if nobody held all data until then."""
     if policy.is_private:
         return _noise(policy)
     digits = sorted({one.digits for one in numbers if one.digits})
@@ -118,9 +118,10 @@ def _values(numbers: Sequence[Number], policy: Policy) -> str:
         done.append(f"numbers of samples to the nearest {COUNT_STEP}")
     if not done:
         return "The values are those of the pooled samples; nothing was held back."
+    before = ", before anybody saw them" if unseen else ""
     return (
-        f"The values are those of the pooled samples, {', and '.join(done)}, inside the computation, before "
-        "anybody saw them, as the release policy requires."
+        f"The values are those of the pooled samples, {', and '.join(done)}, inside the computation{before}, "
+        "as the release policy requires."
     )
 
 
