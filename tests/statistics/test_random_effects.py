@@ -182,7 +182,10 @@ def test_withheld_effects_say_why() -> None:
     assert read.pooled.suppressed
     assert read.sites is None
     assert read.prediction_interval is None
-    assert "fewer than three sites" in read.sentence()
+    assert read.sentence().startswith("Differences between sites in AUROC are withheld: fewer than three")
+    without_floors = withheld_effects("name", "AUROC", Scale.LOGIT, suppressed=False)
+    assert not without_floors.pooled.suppressed
+    assert "are not computed: fewer than three sites" in without_floors.sentence()
 
 
 def test_too_few_sites_are_refused() -> None:

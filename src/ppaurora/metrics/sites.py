@@ -276,7 +276,8 @@ def read_sites(quantity: SiteQuantity, values: Sequence[float | None], query: Qu
     name, title, scale = quantity.metric.name, quantity.title, quantity.scale
     mu, error, tau, i2, k = values
     if mu is None or error is None or tau is None or i2 is None or k is None:
-        return withheld_effects(name, title, scale)
+        has_floors = bool(query.policy.minimum_positives or query.policy.minimum_negatives)
+        return withheld_effects(name, title, scale, suppressed=has_floors)
     outputs = site_outputs(quantity, query)
     digits, error_digits = (query.digits_of(output) for output in outputs[:2])
     found = Pooled(mu, error, tau, i2, round(k))

@@ -38,7 +38,7 @@ from ppaurora.statistics.student import student_quantile
 LEAST_SITES = 3
 METHOD = "random effects, Hartung-Knapp"
 
-_TOO_FEW = "withheld: fewer than three sites have enough samples of both classes and a defined value"
+_TOO_FEW = "fewer than three sites have enough samples of both classes and a defined value"
 _NO_WIDTH = "all sites have the same value, so that the standard error is 0; it is not certainty"
 _SHOWN = 2  # decimals of a prediction interval in a sentence
 
@@ -235,9 +235,13 @@ def random_effects(
     )
 
 
-def withheld_effects(quantity: str, title: str, scale: Scale) -> RandomEffects:
-    """Return what is read where fewer than three sites count, or the policy withholds everything."""
-    nothing = Estimate(None, suppressed=True, note=_TOO_FEW)
+def withheld_effects(quantity: str, title: str, scale: Scale, *, suppressed: bool = True) -> RandomEffects:
+    """Return what is read where fewer than three sites count, or the policy withholds everything.
+
+    It is not suppressed where the policy has no floors: then there is nothing that anybody could withhold.
+    """
+    note = f"{'withheld' if suppressed else 'not computed'}: {_TOO_FEW}"
+    nothing = Estimate(None, suppressed=suppressed, note=note)
     return RandomEffects(quantity, title, scale.value, nothing, nothing, nothing, nothing)
 
 

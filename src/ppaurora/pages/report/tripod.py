@@ -83,7 +83,10 @@ def _heterogeneity(design: DesignFacts, suppressed: bool) -> ReportingItem:
     effects = [effect for one in design.sites for effect in one.effects]
     withheld = [effect for effect in effects if effect.pooled.value is None]
     if suppressed or len(withheld) == len(effects):
-        return ReportingItem(item, topic, WITHHELD, "Differences between institutions are withheld.")
+        if suppressed or any(effect.pooled.suppressed for effect in withheld):
+            return ReportingItem(item, topic, WITHHELD, "Differences between institutions are withheld.")
+        words = "Differences between institutions were not computed: fewer than three count."
+        return ReportingItem(item, topic, NOT_EXAMINED, words)
     return ReportingItem(
         item,
         topic,
