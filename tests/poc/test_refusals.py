@@ -40,6 +40,16 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "a.csv, row 2, column 'score': the score is outside of the study's grid, from 0 to 0.25 (agree "
             "on a grid that holds all scores, with another low or high, or use 'fast' without a grid)",
         ),
+        (
+            ["start", "a.csv", "b.csv", "--score", "new=score", "--score", "old=score"],
+            "--score: give the name of one column; 'ppaurora poc start' rehearses a study of one model and "
+            "one outcome; for several, use 'ppaurora evaluate', or write a plan",
+        ),
+        (
+            ["start", "a.csv", "b.csv", "--label", "death=label"],
+            "--label: give the name of one column; 'ppaurora poc start' rehearses a study of one model and "
+            "one outcome; for several, use 'ppaurora evaluate', or write a plan",
+        ),
         (["start", "--delta", "3"], "delta applies to the protocol 'paper' only; leave it out"),
         (["start", "a.csv", "./a.csv"], "a.csv: is named twice; every owner has a file of its own"),
         (["start", "a.csv", "no.csv"], "no.csv: cannot be read: No such file or directory"),

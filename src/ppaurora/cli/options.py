@@ -85,6 +85,62 @@ def column_options(command: F) -> F:
     return _with_column_options(cast("F", collected))
 
 
+def one_model_options(command: F) -> F:
+    """Add those of the columns that a study of one model and one outcome has; likewise as `columns`."""
+
+    @functools.wraps(command)
+    def collected(
+        *arguments: Any,
+        score: tuple[str, ...],
+        label: tuple[str, ...],
+        pos_label: str | None,
+        leave_out_missing: bool,
+        **rest: Any,
+    ) -> Any:
+        for option, given in (("score", score), ("label", label)):
+            if len(given) > 1 or _WITH_NAME.match(given[0]):
+                raise InputError(
+                    f"--{option}: give the name of one column; 'ppaurora poc start' rehearses a study of one "
+                    "model and one outcome; for several, use 'ppaurora evaluate', or write a plan"
+                )
+        columns = Columns(
+            score=score[0], label=label[0], pos_label=pos_label, leave_out_missing=leave_out_missing
+        )
+        return command(*arguments, columns=columns, **rest)
+
+    wrapped = cast("F", collected)
+    for option in (
+        _leave_out_missing_option,
+        _pos_label_option,
+        click.option(
+            "--label",
+            multiple=True,
+            default=["label"],
+            show_default=True,
+            help="Column with the true labels.",
+        ),
+        click.option(
+            "--score",
+            multiple=True,
+            default=["score"],
+            show_default=True,
+            help="Column with the model's scores.",
+        ),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+_leave_out_missing_option = click.option(
+    "--leave-out-missing",
+    is_flag=True,
+    help="Leave out rows without a score or a label, and count them; else they are refused.",
+)
+_pos_label_option = click.option(
+    "--pos-label", help="The positive label, if labels are not 0/1 or true/false."
+)
+
+
 def _with_column_options(command: F) -> F:
     for option in (
         click.option(
@@ -93,11 +149,7 @@ def _with_column_options(command: F) -> F:
             metavar="REASON=N",
             help=f"How many rows are not in the data any more: {', '.join(LEFT_OUT_REASONS)}. Repeatable.",
         ),
-        click.option(
-            "--leave-out-missing",
-            is_flag=True,
-            help="Leave out rows without a score or a label, and count them; else they are refused.",
-        ),
+        _leave_out_missing_option,
         click.option(
             "--weight", help="Column that says how often each row counts, if the study has weights."
         ),
@@ -110,7 +162,7 @@ def _with_column_options(command: F) -> F:
             metavar="NAME=COLUMN",
             help="Column of one of the study's subgroup variables. Repeatable.",
         ),
-        click.option("--pos-label", help="The positive label, if labels are not 0/1 or true/false."),
+        _pos_label_option,
         click.option(
             "--label",
             multiple=True,

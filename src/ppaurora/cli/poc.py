@@ -18,7 +18,7 @@ import click
 
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import LONGEST_SENTENCE, example
-from ppaurora.cli.options import column_options, format_option, parameter_options, yes_option
+from ppaurora.cli.options import format_option, one_model_options, parameter_options, yes_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.data import Columns
 from ppaurora.errors import InputError, PartyFailedError
@@ -76,7 +76,7 @@ def poc_command() -> None:
 )
 @click.argument("files", nargs=-1, type=FILE)
 @folder_option
-@column_options
+@one_model_options
 @click.option(
     "--metrics",
     help=f"Names separated by commas; by default {','.join(DEFAULT_METRICS)}, or those of them that "
