@@ -103,7 +103,7 @@ def test_a_column_may_have_an_equals_sign(command: CommandLine, tmp_path: Path) 
         (("--score", "a=risk_1", "--score", "a=risk_2"), "--score a: stands more than once"),
         (("--score", "a="), "--score: write a name, '=', and what it stands for, as in a=COLUMN"),
         ((*MODELS, "--compare", "a"), "--compare: write two models with a comma between, as in a,b"),
-        ((*MODELS, "--compare", "a,z"), "comparisons: 'z' is no model of the study; there are: a, b"),
+        ((*MODELS, "--compare", "a,z"), "comparisons: 'z' is not a model in this study; there are: a, b"),
         ((*MODELS, "--compare", "a,a"), "comparisons: 'a' cannot be compared with itself"),
         (
             ("--score", "risk_1", "--group", "sex=gender"),

@@ -82,7 +82,7 @@ def test_a_bound_of_the_standard_error_is_said(capsys: pytest.CaptureFixture[str
     assert found.error_bound
     (line,) = [one for one in printed(report, capsys).splitlines() if one.startswith("AUROC a - b: ")]
     assert " standard error " in line
-    assert " of that of single scores" in line
+    assert " of that of ungrouped scores" in line
 
 
 def test_levels_are_a_table_with_differences_from_the_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,6 +109,8 @@ def test_suppressed_levels_are_said_to_be(capsys: pytest.CaptureFixture[str]) ->
     for row in rows(text, after="risk_a: subgroups by age_group"):
         assert row[1:4] == ["suppressed"] * 3
     assert "suppressed" not in str(rows(text, after="risk_a: subgroups by sex"))
+    assert text.count("\nsuppressed: a level has too few people, ") == 2  # age_group, of both models
+    assert "suppressed" not in printed(designed(), capsys)
 
 
 def test_sites_are_in_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ METRICS = ("auroc", "brier", "net_benefit")
 
 
 def owners_with(kind: str) -> list[Samples]:
-    """Rows with two models; and with two variables, patients of two rows, or weights."""
+    """Rows with two models; and with two variables, two outcomes, patients of two rows, or weights."""
     random, owners = np.random.default_rng(5), []
     for number in range(OWNERS):
         labels = (np.arange(ROWS) % 5 < 2).astype(np.uint8)
@@ -52,10 +52,13 @@ def owners_with(kind: str) -> list[Samples]:
             "age": random.integers(0, 3, ROWS).astype(np.uint8),
             "sex": random.integers(0, 2, ROWS).astype(np.uint8),
         }
+        if kind == "wards":
+            levels = {"age": levels["age"], "ward": random.integers(0, 3, ROWS).astype(np.uint8)}
+        outcomes = {"died": labels, "icu": labels[::-1].copy()} if kind == "outcomes" else {"": labels}
         further = Further(
             {"a": a, "b": b},
-            {"": labels},
-            levels if kind == "levels" else {},
+            outcomes,
+            levels if kind in ("levels", "wards", "outcomes") else {},
             np.arange(ROWS, dtype=np.int64) // 2 if kind == "patients" else None,
             random.integers(1, 4, ROWS).astype(np.uint32) if kind == "weights" else None,
             LeftOut(2, 3, 4),
@@ -160,8 +163,8 @@ def check_named(submitted: Submitted, words: Words) -> None:
     assert not words[:, :-OWNERS].any()
 
 
-def table(model: str, variable: str = "", level: str = "") -> dict[str, Any]:
-    return {"slice": Slice(model, "", variable, level)}
+def table(model: str, variable: str = "", level: str = "", outcome: str = "") -> dict[str, Any]:
+    return {"slice": Slice(model, outcome, variable, level)}
 
 
 CELLS = GRID.cells
@@ -196,6 +199,23 @@ def wrapped_levels(submitted: Submitted) -> None:
     for model in ("a", "b"):
         for level in ("f", "m"):
             submitted.add({0: 1 << 31}, TableBlock, **table(model, "sex", level))
+
+
+def exchanged_levels_by_outcome(submitted: Submitted) -> None:
+    """By one outcome somebody without it is in another level than by the other one."""
+    for model in ("a", "b"):
+        place = submitted.full(TableBlock, **table(model, "sex", "f", "icu"))[0]
+        assert place < CELLS
+        submitted.add({place: -1}, TableBlock, **table(model, "sex", "f", "icu"))
+        submitted.add({place: 1}, TableBlock, **table(model, "sex", "m", "icu"))
+
+
+def wrapped_pairs(submitted: Submitted) -> None:
+    """So many people in pairs of levels that every level has 2^64 more, which is none."""
+    start, third = submitted.statement(SharedRows).start, (1 << 64) // 3
+    for row in range(3):
+        for column in range(3):
+            submitted.words[start + 3 * row + column] += third + (row == column)
 
 
 def adds(changes: dict[int, int], kind: type[Block], **fields: Any) -> Change:
@@ -240,10 +260,13 @@ NOTICED: dict[str, tuple[str, Change]] = {
     "billions of rows left out": ("levels", says({2: 1 << 40}, LeftOutCounts)),
     "people of two levels that do not add up": ("levels", says({0: 40}, SharedRows)),
     "fewer than nobody in two levels": ("levels", says({1: -1}, SharedRows)),
+    "more people in two levels than in one": ("wards", wrapped_pairs),
+    "another level by another outcome": ("outcomes", exchanged_levels_by_outcome),
     "a weight above the most": ("weights", adds({0: 100 * ROWS}, TableBlock, **table("a"))),
     "weights that are less than one": ("weights", adds({0: ROWS, 1: -ROWS}, ClassBlock, outcome="")),
     "more rows than there are": ("weights", adds({0: 1}, ClassBlock, outcome="")),
-    "other weights by another model": ("weights", adds({0: 1}, TableBlock, **table("b"))),
+    "other weights of negatives by another model": ("weights", adds({0: 1}, TableBlock, **table("b"))),
+    "other weights of positives by another model": ("weights", adds({CELLS: 1}, TableBlock, **table("b"))),
     "more patients with positives than positives": ("patients", adds({0: ROWS}, ClusterBlock)),
     "more patients than with either class": ("patients", adds({2: ROWS}, ClusterBlock)),
     "fewer products than rows": ("patients", no_products),

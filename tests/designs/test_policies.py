@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 import ppaurora
 from ppaurora import Policy
+from ppaurora.agreement.terms import Job
 from ppaurora.data.samples import Samples
 from ppaurora.data.slices import Slice
 from ppaurora.metrics import withholding
 from ppaurora.metrics.extras.study import extras_of
 from ppaurora.metrics.in_the_clear import released_in_the_clear
 from ppaurora.metrics.reading import ReleasedPart, ReleasedResult
+from ppaurora.policy.rules import Floors
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.statistics.estimates import Table
 from ppaurora.testing.world import WorldRun
@@ -226,6 +228,35 @@ def test_people_are_patients_and_not_their_rows() -> None:
     assert all(part.suppressed for part in published(few, metrics=("auroc",)).parts)
 
 
+@pytest.mark.parametrize("weights", [1, 3])
+def test_people_are_patients_also_where_their_rows_weigh(weights: int) -> None:
+    """Ten rows of each class at every owner, but of one patient each: 3 without any one owner."""
+    owners = []
+    for own in owners_of(*([((1, 1),)] * 4), rows=10):
+        assert own.further is not None
+        heavy = np.full(len(own), weights, dtype=np.uint32)
+        owners.append(replace(own, further=replace(own.further, levels={}, weights=heavy)))
+    assert all(part.suppressed for part in published(owners, metrics=("auroc",)).parts)
+    by_rows = [replace(own, further=replace(own.further, patients=None)) for own in owners if own.further]
+    assert not part_of(published(by_rows, metrics=("auroc",)), Slice("a")).suppressed
+
+
+def test_whole_tables_are_those_of_all_models_and_levels() -> None:
+    """One model calls few positive at one threshold, and no table of any other has numbers."""
+    owners = []
+    for own in alike((20, 20), (20, 20), (20, 20)):
+        assert own.further is not None
+        scores = {**own.further.scores, "b": np.minimum(own.further.scores["b"], 0.3)}
+        owners.append(replace(own, further=replace(own.further, scores=scores)))
+    by_cell = published(owners, metrics=("auroc", "sensitivity"))
+    assert any(value is not None for value in table_of(by_cell, "young"))
+    result = published(owners, metrics=("auroc", "sensitivity"), policy=Policy(whole_tables=True))
+    slices = [part for part in result.parts if not part.query.is_of_extras]
+    tables = [part.metrics["sensitivity"] for part in slices]
+    assert not any(row["sensitivity"].value is not None for table in tables for row in table)  # type: ignore[union-attr]
+    assert all(part.metrics["auroc"].value is not None for part in slices)  # type: ignore[union-attr]
+
+
 def test_numbers_at_thresholds_are_there_in_all_levels_or_in_none() -> None:
     """In one level few are called positive: no level has numbers, and nothing follows from the whole."""
     owners = alike((20, 20), (20, 20), (20, 20))
@@ -272,6 +303,24 @@ def test_differences_are_withheld_with_their_parts() -> None:
         assert (value is None) == (dict(output.at).get("threshold") == 0.5), output.name
 
 
+@each_protocol
+@pytest.mark.parametrize(("others", "expected"), [(0, True), (1, False), (3, False), (4, True)])
+def test_a_difference_is_about_enough_people_or_nobody(others: int, expected: bool, protocol: str) -> None:
+    """At each of four owners so many are called by one model only; without any one, three times as many."""
+    owners = []
+    for own in alike((20, 20), (20, 20), (20, 20)):
+        assert own.further is not None
+        scores = {"a": own.scores, "b": own.scores.copy()}
+        called = np.flatnonzero(own.scores >= 0.5)[:others]
+        scores["b"][called] = 0.4
+        owners.append(replace(own, further=replace(own.further, scores=scores, levels={})))
+    asked: dict[str, Any] = {"metrics": ("auroc", "net_benefit"), "left_out": False}
+    (query,) = extras_of(study_for(owners, protocol=protocol, **asked).job.query)
+    found = extras_in(published(owners, protocol, **asked))
+    for output, value in zip(query.outputs, found.values(), strict=True):
+        assert (value is not None) == (expected or dict(output.at).get("threshold") != 0.5), output.name
+
+
 def test_rows_left_out_are_rounded_unless_counts_are_exact() -> None:
     """12, 4 and 16 in all; a stricter rule on counts of classes tells no more of them."""
     owners = alike(ENOUGH, ENOUGH, ENOUGH)
@@ -289,6 +338,20 @@ def test_sites_are_withheld_unless_three_count() -> None:
         names = extras_in(published(owners_of(*levels), sites=True, compared=False, left_out=False))
         assert len(names) == 2 * (5 + 2)
         assert all((value is None) == (counting == 2) for value in names.values())
+
+
+def test_sites_count_that_meet_the_floors_of_every_owner() -> None:
+    """Owners made their statements before they knew the others' floors: 24 of each class, 30 demanded."""
+    levels = [(ENOUGH, ENOUGH, ENOUGH)] * 2 + [((16, 16), (16, 16), (16, 16))] * 2
+    owners = owners_of(*levels)
+    terms = study_for(owners, sites=True, compared=False, left_out=False).job.terms
+    sizes = tuple(map(len, owners))
+    for demanded, expected in ((20, True), (30, False)):
+        stricter = terms.under([Floors(minimum_positives=demanded)])
+        study = DesignedStudy(Job(terms=stricter, sizes=sizes), owners)
+        shares = [terms.share(own) for own in owners]
+        words = whole_result(stricter, watched_run(stricter, shares, sizes))
+        assert all((one is not None) == expected for one in extras_in(protocol_result(study, words)).values())
 
 
 @pytest.mark.parametrize("what", ["all are large", "two small ones that are large enough together"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -286,6 +287,49 @@ def test_many_numbers(kind: str, policy: Policy, protocol: str) -> None:
     for seed in range(200, 203):
         one = study(kind, seed, protocol, policy)
         check_study(one.by_servers()[0], one, exactly=True)
+
+
+def beside_the_grid(owners: Sequence[Samples]) -> list[Samples]:
+    """Return rows whose scores lie a little beside their values of the grid, towards one half."""
+    moved = []
+    for own in owners:
+        assert own.further is not None
+        scores = {
+            model: np.where(one > 0.5, one - 0.003, one + 0.003) for model, one in own.further.scores.items()
+        }
+        moved.append(replace(own, scores=scores["a"], further=replace(own.further, scores=scores)))
+    return moved
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "ties"])
+def test_all_numbers_are_of_scores_as_the_grid_reads_them(kind: str) -> None:
+    """What owners state of two models together fits their tables, though files have more decimals."""
+    for seed in range(2):
+        on_grid = study(kind, seed, "grid", Policy.exact())
+        raw = replace(on_grid, owners=beside_the_grid(on_grid.owners))
+        assert raw.in_the_clear() == on_grid.in_the_clear()
+    check_study(raw.by_servers()[0], on_grid, exactly=True)
+
+
+@each_protocol
+def test_an_outcome_of_one_class_leaves_the_others(protocol: str) -> None:
+    """Under a policy without floors; it is undefined itself."""
+    owners = []
+    for own in owners_of("ordinary", 1):
+        assert own.further is not None
+        labels = {"died": np.zeros_like(own.labels), "icu": own.labels}
+        further = replace(own.further, labels=labels, levels={})
+        owners.append(replace(own, labels=labels["died"], further=further))
+    one = study_of(owners, protocol=protocol)
+    found = one.in_the_clear()
+    assert [whole.suppressed for whole in found.wholes] == [True, True, False, False]
+    icu = found.wholes[2]["auroc"]
+    assert isinstance(icu, Estimate)
+    assert icu.value == pytest.approx(float(exact_auroc([row.sample("a") for row in in_icu(owners)]) or 0))
+
+
+def in_icu(owners: Sequence[Samples]) -> list[PlainRow]:
+    return plain([replace(own, labels=own.further.labels["icu"]) for own in owners if own.further])
 
 
 @each_protocol

@@ -152,6 +152,9 @@ def test_suppressed_levels_are_withheld_and_others_are_not() -> None:
         (HOSTILE_LEVEL, *["withheld"] * 4),
     )
     assert "withheld" not in str(rows["AUROC by sex, risk_a"])
+    assert [note.partition(": ")[0] for note in section.notes if "too few people" in note] == [
+        f"All levels by age_group, {model} are withheld" for model in ("risk_a", "risk_b")
+    ]
     assert "By age_group, AUROC of risk_a was withheld under the release policy." in found.results
     for name, text in texts(found).items():
         assert "withheld" in text, name

@@ -54,7 +54,7 @@ def test_the_sample_shows_patients_and_weights(plan: Path) -> None:
     [
         (("sites", "patient"), "sites: owners' own standard errors are of rows that are independent"),
         (("weight",), "weight: rows are counted with their weights by the protocol 'grid' alone"),
-        (("comparisons",), "comparisons: 'new' is no model of the study"),
+        (("comparisons",), "comparisons: 'new' is not a model in this study"),
         (("subgroups",), "protocol: comparisons, subgroups and patients with several rows need scores that"),
     ],
 )

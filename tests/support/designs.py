@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ppaurora import Grid, Policy
 from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.channel.servers import Server
-from ppaurora.data.design import Model, SampleWeight, Subgroup
+from ppaurora.data.design import Model, Outcome, SampleWeight, Subgroup
 from ppaurora.data.further import Further
 from ppaurora.data.samples import Samples
 from ppaurora.evaluation.designed import DesignedResults
@@ -25,6 +25,7 @@ from ppaurora.protocols.grid import GridProtocol
 from ppaurora.session import no_progress
 
 LEVELS = {"age": ("young", "middle", "old"), "sex": ("f", "m")}
+ALL_LEVELS = {**LEVELS, "ward": ("1", "2", "3")}
 THRESHOLDS = (0.25, 0.5)
 ROUNDED = Policy.exact(digits=3, counts="rounded")  # as for a publication, without its floors
 
@@ -111,8 +112,10 @@ def study_of(
     design: dict[str, Any] = {"models": dict(models or {name: Model() for name in names})}
     if compared:
         design["comparisons"] = tuple((names[0], other) for other in names[1:])
+    if len(further.labels) > 1:
+        design["outcomes"] = {name: Outcome() for name in further.labels}
     if further.levels:
-        design["subgroups"] = {variable: Subgroup(levels=LEVELS[variable]) for variable in further.levels}
+        design["subgroups"] = {variable: Subgroup(levels=ALL_LEVELS[variable]) for variable in further.levels}
     if further.patients is not None:
         design["patient"] = "patient"
     if further.weights is not None:

@@ -59,4 +59,30 @@ DEFECTS = (
         new="slices = 1 + len(design.variables)",
         tests=("tests/designs/test_noise.py::test_all_parts_together_spend_no_more_than_epsilon",),
     ),
+    Defect(
+        "statements-of-raw-scores",
+        "what an owner states of two models is of its file's scores, and tables of rounded ones",
+        file="src/ppaurora/agreement/terms.py",
+        old="words_of(self.layout.read(samples), self.query(()))",
+        new="words_of(samples, self.query(()))",
+        tests=(
+            "tests/designs/test_random_studies.py::test_all_numbers_are_of_scores_as_the_grid_reads_them",
+        ),
+    ),
+    Defect(
+        "sites-below-others-floors",
+        "an owner counts as a site by the plan's floors, though another owner demands more",
+        file=f"{_METRICS}/extras/site_effects.py",
+        old="study.suite.mul(counts, study.words[statement])",
+        new="study.words[statement]",
+        tests=("tests/designs/test_policies.py::test_sites_count_that_meet_the_floors_of_every_owner",),
+    ),
+    Defect(
+        "difference-about-one-person",
+        "a difference of net benefit is told though two models call only a few people differently",
+        file=f"{_METRICS}/extras/comparisons.py",
+        old="between = self._between(threshold, a, b) + self._discordant(threshold, query, words, a, b)",
+        new="between = self._between(threshold, a, b)",
+        tests=("tests/designs/test_policies.py::test_a_difference_is_about_enough_people_or_nobody",),
+    ),
 )

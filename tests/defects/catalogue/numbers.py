@@ -175,8 +175,8 @@ DEFECTS = (
         "floor-answers-cell-by-cell",
         "an owner's floor on cells tells it of every cell whether that has so many samples",
         file=f"{_METRICS}/withholding.py",
-        old="tables if output.at and query.policy.whole_tables else places",
-        new="places if output.at and query.policy.whole_tables else places",
+        old="tables if output.at and whole else places",
+        new="places if output.at and whole else places",
         tests=("tests/benchmarks/test_attacks.py::test_an_owners_floor_on_cells_has_one_answer",),
     ),
     Defect(

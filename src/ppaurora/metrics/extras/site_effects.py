@@ -73,7 +73,7 @@ class SiteEffects(Extra):
     quantities: tuple[SiteQuantity, ...]
 
     def statements(self, query: Query) -> tuple[Statement, ...]:
-        """An owner below the floors of the plan states nothing; stricter ones are enforced inside."""
+        """An owner below the floors of the plan states nothing; stricter ones are applied inside."""
         least = query.policy.minimum_positives, query.policy.minimum_negatives
         return tuple(OwnEffect(self.slice, quantity, *least) for quantity in self.quantities)
 
@@ -116,8 +116,7 @@ class WithinSites(Extra):
         ratios = within_ratios(study.suite, study.words[OwnArea(self.slice)], pairs, query)
         if not query.policy.has_floors:
             return ratios
-        (stated,) = SiteEffects(self.slice, (SiteQuantity.AUROC,)).statements(query)
-        several = study.words[stated].row(0).sum() - (LEAST_SITES - 1)
+        several = study.eligible(self.slice, query).sum() - (LEAST_SITES - 1)
         return [replace(ratio, positive=(*ratio.positive, several)) for ratio in ratios]
 
 
