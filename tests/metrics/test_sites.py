@@ -22,7 +22,6 @@ from ppaurora.metrics.sites import (
     SITE_WORDS,
     SiteQuantity,
     _statement,
-    all_site_ratios,
     own_effect,
     pairs_by_owner,
     read_sites,
@@ -67,7 +66,7 @@ def plain(ratios: Sequence[Ratio]) -> list[Any]:
 
 
 def of_sites(suite: Suite, words: RingShare) -> list[Any]:
-    return plain(site_ratios(suite, words, QUANTITY))
+    return plain(site_ratios(suite, [words])[0])
 
 
 def fractions_of(opened: Any) -> list[Fraction]:
@@ -177,7 +176,7 @@ def test_several_quantities_share_rounds() -> None:
     first, second = (stated(*random_effects_of(random, 5)) for _ in range(2))
 
     def both(suite: Suite, x: RingShare, y: RingShare) -> list[Any]:
-        return [part for ratios in all_site_ratios(suite, [x, y]) for part in plain(ratios)]
+        return [part for ratios in site_ratios(suite, [x, y]) for part in plain(ratios)]
 
     run = masked(both, first, second)
     alone = [in_the_clear(of_sites, words) for words in (first, second)]
@@ -225,9 +224,7 @@ def released(query: SitesQuery, ratios: Any, *inputs: Any) -> list[float | None]
 def test_what_is_released_and_read(policy: Policy, quantity: SiteQuantity) -> None:
     effects, variances = [-0.2, 1.5, -2.0, 0.3], [0.01, 0.05, 0.02, 0.1]
     query = query_of(policy, site_outputs(quantity, query_of(policy)))
-    values = released(
-        query, lambda suite, words: site_ratios(suite, words, quantity), stated(effects, variances)
-    )
+    values = released(query, lambda suite, words: site_ratios(suite, [words])[0], stated(effects, variances))
     expected = pool(effects, variances)
     exact = [expected.effect, expected.standard_error, expected.tau, expected.i2, 4]
     digits = [query.digits_of(output) for output in query.shown]

@@ -48,7 +48,7 @@ class OwnerTables:
 
     def _total(self, counts: slice) -> RingShare:
         totals = self.counts[counts].sum()
-        return totals.like(totals.values[..., 0])
+        return totals.column(0)
 
     def weighted(self, weights: Iterable[Words]) -> RingShare:
         """Return, for every list of weights of all counts, a row with every owner's weighted sum."""

@@ -195,14 +195,10 @@ def site_outputs(quantity: SiteQuantity, query: Query) -> tuple[Output, ...]:
     return (mu, standard_error(mu, variance_bound, highest=_REACH), tau, i2, k)
 
 
-def site_ratios(suite: Suite, words: RingShare, quantity: SiteQuantity) -> list[Ratio]:
-    """Return the secret ratio of every output of a quantity, of rows c, W and U with a column per owner."""
-    (ratios,) = all_site_ratios(suite, [words])
-    return ratios
+def site_ratios(suite: Suite, statements: Sequence[RingShare]) -> list[list[Ratio]]:
+    """Return for every quantity the secret ratios of its outputs, all in the same rounds.
 
-
-def all_site_ratios(suite: Suite, statements: Sequence[RingShare]) -> list[list[Ratio]]:
-    """Return the ratios of several quantities, all in the same rounds: rows are quantities from here on.
+    A statement has rows c, W and U with a column per owner; below, rows are quantities.
 
     1. products W², W·U and W·U², and A·D, C·C, k·A and A·A of their sums
     2. E and |E|, so T and I², by counting steps

@@ -113,6 +113,10 @@ class Share:
         """Return one column of a stack."""
         return type(self)(self.holder, self.values[(slice(None),) * self.hidden_axes + (index,)])
 
+    def column(self, index: int) -> Self:
+        """Return what every row has at one place."""
+        return type(self)(self.holder, self.values[..., index])
+
     def rows(self) -> list[Self]:
         return [self.row(index) for index in range(self.shape[0])]
 

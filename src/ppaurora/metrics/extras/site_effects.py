@@ -16,11 +16,11 @@ from ppaurora.metrics.sites import (
     SITE_WORDS,
     WITHIN_WORDS,
     SiteQuantity,
-    all_site_ratios,
     pairs_by_owner,
     read_sites,
     site_checks,
     site_outputs,
+    site_ratios,
     site_words,
     within_checks,
     within_outputs,
@@ -83,7 +83,7 @@ class SiteEffects(Extra):
     def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
         counts = study.eligible(self.slice, query)
         stated = [study.suite.mul(counts, study.words[statement]) for statement in self.statements(query)]
-        return [ratio for own in all_site_ratios(study.suite, stated) for ratio in own]
+        return [ratio for own in site_ratios(study.suite, stated) for ratio in own]
 
     def read(self, values: Sequence[float | None], query: Query) -> dict[str, RandomEffects]:
         """Return what released numbers say, by metric."""

@@ -231,9 +231,9 @@ def _people(layout: Layout, query: Query, slice_: Slice, counts: RingShare | Non
         return None
     if not design.patient:
         by_class = counts[layout.places[ClassBlock(2, slice_.outcome)]]
-        return ListCounts(np.array(query.sizes, dtype=np.uint64), by_class.like(by_class.values[..., 0]))
+        return ListCounts(np.array(query.sizes, dtype=np.uint64), by_class.column(0))
     clusters = counts[layout.places[ClusterBlock(3, slice_.outcome, slice_.variable, slice_.level)]]
-    positives, negatives = (clusters.like(clusters.values[..., place]) for place in (0, 1))
+    positives, negatives = (clusters.column(place) for place in (0, 1))
     return ListCounts(positives + negatives, positives)
 
 
@@ -310,7 +310,7 @@ def _class_checks(study: StudySecrets, query: Query) -> list[RingShare]:
             numbers += _equal(own.negatives, first.negatives)
         if design.weight is not None:
             rows = study.by_owner(study.block(ClassBlock, outcome=whole.outcome))
-            positives, negatives = (rows.like(rows.values[..., place]) for place in (0, 1))
+            positives, negatives = (rows.column(place) for place in (0, 1))
             sizes = np.array(query.sizes, dtype=np.uint64)
             numbers += _equal(positives + negatives, sizes)
             for count, weight in ((positives, own.positives), (negatives, own.negatives)):
@@ -341,7 +341,7 @@ def _joint_checks(study: StudySecrets, query: Query) -> list[RingShare]:
             slice_ = Slice(model, block.outcome, block.variable, block.level)
             own = study.parts[slice_].inputs.list_counts
             rows = study.by_owner(block)
-            positives, negatives, clusters = (rows.like(rows.values[..., place]) for place in range(3))
+            positives, negatives, clusters = (rows.column(place) for place in range(3))
             numbers += [own.positives - positives + 1, own.negatives - negatives + 1]
             numbers += [
                 clusters - positives + 1,
@@ -353,7 +353,7 @@ def _joint_checks(study: StudySecrets, query: Query) -> list[RingShare]:
 
 def _total(rows: RingShare) -> RingShare:
     """Return the sum of every owner's row, as a list."""
-    return rows.like(rows.sum().values[..., 0])
+    return rows.sum().column(0)
 
 
 def _marginal_checks(study: StudySecrets, block: JointBlock, rows: RingShare) -> list[RingShare]:
