@@ -112,23 +112,15 @@ def one_model_options(command: F) -> F:
     for option in (
         _leave_out_missing_option,
         _pos_label_option,
-        click.option(
-            "--label",
-            multiple=True,
-            default=["label"],
-            show_default=True,
-            help="Column with the true labels.",
-        ),
-        click.option(
-            "--score",
-            multiple=True,
-            default=["score"],
-            show_default=True,
-            help="Column with the model's scores.",
-        ),
+        _column_option("label", "Column with the true labels."),
+        _column_option("score", "Column with the model's scores."),
     ):
         wrapped = option(wrapped)
     return wrapped
+
+
+def _column_option(name: str, what: str) -> Callable[[F], F]:
+    return click.option(f"--{name}", multiple=True, default=[name], show_default=True, help=what)
 
 
 _leave_out_missing_option = click.option(
@@ -163,20 +155,8 @@ def _with_column_options(command: F) -> F:
             help="Column of one of the study's subgroup variables. Repeatable.",
         ),
         _pos_label_option,
-        click.option(
-            "--label",
-            multiple=True,
-            default=["label"],
-            show_default=True,
-            help="Column with the true labels; of several outcomes, NAME=COLUMN for each.",
-        ),
-        click.option(
-            "--score",
-            multiple=True,
-            default=["score"],
-            show_default=True,
-            help="Column with the model's scores; of several models, NAME=COLUMN for each.",
-        ),
+        _column_option("label", "Column with the true labels; of several outcomes, NAME=COLUMN for each."),
+        _column_option("score", "Column with the model's scores; of several models, NAME=COLUMN for each."),
     ):
         command = option(command)
     return command
