@@ -35,6 +35,13 @@ def in_cells(counts: RingShare, of_value: NDArray[np.int64]) -> RingShare:
     return counts.like(np.add.reduceat(counts.values, starts, axis=-1))
 
 
+def margins(counts: RingShare, shape: tuple[int, int]) -> tuple[RingShare, RingShare]:
+    """Return the sums of a matrix, given row after row, over its columns and over its rows."""
+    values = counts.values.reshape(*counts.values.shape[:-1], *shape)
+    over_columns, over_rows = (values.sum(axis=axis, dtype=values.dtype) for axis in (-1, -2))
+    return counts.like(over_columns), counts.like(over_rows)
+
+
 def doubled_placements(others: RingShare, *, negated: bool) -> RingShare:
     """Return, for every cell, twice how many of the other class are more positive, and those in the cell."""
     up_to_here = others.cumsum() * 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import numpy as np
 
-from ppaurora.algorithms.joint_placements import in_cells
+from ppaurora.algorithms.joint_placements import in_cells, margins
 from ppaurora.algorithms.pooled_table import OwnerTables
 from ppaurora.data.layout import (
     MOST_PRODUCTS,
@@ -359,11 +359,9 @@ def _total(rows: RingShare) -> RingShare:
 def _marginal_checks(study: StudySecrets, block: JointBlock, rows: RingShare) -> list[RingShare]:
     """Both margins of the joint counts of a class are the tables of both models, cell by cell."""
     numbers = []
-    values = rows.values.reshape(*rows.values.shape[:-1], *block.shape)
-    margins = (values.sum(axis=-1, dtype=values.dtype), values.sum(axis=-2, dtype=values.dtype))
-    for slice_, margin in zip((block.pair.a, block.pair.b), margins, strict=True):
+    for slice_, margin in zip((block.pair.a, block.pair.b), margins(rows, block.shape), strict=True):
         cells = study.layout.cells_of(slice_.model)
         tables = study.parts[slice_].inputs.owner_tables
         own = slice(0, cells.grid.cells) if block.first else slice(cells.grid.cells, None)
-        numbers.append(_by_owner(study, rows.like(margin) - in_cells(tables.counts[own], cells.of_value)))
+        numbers.append(_by_owner(study, margin - in_cells(tables.counts[own], cells.of_value)))
     return numbers

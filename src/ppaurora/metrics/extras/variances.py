@@ -39,10 +39,11 @@ from ppaurora.algorithms.joint_placements import (
     diagonal,
     doubled_placements,
     in_cells,
+    margins,
     matrix,
     split,
 )
-from ppaurora.data.layout import ClusterBlock, JointBlock, TableBlock
+from ppaurora.data.layout import ClusterBlock, JointBlock
 from ppaurora.data.slices import Pair, Slice
 from ppaurora.errors import MisuseError
 from ppaurora.metrics.evidence import Evidence
@@ -96,8 +97,8 @@ def _paired_sums(
     suite = study.suite
     joint, others = (_joint(study, pair, one, one) for one in (label, 1 - label))
     shape = _shape(study, pair)
-    own_a, own_b = _marginals(joint, shape)
-    tied_a, tied_b = _marginals(others, shape)
+    own_a, own_b = margins(joint, shape)
+    tied_a, tied_b = margins(others, shape)
     c_a, c_b = (doubled_placements(tied, negated=study.negated) for tied in (tied_a, tied_b))
     layout = study.layout
     exact = [layout.tabulated and layout.cells_of(one.model).are_exact for one in (pair.a, pair.b)]
@@ -141,14 +142,6 @@ def _shape(study: StudySecrets, pair: Pair) -> tuple[int, int]:
     return block.shape
 
 
-def _marginals(counts: RingShare, shape: tuple[int, int]) -> tuple[RingShare, RingShare]:
-    """Return the sums of a matrix, row after row, over its columns and over its rows."""
-    values = counts.values.reshape(*counts.values.shape[:-1], *shape)
-    return counts.like(values.sum(axis=-1, dtype=values.dtype)), counts.like(
-        values.sum(axis=-2, dtype=values.dtype)
-    )
-
-
 # Clusters
 
 
@@ -184,24 +177,14 @@ def _clusters(study: StudySecrets, outcome: str) -> tuple[RingShare, RingShare, 
 
 def _placements(study: StudySecrets, slice_: Slice) -> _Placements:
     suite, cells = study.suite, study.layout.cells_of(slice_.model)
-    tables = [
-        study.pooled(block)
-        for block in study.layout.blocks
-        if isinstance(block, TableBlock) and block.slice in _one_table(study, slice_)
-    ]
-    table = sum(tables[1:], tables[0])
+    rows = study.parts[slice_].inputs.owner_tables.counts.rows()
+    table = sum(rows[1:], rows[0])
     values = cells.grid.cells
     counts = {1: in_cells(table[:values], cells.of_value), 0: in_cells(table[values:], cells.of_value)}
     doubled = [doubled_placements(counts[1 - label], negated=study.negated) for label in _CLASSES]
     begun = [suite.begin_dot([(counts[label], c)]) for label, c in zip(_CLASSES, doubled, strict=True)]
     totals = {label: finish() for label, finish in zip(_CLASSES, begun, strict=True)}
     return _Placements(dict(zip(_CLASSES, split(suite, doubled), strict=True)), totals)
-
-
-def _one_table(study: StudySecrets, whole: Slice) -> tuple[Slice, ...]:
-    """Return the slices whose tables together are that of a whole: it alone, or one variable's levels."""
-    design = study.layout.design
-    return design.levels_of(whole, design.variables[0]) if design.variables else (whole,)
 
 
 def _covariance(study: StudySecrets, pair: Pair, placements: dict[Slice, _Placements]) -> WideShare:
@@ -244,7 +227,7 @@ def _cluster_sum(
     u, v = (placements[one].limbs[label] for one, label in zip((pair.a, pair.b), classes, strict=True))
     totals = [placements[one].totals[label] for one, label in zip((pair.a, pair.b), classes, strict=True)]
     counts, shape = _joint(study, pair, *classes), _shape(study, pair)
-    over_b, over_a = _marginals(counts, shape)
+    over_b, over_a = margins(counts, shape)
     sums = bilinear_sums(suite, [Bilinear(u, matrix(suite, counts, shape), v)])
     begun = [suite.begin_dot([(over_b, u.whole)]), suite.begin_dot([(over_a, v.whole)])]
     linear = [finish() for finish in begun]
