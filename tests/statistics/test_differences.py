@@ -170,7 +170,7 @@ def test_rounding_is_in_the_paired_interval_and_the_bound_of_the_error_beside_it
 def test_a_test_of_rounded_numbers_says_so() -> None:
     found = paired_difference(0.092, 0.0418, 0.95, 3)
     assert found.z == 0.092 / 0.0418
-    assert found.note.startswith("the test is approximate")
+    assert found.note.startswith("the test uses the rounded values")
     assert paired_difference(0.092, 0.0418, 0.95).note == ""
 
 
@@ -267,7 +267,7 @@ def test_a_rounded_difference_is_that_of_the_numbers_that_are_shown() -> None:
     a, b = delong_estimate(0.774, 0.0158, 0.95, 3), delong_estimate(0.73, 0.052, 0.95, 2)
     found = unpaired_difference(a, b, 0.95)
     assert (found.value, found.shown()) == (0.044, "0.044")
-    assert "the test is approximate" in found.note
+    assert "the test uses the rounded values" in found.note
     assert unpaired_difference(b, a, 0.95).value == -0.044
 
 

@@ -63,7 +63,7 @@ def _check_weights(terms: Terms) -> None:
             "kind = 'publication', or leave the weights out"
         )
     if terms.subgroups:
-        raise InputError("weight: levels of subgroups are of rows that count once; leave one of both out")
+        raise InputError("weight: levels of subgroups are of rows that count once; leave out one of the two")
     others = [metric.name for metric in terms.metrics if not isinstance(metric, _WEIGHTED)]
     if others:
         possible = ", ".join(metric.name for metric in _WEIGHTED)

@@ -20,7 +20,7 @@ from ppaurora.evaluation.report import MetricValues, shown_metrics
 from ppaurora.metrics import find_metric
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.rules import Policy
-from ppaurora.policy.sentences import shown_count
+from ppaurora.policy.sentences import WHY_NO_LEVELS, shown_count
 from ppaurora.statistics.differences import Difference
 from ppaurora.statistics.estimates import Estimate, Table
 
@@ -91,7 +91,10 @@ def _print_design(results: DesignedResults, policy: Policy) -> None:
     for found in results.subgroups.values():
         for one in results.wholes:
             click.echo()
-            _print_levels(found.of(one.slice.model, one.slice.outcome), str(one.slice))
+            levels = found.of(one.slice.model, one.slice.outcome)
+            _print_levels(levels, str(one.slice))
+            if not one.suppressed and all(level.suppressed for level in levels.values()):
+                click.echo(f"suppressed: {WHY_NO_LEVELS}")
     for site in results.sites:
         click.echo()
         for line in _between_sites(site):
@@ -140,7 +143,7 @@ def _print_levels(found: SubgroupResult, whole: str) -> None:
         numbers = [n for one in found.values() if isinstance(n := one[metric], Estimate)]
         interval = next((f" ({one.shown_level()})" for one in numbers if one.shown_span()), "")
         has_tests = any(one.test_line() for one in differences.values())
-        headings += [f"{find_metric(metric).title}{interval}", f"less {first}{interval}"]
+        headings += [f"{find_metric(metric).title}{interval}", f"difference from {first}{interval}"]
         headings += ["p"] if has_tests else []
         for row, level, number in zip(rows, found, numbers, strict=True):
             less = differences.get(level)

@@ -127,7 +127,7 @@ class Design(StrictModel):
         unknown = [name for name in pair if name not in self.models]
         if unknown:
             there = ", ".join(self.models) or "none"
-            raise InputError(f"comparisons: '{unknown[0]}' is no model of the study; there are: {there}")
+            raise InputError(f"comparisons: '{unknown[0]}' is not a model in this study; there are: {there}")
         if pair[0] == pair[1]:
             raise InputError(f"comparisons: '{pair[0]}' cannot be compared with itself")
 

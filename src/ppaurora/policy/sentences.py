@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from ppaurora.policy.rules import COUNT_STEP, HIDDEN, PRIVATE, PUBLICATION, ROUNDED, Policy, guesses
 
+WHY_NO_LEVELS = (
+    "a level has too few people, or differs by too few from one of another variable, and would follow from "
+    "the others; which one is not disclosed"
+)
+"""The reason for which no level of a variable is released, although all samples together are."""
+
 
 def privacy_of(policy: Policy) -> str:
     """Return what a release under this policy protects, and how, in a sentence or two."""

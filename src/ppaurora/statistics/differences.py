@@ -24,9 +24,7 @@ _ASYMMETRIC = ("log", "normal, conservative", "random effects")
 
 _NO_ERROR = "no interval and no test: there is no standard error"
 _NO_TEST = "no test: the standard error is 0"
-_OF_ROUNDED = (
-    "the test is approximate: it is that of the rounded numbers, whereas the interval contains rounding"
-)
+_OF_ROUNDED = "the test uses the rounded values; the interval allows for rounding"
 _OF_INTERVALS = "no test: the interval is made of the intervals of both numbers"
 
 
@@ -98,7 +96,7 @@ def paired_difference(
         value, standard_error, level, digits, error_digits, within=within, method=method
     )
     if error_bound:
-        said = f"the standard error is within {rounded_up(error_bound)} of that of single scores"
+        said = f"the standard error is within {rounded_up(error_bound)} of that of ungrouped scores"
         estimate = replace(estimate, note="; ".join(filter(None, (estimate.note, said))))
     return _tested(estimate, paired=True, error_bound=error_bound)
 

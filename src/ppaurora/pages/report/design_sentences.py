@@ -101,7 +101,7 @@ def _compared(found: ComparisonFacts) -> Iterator[str]:
             continue
         at = f" at {', '.join(number.at)} {place_of(number.at)}" if number.at else ""
         outcome = f" for {found.outcome}" if found.outcome else ""
-        subject = f"The difference in {number.title}{at} of {found.a} less {found.b}{outcome}"
+        subject = f"The difference in {number.title}{at} of {found.a} minus {found.b}{outcome}"
         if number.value is None:
             yield f"{subject} {_is(number)}."
             continue
@@ -130,7 +130,7 @@ def _by_level(found: SubgroupFacts) -> str:
         for level, one in numbers
     ]
     differences = [
-        f"{one.level} less {one.less}: {number.tested}"
+        f"{one.level} minus {one.less}: {number.tested}"
         for one in found.differences
         for number in one.numbers
         if number.metric == main and number.value is not None

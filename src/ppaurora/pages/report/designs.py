@@ -27,7 +27,7 @@ class DifferenceNumber(Number):
     z: float | None = None
     p_value: float | None = None
     degrees_of_freedom: float | None = None
-    error_bound: float | None = None  # how far the standard error is at most from that of single scores
+    error_bound: float | None = None  # how far the standard error is at most from that of ungrouped scores
     test: str = ""  # as people read it
 
     @property
@@ -37,10 +37,10 @@ class DifferenceNumber(Number):
 
     @property
     def bound(self) -> str:
-        """How far off the standard error may be, in words; nothing if it is that of single scores."""
+        """How far off the standard error may be, in words; nothing if it is that of ungrouped scores."""
         if not self.error_bound:
             return ""
-        return f"standard error within {rounded_up(self.error_bound)} of that of single scores"
+        return f"standard error within {rounded_up(self.error_bound)} of that of ungrouped scores"
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def _differences(facts: Facts, outcome: str) -> Chart | None:
         return None
     of = f" for {outcome}" if outcome else ""
     caption = (
-        f"The numbers of one model less those of the other{of}, on the same samples{_with_level(numbers)}."
+        f"The numbers of one model minus those of the other{of}, on the same samples{_with_level(numbers)}."
     )
     chart = forest(
         rows,

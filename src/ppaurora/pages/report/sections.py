@@ -18,6 +18,7 @@ from ppaurora.pages.report.designs import (
 from ppaurora.pages.report.numbers import Number, capitalised, place_of, tables_of, title_of
 from ppaurora.pages.report.sentences import listed
 from ppaurora.policy.rules import PRIVATE, Kind
+from ppaurora.policy.sentences import WHY_NO_LEVELS
 
 _One = TypeVar("_One")
 
@@ -141,7 +142,7 @@ def _comparisons(comparisons: Sequence[ComparisonFacts]) -> Section | None:
         COMPARISONS,
         "Comparison of models",
         (
-            "Both models of a pair were evaluated on the same samples; a − b is the number of a less the one "
+            "Both models of a pair were evaluated on the same samples; a − b is the number of a minus that "
             "of b.",
         ),
         (TextTable("Differences between models", *without_empty_columns(headings, rows)),),
@@ -175,8 +176,16 @@ def _subgroups(design: DesignFacts, kind: Kind, count_step: int, apart: bool) ->
         "Subgroups",
         (*([words] if apart else []), *_counting(kind, count_step, counts)),
         tuple(tables),
-        _notes([*numbers, *differences]),
+        (*_withheld_variables(design), *_notes([*numbers, *differences])),
     )
+
+
+def _withheld_variables(design: DesignFacts) -> Iterator[str]:
+    """Give the reason where all levels of a variable are withheld, and all samples together are not."""
+    released = {(one.model, one.outcome) for one in design.slices if not one.suppressed}
+    for one in design.subgroups:
+        if (one.model, one.outcome) in released and all(level.suppressed for level in one.levels):
+            yield f"All levels {_by(one)} are withheld: {WHY_NO_LEVELS}."
 
 
 def _of(one: SubgroupFacts) -> str:
