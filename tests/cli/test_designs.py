@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ppaurora.cli.options import subgroup_fields
 from ppaurora.data import Samples
 from ppaurora.data.design import Design, SampleWeight, Subgroup
 from ppaurora.data.further import LeftOut
@@ -194,3 +195,8 @@ def test_scores_of_every_model_must_be_on_its_grid(command: CommandLine, file: P
     done = command("check", file, "--kit", kit, "--label", "died")
     assert done.code == 2
     assert f"{file}, row 52, column 'risk_2': the score is outside of the study's grid" in done.err
+
+
+def test_levels_with_commas_are_given_one_by_one() -> None:
+    found = subgroup_fields(("age=[0,50)", "sex=f,m", "age=[50,70)"))
+    assert found == {"subgroups": {"age": {"levels": ["[0,50)", "[50,70)"]}, "sex": {"levels": ["f", "m"]}}}

@@ -174,6 +174,20 @@ def test_one_class_only_is_undefined_and_nobody_is_told_which(
     assert messages[0][0] == "undefined: one class only"
 
 
+@pytest.mark.parametrize("named", [{"patient": "pid"}, {"weight": "times"}])
+def test_a_column_that_arrays_lack_is_called_what_the_caller_calls_it(named: dict[str, Any]) -> None:
+    (column,) = named.values()
+    with pytest.raises(DataError, match=f"owner 1, column '{column}': there is no such column"):
+        ppaurora.evaluate([GOOD, GOOD], protocol="grid", **named)
+
+
+def test_subgroups_that_are_not_there_are_answered_with_those_that_are() -> None:
+    own = [1, 0, 1, 0], [0.9, 0.4, 0.7, 0.8], {"sex": ["f", "f", "m", "m"]}
+    report = ppaurora.evaluate([own, own], protocol="grid", decimals=1)
+    with pytest.raises(KeyError, match="'age' makes no subgroups here; variables: sex"):
+        report.subgroups["age"]
+
+
 def test_metrics_are_those_that_the_policy_allows_unless_named() -> None:
     assert list(ppaurora.evaluate([GOOD, GOOD]).metrics) == ["auroc", "aupr"]
     assert list(ppaurora.evaluate([GOOD, GOOD], policy=Policy.private()).metrics) == ["auroc"]

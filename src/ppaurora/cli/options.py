@@ -193,7 +193,8 @@ levels_option = click.option(
     "--levels",
     multiple=True,
     metavar="NAME=LEVEL,...",
-    help="A variable that makes subgroups, and its levels as the data spells them. Repeatable.",
+    help="A variable that makes subgroups, and its levels as the data spells them. Repeatable; of a variable "
+    "that is given more than once, each is one level, which may have commas: age='[0,50)'.",
 )
 
 
@@ -250,12 +251,16 @@ def _design_fields(
 
 def subgroup_fields(levels: tuple[str, ...]) -> dict[str, Any]:
     """Return the subgroups of a `Design`, if there are any."""
-    named = _named("levels", levels, "sex=f,m")
-    if not named:
+    given: dict[str, list[str]] = {}
+    for one in levels:
+        ((name, text),) = _named("levels", (one,), "sex=f,m").items()
+        given.setdefault(name, []).append(text)
+    if not given:
         return {}
     return {
         "subgroups": {
-            name: {"levels": [level.strip() for level in text.split(",")]} for name, text in named.items()
+            name: {"levels": texts if len(texts) > 1 else [level.strip() for level in texts[0].split(",")]}
+            for name, texts in given.items()
         }
     }
 

@@ -30,7 +30,7 @@ def arrays_of(source: Any, name: str, used: Columns, design: Design) -> tuple[Na
     arrays |= {key: values for key, values in others.items() if key not in arrays}
 
     def called(column: str, usual: str) -> str:
-        return column if column in others else usual
+        return usual if column not in others and usual in others else column
 
     columns = msgspec.structs.replace(
         used,

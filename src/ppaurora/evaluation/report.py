@@ -95,6 +95,13 @@ class RunCost:
         )
 
 
+class _ByVariable(dict[str, SubgroupResult]):
+    """Subgroups by variable; one that is not there is answered with those that are."""
+
+    def __missing__(self, variable: str) -> SubgroupResult:
+        raise KeyError(f"'{variable}' makes no subgroups here; variables: {', '.join(self) or 'none'}")
+
+
 class MetricValues(MetricAttributes):
     """Metrics by name: `report["auroc"]` is an estimate with its interval, `report.auroc` its value.
 
@@ -122,7 +129,7 @@ class MetricValues(MetricAttributes):
     @property
     def subgroups(self) -> dict[str, SubgroupResult]:
         """Return the levels of every variable by its name."""
-        return self.results.subgroups
+        return _ByVariable(self.results.subgroups)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
