@@ -124,7 +124,7 @@ def test_text_has_both_values_the_difference_and_the_test(
 
 def test_rounded_and_private_results(command: CommandLine, files: dict[str, Path]) -> None:
     found = compared(command("compare", files["rounded"], files["b"], "--format", "json"))["differences"]
-    assert "the test is approximate" in found["auroc"]["difference"]["note"]
+    assert "the test uses the rounded values" in found["auroc"]["difference"]["note"]
     found = compared(command("compare", files["private"], files["b"], "--format", "json"))["differences"]
     assert list(found) == ["auroc", "brier"]
     for pair in found.values():

@@ -33,15 +33,17 @@ def rows() -> list[dict[str, float]]:
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
-def compared(rows: list[dict[str, float]], a: str, b: str, protocol: Any) -> Difference:
-    """Return the difference of two AUROCs, of three owners."""
+def compared(
+    rows: list[dict[str, float]], a: str, b: str, protocol: Any, *, fitted: bool = False
+) -> Difference:
+    """Return the difference of two AUROCs, of three owners; on grids above, or on those that are found."""
     owners = [
         ([int(row["label"]) for row in own], {name: [row[name] for row in own] for name in (a, b)})
         for own in (rows[:30], rows[30:75], rows[75:])
     ]
     report = ppaurora.evaluate(
         owners,
-        models={name: GRIDS[name] for name in (a, b)},
+        models=None if fitted else {name: GRIDS[name] for name in (a, b)},
         comparisons=[(a, b)],
         metrics=["auroc"],
         confidence_level=0.95,
@@ -62,8 +64,11 @@ def by_definition(rows: list[dict[str, float]], a: str, b: str) -> tuple[float, 
     return float(difference), math.sqrt(variance)
 
 
-def test_scores_whose_values_all_have_a_cell_have_procs_test(rows: list[dict[str, float]]) -> None:
-    found = compared(rows, "wfns", "s100b", "grid")
+@pytest.mark.parametrize("fitted", [False, True])
+def test_scores_whose_values_all_have_a_cell_have_procs_test(
+    rows: list[dict[str, float]], fitted: bool
+) -> None:
+    found = compared(rows, "wfns", "s100b", "grid", fitted=fitted)
     difference, error = by_definition(rows, "wfns", "s100b")
     assert found.z == pytest.approx(WFNS_S100B[0], abs=1e-6)
     assert found.p_value == pytest.approx(WFNS_S100B[1], abs=1e-6)

@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from ppaurora.data.count_table import CountTable
-from ppaurora.data.design import Design, Model
+from ppaurora.data.design import MOST_COARSE_CELLS, Design, Model
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.data.slices import Slice
 from ppaurora.protocols import Protocol
 from ppaurora.statistics.fitting_grid import decimals_of, fitting_grid
+
+_MOST_JOINT_CELLS = 1 << 16  # of two models
 
 
 def fit(
@@ -48,10 +50,18 @@ def _scores(owners: Sequence[Samples | CountTable], models: Sequence[str]) -> li
 
 
 def _with_grids(design: Design, grid_of: Any) -> dict[str, Model]:
-    return {
+    """Return models with grids; of one of which nothing was said, the cells that others leave to it."""
+    found = {
         name: model if model.grid is not None else msgspec.structs.replace(model, grid=grid_of(name))
         for name, model in design.models.items()
     }
+    for name, model in design.models.items():
+        beside = [found[b if a == name else a] for a, b in design.comparisons if name in (a, b)]
+        taken = [min(one.cells, one.grid.cells) for one in beside if one.grid is not None]
+        if taken and model == Model(column=model.column):
+            cells = min(max(model.cells, _MOST_JOINT_CELLS // max(taken)), MOST_COARSE_CELLS)
+            found[name] = msgspec.structs.replace(found[name], cells=cells)
+    return found
 
 
 def _on_the_protocols(
