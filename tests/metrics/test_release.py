@@ -158,6 +158,15 @@ def test_what_is_released_is_the_policy_applied_to_the_exact_values(
     check_release(owners, names, policy)
 
 
+def test_a_number_that_is_undefined_withholds_no_table() -> None:
+    """Nobody is called negative at the first threshold, and a minimum of one is no rule."""
+    policy = Policy.exact(minimum_positives=0, minimum_negatives=0, minimum_per_cell=1, whole_tables=True)
+    report = evaluate([[(0.75, 0)], [(0.5, 1)]], AT_THRESHOLDS, policy)
+    npv, sensitivity = (numbers(report.metrics[name]) for name in ("npv", "sensitivity"))
+    assert (npv, sensitivity) == ([None, None, 0.0], [1.0, 1.0, 0.0])
+    check_release([[(0.75, 0)], [(0.5, 1)]], ("auroc", *AT_THRESHOLDS), policy)
+
+
 def of_classes(*counts: tuple[int, int]) -> list[Owner]:
     """Owners with so many positives and negatives, whose scores are spread evenly."""
     owners = []

@@ -150,7 +150,7 @@ def released(
         if may_be_told_at(policy, owners, one, thresholds) and may_be_told_beside(policy, owners, one, edges)
     }
     found = {name: _numbers(name, owners, policy, given, told, summed) for name, given in asked.items()}
-    if policy.whole_tables:
+    if policy.whole_tables and policy.minimum_per_cell > 1:
         tables = [name for name in found if name in TABLES]
         if any(None in found[name] for name in tables):
             found |= {name: [None] * len(found[name]) for name in tables}

@@ -153,7 +153,8 @@ def _on_owners(query: Query, inputs: Inputs) -> list[RingShare]:
 def _on_cells(parts: Sequence[EvaluatedPart], conditions: Conditions) -> list[list[list[int]]]:
     """Return, part by part, the places of what each number needs that may be withheld by itself.
 
-    Where tables are whole, a number of any table needs what all of them need.
+    Where tables are whole, a number of any table needs what all of them need; where no cell is withheld, one
+    that is undefined is no reason to withhold others.
     """
     conditional = [
         [
@@ -164,7 +165,7 @@ def _on_cells(parts: Sequence[EvaluatedPart], conditions: Conditions) -> list[li
         for part in parts
     ]
     tables = sorted({place for own in conditional for output, places in own if output.at for place in places})
-    whole = parts[0].query.policy.whole_tables
+    whole = parts[0].query.withholds_cells and parts[0].query.policy.whole_tables
     return [[tables if output.at and whole else places for output, places in own] for own in conditional]
 
 

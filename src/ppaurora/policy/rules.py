@@ -121,7 +121,8 @@ class Policy(StrictModel):
         How many samples must be behind each number in a table, on both sides of each threshold, and in the
         part of a curve that a number is about, likewise.
     whole_tables
-        Whether no table is released if a number of any of them would be withheld.
+        Whether no table is released if a number of any of them would be withheld; with a minimum of one per
+        cell, none is.
     digits
         Decimals of each released number, or "exact". A standard error, and numbers whose scale is small, have
         one more.
