@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from typing import Any
 
@@ -11,9 +10,8 @@ import pytest
 import ppaurora
 from ppaurora.statistics.differences import Difference
 from tests.support.design_oracles import PlainRow, paired_delong
-from tests.support.repository import ROOT
+from tests.support.proc import asah_from_proc
 
-TABLE = ROOT.parent / "shared" / "data" / "asah.csv"
 GRIDS = {
     "wfns": {"grid": {"low": 1, "high": 5, "decimals": 0}},
     "s100b": {"grid": {"low": 0, "high": 2.1, "decimals": 2}},
@@ -26,11 +24,10 @@ S100B_NDKA = 1.3907700, 0.1642952
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, float]]:
-    """All 113 patients, of whom the project keeps no copy."""
-    if not TABLE.exists():
-        pytest.skip("pROC's table asah.csv is not beside the repository, in shared/data")
-    with TABLE.open() as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    """All 113 patients."""
+    asah = asah_from_proc()
+    columns = {"label": asah.y_true, **asah.y_scores}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def compared(

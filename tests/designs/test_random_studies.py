@@ -131,8 +131,10 @@ def check_slice(found: SliceResult, rows: Rows, metrics: Sequence[str], expected
     model = found.slice.model
     samples = [row.sample(model) for row in rows]
     area = exact_auroc(samples)
-    assert found.suppressed == (area is None)
+    assert not found.suppressed
     if area is None:
+        assert found.auroc is None
+        assert found["auroc"] == Estimate(None)  # undefined, and not withheld
         return
     positives = sum(row.label for row in rows)
     auroc = found["auroc"]
@@ -322,7 +324,8 @@ def test_an_outcome_of_one_class_leaves_the_others(protocol: str) -> None:
         owners.append(replace(own, labels=labels["died"], further=further))
     one = study_of(owners, protocol=protocol)
     found = one.in_the_clear()
-    assert [whole.suppressed for whole in found.wholes] == [True, True, False, False]
+    assert [whole["auroc"] == Estimate(None) for whole in found.wholes] == [True, True, False, False]
+    assert not any(whole.suppressed for whole in found.wholes)
     icu = found.wholes[2]["auroc"]
     assert isinstance(icu, Estimate)
     assert icu.value == pytest.approx(float(exact_auroc([row.sample("a") for row in in_icu(owners)]) or 0))

@@ -151,11 +151,13 @@ def test_flags_are_0_or_1(flag: Column) -> None:
             read(conditional, [YES, value, flag, *ALL_FIT])
 
 
-def test_what_is_withheld_by_itself_has_no_value() -> None:
-    query = asked_for(RATIO, AUROC)
+@pytest.mark.parametrize("floor", [0, 1])
+def test_what_is_withheld_or_undefined_by_itself_has_no_value(floor: int) -> None:
+    """Where the policy has no rule that could withhold it, it is undefined."""
+    query = asked_for(RATIO, AUROC, minimum_positives=floor)
     columns = [YES, NO, (1, 1), NO, *ALL_FIT]
     released = read(query, columns)
-    assert released.metrics["observed_expected"] == Estimate(None, suppressed=True)
+    assert released.metrics["observed_expected"] == Estimate(None, suppressed=bool(floor))
     assert value_of(released, "auroc") == 0.5
     assert not released.suppressed
     for value in ((1, 7), (1, 0), (0, 1), (-1, 0)):
@@ -241,7 +243,7 @@ def test_a_table_is_read_row_by_row() -> None:
     assert [row["called_positive"].value for row in table] == [60, 3]
     assert table[0]["ppv"].value == 0.5
     assert table[0]["ppv"].method == "Wilson"
-    assert table[1]["ppv"] == Estimate(None, suppressed=True)
+    assert table[1]["ppv"] == Estimate(None)
     for place, column in ((4, (1, 1)), (5, (101, 0)), (3, (-1, 0)), (9, (2, 0)), (8, (0, 1))):
         with pytest.raises(ProtocolError, match=UNFIT):
             read(query, [*columns[:place], column, *columns[place + 1 :]])

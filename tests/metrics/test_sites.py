@@ -441,7 +441,9 @@ def test_auroc_within_sites(policy: Policy) -> None:
     assert read.interval is not None
     assert read.interval[0] < float(exact) < read.interval[1]
     assert read.method == "DeLong, within sites"
-    assert read_within([None, None], query).suppressed
+    nothing = read_within([None, None], query)
+    assert nothing.suppressed == (policy.kind != "exact")
+    assert ("withheld" in nothing.note) == nothing.suppressed
 
 
 @pytest.mark.parametrize(("policy", "there"), [(Policy.publication(), False), (Policy.exact(), True)])

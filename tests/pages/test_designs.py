@@ -108,7 +108,7 @@ def test_numbers_are_those_of_the_result() -> None:
                 levels[level.level].negatives,
             )
         for less in subgroup.differences:
-            expected = levels.difference(less.level, less.less)
+            expected = levels.difference(less.level, less.reference)
             assert less.numbers[0].value == expected.value
     assert report.sites is not None
     for effect in found.design.sites[0].effects:

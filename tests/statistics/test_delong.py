@@ -131,7 +131,8 @@ def test_a_standard_error_that_was_rounded_away_leaves_what_rounding_hides(auroc
 
 def test_a_standard_error_may_have_as_many_digits_as_its_value() -> None:
     """Six is the most that any number has."""
-    one_more, as_many = delong_estimate(0.7, 0.05, 0.95, 6), delong_estimate(0.7, 0.05, 0.95, 6, 6)
+    one_more, as_many = (delong_estimate(0.7, 0.05, 0.95, 6, digits) for digits in (7, 6))
+    assert delong_estimate(0.7, 0.05, 0.95, 6) == as_many
     assert one_more.interval is not None
     assert as_many.interval is not None
     assert one_more.interval[0] - as_many.interval[0] == pytest.approx(1.96 * 0.45e-6, rel=1e-3)

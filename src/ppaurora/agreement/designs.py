@@ -108,15 +108,13 @@ def problem_with_owners(terms: Terms, owners: int) -> str:
 
 
 def check_rows_per_person(samples: Samples | CountTable, policy: Policy) -> None:
-    """Raise if a patient has more rows than a private policy protects; a row counts as often as it weighs."""
+    """Raise if a patient has more rows than a private policy protects."""
     further = None if isinstance(samples, CountTable) else samples.further
-    if not policy.is_private or further is None or (further.patients is None and further.weights is None):
+    if not policy.is_private or further is None or further.patients is None:
         return
-    weights = np.ones(len(samples)) if further.weights is None else further.weights
-    rows = weights if further.patients is None else np.bincount(further.patients, weights)
-    if rows.max() > policy.rows_per_person:
+    if np.bincount(further.patients).max() > policy.rows_per_person:
         raise InputError(
             f"{samples.source}: a patient has more rows than the study's policy protects "
-            f"(rows_per_person = {policy.rows_per_person:,}), counting every row as often as it weighs; "
-            "leave some of them out, or agree on a plan that allows more"
+            f"(rows_per_person = {policy.rows_per_person:,}); leave some of them out, or agree on "
+            "a plan that allows more"
         )

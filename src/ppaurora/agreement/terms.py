@@ -270,7 +270,7 @@ class Terms(Design):
 
     @property
     def design(self) -> Design:
-        """The design by itself."""
+        """The models, outcomes, subgroups and so on that the study names, apart from its other terms."""
         return Design(**{name: getattr(self, name) for name in Design.__struct_fields__})
 
 

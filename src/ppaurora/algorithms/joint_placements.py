@@ -26,7 +26,6 @@ from ppaurora.sharing.shares import RingShare, concat
 from ppaurora.suites.base import Suite
 
 LIMB_BITS = 16
-WORDS = 3  # of a sum of products
 
 
 def in_cells(counts: RingShare, of_value: NDArray[np.int64]) -> RingShare:
@@ -57,7 +56,7 @@ class Limbs:
 
     @property
     def whole(self) -> RingShare:
-        """The numbers themselves."""
+        """The numbers, put together from both limbs."""
         return self.high * (1 << LIMB_BITS) + self.low
 
 

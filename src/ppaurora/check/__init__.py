@@ -3,7 +3,7 @@
 from ppaurora.agreement.designs import check_rows_per_person
 from ppaurora.check.concerns import Concern, DataWarning
 from ppaurora.check.data_check import DataCheck, check_data
-from ppaurora.check.design_check import DesignCheck, SliceCheck
+from ppaurora.check.design_check import DesignCheck, SliceCheck, shown_auroc
 from ppaurora.statistics.histogram import ScoreBin
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "SliceCheck",
     "check_data",
     "check_rows_per_person",
+    "shown_auroc",
 ]

@@ -11,13 +11,14 @@ import numpy as np
 
 from ppaurora.check.concerns import Concern
 from ppaurora.data import Design, Grid, Samples
+from ppaurora.data.design import all_pairs
 from ppaurora.data.further import Further, LeftOut
 from ppaurora.data.slices import Pair, Slice
 from ppaurora.errors import InputError
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.rules import Policy
 from ppaurora.statistics.auroc import auroc_of_counts
-from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.estimates import Estimate, joined
 
 _LOCAL_AUROC = f"local {Auroc.title}"
 _CLUSTERED = "no interval: rows are not independent, or count several times"
@@ -110,7 +111,7 @@ class DesignCheck:
     def facts(self) -> Iterator[tuple[str, str]]:
         """Return labels and texts for the owner, line by line."""
         for one in self.wholes:
-            yield ", ".join(filter(None, (_LOCAL_AUROC, str(one.slice)))), _shown(one.auroc)
+            yield ", ".join(filter(None, (_LOCAL_AUROC, str(one.slice)))), shown_auroc(one.auroc)
         for pair, difference in self.differences:
             outcome = f", {pair.a.outcome}" if pair.a.outcome else ""
             value = "undefined" if difference is None else f"{difference:+.4f}"
@@ -180,7 +181,7 @@ def design_concerns(
             is_warning=False,
         )
     scores = {} if samples.further is None else samples.further.scores
-    for a, b in _pairs(tuple(scores)):
+    for a, b in all_pairs(scores):
         if np.array_equal(scores[a], scores[b]):
             yield Concern(
                 "same-models",
@@ -221,15 +222,12 @@ def _level(slice_: Slice) -> str:
     return f"{slice_.variable} = {slice_.level}"
 
 
-def _shown(auroc: Estimate) -> str:
+def shown_auroc(auroc: Estimate) -> str:
+    """Return an owner's own AUROC with its interval; where it has none, why."""
     if auroc.value is None:
         return auroc.note
-    return "; ".join(filter(None, (f"{auroc.value:.4f}", auroc.shown_interval(), auroc.note)))
+    return joined(f"{auroc.value:.4f}", auroc.shown_interval(), auroc.note)
 
 
 def _level_auroc(one: SliceCheck) -> str:
     return "" if one.auroc.value is None else f"{Auroc.title} {one.auroc.value:.4f}"
-
-
-def _pairs(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    return ((a, b) for place, a in enumerate(names) for b in names[place + 1 :])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from ppaurora.check import DataCheck, ScoreBin
+from ppaurora.check import DataCheck, ScoreBin, shown_auroc
 from ppaurora.data import Description
 from ppaurora.io.text import printable
 
@@ -84,7 +84,7 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
         f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores",
     )
     if check.design is None or check.design.first is None:
-        yield "local AUROC", _auroc(check)
+        yield "local AUROC", shown_auroc(check.auroc)
     if check.design is not None:
         yield from ((printable(name), printable(text)) for name, text in check.design.facts())
     if check.grid_effect is not None:
@@ -112,13 +112,6 @@ def _read(about: Description) -> Iterator[tuple[str, str]]:
             "" if about.ids_compared == about.rows else f", in the first {about.ids_compared:,} rows alone"
         )
         yield "duplicates", f"{about.duplicates:,} in column '{printable(about.id_column)}'{among}"
-
-
-def _auroc(check: DataCheck) -> str:
-    auroc = check.auroc
-    if auroc.value is None:
-        return auroc.note
-    return "; ".join(filter(None, (f"{auroc.value:.4f}", auroc.shown_interval(), auroc.note)))
 
 
 def chart(bins: Sequence[ScoreBin], width: int, blocks: str) -> Iterator[str]:

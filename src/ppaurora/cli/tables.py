@@ -20,7 +20,7 @@ from ppaurora.evaluation.report import MetricValues, shown_metrics
 from ppaurora.metrics import find_metric
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.rules import Policy
-from ppaurora.policy.sentences import WHY_NO_LEVELS, shown_count
+from ppaurora.policy.sentences import WHY_NO_LEVELS, nearness, shown_count
 from ppaurora.statistics.differences import Difference
 from ppaurora.statistics.estimates import Estimate, Table
 
@@ -106,8 +106,7 @@ def _print_design(results: DesignedResults, policy: Policy) -> None:
 def _left_out(found: Mapping[str, Estimate], policy: Policy) -> str:
     """Return how many rows were left out for which reason, and how near to the true ones they are."""
     counts = [f"{one.shown()} ({reason.replace('_', ' ')})" for reason, one in found.items()]
-    near = shown_count(0, policy).partition(", ")[2]
-    return "; ".join(filter(None, (", ".join(counts), near)))
+    return "; ".join(filter(None, (", ".join(counts), nearness(policy))))
 
 
 def _compared(compared: Comparison) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from ppaurora.data.design import Design, column_of
-from ppaurora.data.further import LEFT_OUT_REASONS, LeftOut
+from ppaurora.data.further import LEFT_OUT_REASONS, MOST_LEFT_OUT, LeftOut
 from ppaurora.data.labels import MISSING
 from ppaurora.errors import DataError, InputError
 from ppaurora.io.models import StrictModel
@@ -21,7 +21,6 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NUMERAL = re.compile(r"[+-]?[\d.,_]+([eE][+-]?\d+)?\s*%?")  # also the kinds that we do not read
 _MOST_NAMES_SHOWN = 20
 _OPTION_OF = {"scores": "score", "labels": "label", "groups": "group"}
-MOST_LEFT_OUT = 1 << 30  # rows of one owner, for each reason
 
 
 class ColumnNames(TypedDict, total=False):

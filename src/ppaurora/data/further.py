@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_LEFT_OUT = 1 << 22  # rows of one owner, for each reason
 LEFT_OUT_REASONS = ("missing_score", "missing_label", "excluded")
 
 

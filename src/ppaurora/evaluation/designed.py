@@ -23,14 +23,15 @@ from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.sites import read_within
 from ppaurora.metrics.thresholds import NetBenefit
 from ppaurora.statistics.differences import ANYWHERE, Difference, paired_difference, unpaired_difference
-from ppaurora.statistics.estimates import Estimate, Row, Table, delong_estimate
+from ppaurora.statistics.estimates import Estimate, Row, Table, delong_estimate, joined
 from ppaurora.statistics.intervals import half_unit
 from ppaurora.statistics.random_effects import RandomEffects
 
-_CLUSTERED = "Obuchowski"
+CLUSTERED = "Obuchowski"  # the method of intervals that allow for patients and weights
 _CONSERVATIVE = (
     "as if the errors of both models were independent: too wide where models mostly err alike, as usual"
 )
+_TOO_FEW_CLUSTERS = "no interval: fewer than two patients, or weighted rows, of a class"
 _DROPPED = "no interval: rows of one patient, or one row that counts several times, are not independent"
 
 
@@ -89,7 +90,7 @@ class SliceResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models on the same samples: the numbers of `a` less those of `b`.
+    """Two models on the same samples: the numbers of `a` minus those of `b`.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ class Comparison:
 
     @property
     def differences(self) -> dict[str, Difference | Table]:
-        """Those that there are, by metric."""
+        """The differences that the study has, by metric."""
         named = {Auroc.name: self.auroc, Brier.name: self.brier, NetBenefit.name: self.net_benefit}
         return {name: found for name, found in named.items() if found is not None}
 
@@ -190,11 +191,11 @@ class SubgroupResult(Mapping[str, SliceResult]):
         return len(self._levels())
 
     def difference(self, first: str, second: str, metric: str = Auroc.name) -> Difference:
-        """Return a metric in one level less that in another, whose samples are others; with an interval."""
+        """Return a metric in one level minus that in another, which has other samples; with an interval."""
         a, b = (self[level].metrics.get(metric) for level in (first, second))
         if not isinstance(a, Estimate) or not isinstance(b, Estimate):
             raise InputError(f"'{metric}' is no single number of these levels")
-        return level_difference(a, b, self._level)
+        return unpaired_difference(a, b, self._level)
 
     def differences(self, metric: str = Auroc.name) -> dict[str, Difference]:
         """Return the differences of all levels from the first one."""
@@ -214,16 +215,6 @@ class SubgroupResult(Mapping[str, SliceResult]):
                 for one in self.slices
             ]
         }
-
-
-def level_difference(a: Estimate, b: Estimate, level: float | None) -> Difference:
-    """Return the difference of two numbers of different samples; without a value where one is withheld."""
-    if a.value is None or b.value is None:
-        suppressed = a.suppressed or b.suppressed
-        return Difference(None, suppressed=suppressed, note="" if suppressed else "undefined in one level")
-    if level is None or a.interval is None or b.interval is None:
-        return Difference(a.value - b.value, digits=a.digits)
-    return unpaired_difference(a, b, level, within=ANYWHERE)
 
 
 @dataclass(frozen=True)
@@ -283,6 +274,10 @@ class DesignedResults:
         Heterogeneity between owners, for every model and outcome.
     left_out
         By reason, how many rows all owners left out; empty if that was not asked for.
+    weighted
+        Whether rows have weights: numbers of positives and negatives are then sums of these.
+    patients
+        Whether the study names patients, who may have several rows.
 
     Examples
     --------
@@ -298,6 +293,8 @@ class DesignedResults:
     comparisons: tuple[Comparison, ...] = ()
     sites: tuple[SitesResult, ...] = ()
     left_out: dict[str, Estimate] = field(default_factory=dict)
+    weighted: bool = False
+    patients: bool = False
 
     @classmethod
     def of(cls, released: ReleasedResult, query: Query) -> DesignedResults:
@@ -328,6 +325,8 @@ class DesignedResults:
             tuple(_comparison(pair, extras, wholes, query) for pair in design.pairs),
             tuple(_sites(one.slice, extras) for one in wholes) if design.sites else (),
             extras.left_out(),
+            design.weight is not None,
+            bool(design.patient),
         )
 
     @property
@@ -359,6 +358,8 @@ class DesignedResults:
             "subgroups": {variable: found.to_dict() for variable, found in self.subgroups.items()},
             "sites": [one.to_dict() for one in self.sites],
             "left_out": {reason: found.to_dict() for reason, found in self.left_out.items()},
+            "weighted": self.weighted,
+            "patients": self.patients,
         }
 
 
@@ -390,11 +391,11 @@ class _Extras:
     def left_out(self) -> dict[str, Estimate]:
         found = self.get(LeftOutRows())
         if found is not None:
-            values, _ = found
+            values, query = found
             return {
                 output.name: Estimate(value, digits=0)
                 if value is not None
-                else Estimate(None, suppressed=True)
+                else Estimate(None, suppressed=query.withholds)
                 for output, value in values
             }
         noisy = [part.noisy for part in self._parts if part.noisy is not None]
@@ -419,8 +420,8 @@ def _with_clusters(part: ReleasedPart, extras: _Extras, design: Design) -> dict[
         return metrics
     digits = own.digits, query.digits_of(output)
     with_error = delong_estimate(own.value, error, query.confidence_level, *digits)
-    note = "; ".join(filter(None, (own.note, with_error.note)))
-    method = _CLUSTERED if with_error.interval is not None else ""
+    note = joined(own.note, with_error.note if error is not None else _TOO_FEW_CLUSTERS)
+    method = CLUSTERED if with_error.interval is not None else ""
     metrics[Auroc.name] = replace(with_error, method=method, grid_bound=own.grid_bound, note=note)
     return metrics
 
@@ -444,10 +445,10 @@ def _noisy(a: SliceResult, b: SliceResult, name: str, query: Query) -> Differenc
     first, second = a.metrics.get(name), b.metrics.get(name)
     if not isinstance(first, Estimate) or not isinstance(second, Estimate):
         return None
-    found = level_difference(first, second, query.confidence_level)
+    found = unpaired_difference(first, second, query.confidence_level)
     if found.interval is None:
         return found
-    return replace(found, note="; ".join(filter(None, (found.note, _CONSERVATIVE))))
+    return replace(found, note=joined(found.note, _CONSERVATIVE))
 
 
 def _difference(
@@ -463,11 +464,13 @@ def _paired(values: Sequence[tuple[Output, float | None]], query: Query, method:
     """Return a difference of value, standard error and perhaps its bound, as they were released."""
     output, value = values[0]
     if value is None:
-        return Difference(None, suppressed=True)
+        return Difference(None, suppressed=query.withholds)
     digits = query.digits_of(output)
+    level = query.confidence_level
+    if level is None:
+        return Difference(value, digits=digits)
     if len(values) == 1:
-        note = _DROPPED if query.confidence_level is not None else ""
-        return Difference(value, digits=digits, note=note)
+        return Difference(value, digits=digits, note=_DROPPED)
     error_output, error = values[1]
     bound = values[2][1] if len(values) > 2 else None
     if bound is not None:  # it was rounded, and so was the standard error
@@ -476,11 +479,11 @@ def _paired(values: Sequence[tuple[Output, float | None]], query: Query, method:
     return paired_difference(
         value,
         error,
-        query.confidence_level or 0.95,
+        level,
         digits,
         query.digits_of(error_output),
         within=ANYWHERE if output.highest > 1 else (-1.0, 1.0),
-        method=f"{_CLUSTERED}, paired" if clustered else method,
+        method=f"{CLUSTERED}, paired" if clustered else method,
         error_bound=bound,
     )
 

@@ -25,7 +25,7 @@ from ppaurora.statistics.differences import Difference
 from ppaurora.statistics.estimates import Estimate, Row, Table
 from ppaurora.statistics.random_effects import RandomEffects, Scale
 
-KEYS = ("slices", "comparisons", "subgroups", "sites", "left_out")
+KEYS = ("slices", "comparisons", "subgroups", "sites", "left_out", "weighted", "patients")
 
 _Kind = TypeVar("_Kind", bound=Estimate)
 
@@ -43,7 +43,7 @@ def read_results(content: Mapping[str, Any]) -> DesignedResults:
     """
     if not any(key in content for key in KEYS):
         return DesignedResults()
-    slices, comparisons, subgroups, sites, left_out = (content[key] for key in KEYS)
+    slices, comparisons, subgroups, sites, left_out, weighted, patients = (content[key] for key in KEYS)
     wholes = tuple(_slice(one) for one in slices)
     levels = {
         variable: [_slice(one, variable, one["level"]) for one in found["levels"]]
@@ -61,6 +61,8 @@ def read_results(content: Mapping[str, Any]) -> DesignedResults:
         tuple(_comparison(one) for one in comparisons),
         tuple(_sites(one) for one in sites),
         {reason: Estimate.from_dict(one) for reason, one in left_out.items()},
+        msgspec.convert(weighted, bool),
+        msgspec.convert(patients, bool),
     )
 
 

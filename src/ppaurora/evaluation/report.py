@@ -137,7 +137,7 @@ class MetricValues(MetricAttributes):
         return self.results.comparisons
 
     def comparison(self, a: str, b: str, outcome: str = "") -> Comparison:
-        """Return the numbers of model `a` less those of `b`, on the same samples."""
+        """Return the numbers of model `a` minus those of `b`, on the same samples."""
         for one in self.results.comparisons:
             if (one.a, one.b) == (a, b) and outcome in ("", one.outcome):
                 return one
@@ -194,7 +194,7 @@ class MetricValues(MetricAttributes):
         is (`threshold`, or `low` and `high` of a bin, if any metric has these), `value`, `lower` and `upper`
         of the interval, `standard_error`, `method`, `confidence_level`, `digits` to which the value was
         rounded, `suppressed` and `note`. What a number does not have is NaN. Of several models, outcomes or
-        subgroups, `model`, `outcome`, `variable` and `level` come first, and `less` names the model that was
+        subgroups, `model`, `outcome`, `variable` and `level` come first, and `minus` names the model that was
         subtracted.
         """
         try:
@@ -225,7 +225,7 @@ class MetricValues(MetricAttributes):
             named = {name: getattr(one.slice, name) for name in _OF_A_SLICE[:4]}
             yield {name: value for name, value in named.items() if value}, one.metrics
         for compared in self.results.comparisons:
-            named = {"model": compared.a, "less": compared.b, "outcome": compared.outcome}
+            named = {"model": compared.a, "minus": compared.b, "outcome": compared.outcome}
             yield {name: value for name, value in named.items() if value}, compared.differences
 
     def _in_short(self) -> str:
@@ -243,7 +243,7 @@ class MetricValues(MetricAttributes):
         }
 
 
-_OF_A_SLICE = ("model", "outcome", "variable", "level", "less")
+_OF_A_SLICE = ("model", "outcome", "variable", "level", "minus")
 _FLOATS = ("value", "lower", "upper", "standard_error", "confidence_level", "digits")
 _OF_A_NUMBER = ("metric", "name", *_FLOATS[:4], "method", *_FLOATS[4:], "suppressed", "note")
 

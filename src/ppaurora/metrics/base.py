@@ -265,7 +265,7 @@ class Area(Metric):
 def plain_estimate(value: float | None, output: Output, query: Query) -> Estimate:
     """Return a released number as an estimate without an interval."""
     if value is None:
-        return Estimate(None, suppressed=True)
+        return Estimate(None, suppressed=query.withholds)
     return Estimate(value, digits=query.digits_of(output))
 
 

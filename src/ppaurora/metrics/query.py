@@ -16,7 +16,7 @@ from ppaurora.metrics.private.budget import rates
 from ppaurora.metrics.private.mechanism import Mechanism, MechanismName
 from ppaurora.metrics.private.table import SamplesBetween, TableMechanism, beside_threshold
 from ppaurora.metrics.sums import Fit, OwnerSum
-from ppaurora.policy.rules import COUNT_STEP, EXACT, HIDDEN, MOST_DIGITS, Policy
+from ppaurora.policy.rules import EXACT, HIDDEN, MOST_DIGITS, Policy
 
 if TYPE_CHECKING:
     from ppaurora.metrics.base import Area, Metric
@@ -82,7 +82,7 @@ class Query:
 
     @property
     def is_of_extras(self) -> bool:
-        """Whether it is about no slice, but about several, or about what owners state beside them."""
+        """Whether it asks for extras: comparisons, sites, rows left out, standard errors over clusters."""
         return False
 
     @property
@@ -111,6 +111,11 @@ class Query:
     def withholds_cells(self) -> bool:
         """Return whether single numbers are withheld that few samples are behind."""
         return self.policy.minimum_per_cell > 1
+
+    @property
+    def withholds(self) -> bool:
+        """Return whether rules on secret counts may withhold numbers; else what has no value is undefined."""
+        return self.policy.has_floors or self.withholds_cells
 
     @property
     def least_per_cell(self) -> int:
@@ -199,9 +204,8 @@ class Query:
 
     @property
     def count_step(self) -> int:
-        """Return what counts of samples and of rows are multiples of; fives as well where those of classes
-        are hidden."""
-        return 1 if self.policy.counts == EXACT else COUNT_STEP
+        """Return what counts of samples and of rows are multiples of."""
+        return self.policy.count_step
 
     def digits_of(self, output: Output) -> int | None:
         """Return how many decimals a number has; None if it is not rounded."""

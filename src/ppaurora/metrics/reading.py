@@ -49,7 +49,7 @@ class ReleasedResult:
 
     @property
     def metrics(self) -> dict[str, Estimate | Table]:
-        """Those of the first slice, which a plain study has alone."""
+        """The metrics of the first slice; a plain study has no other."""
         return self.parts[0].metrics
 
     @property
@@ -129,7 +129,7 @@ def _read_columns(columns: Sequence[tuple[int, int]], query: Query) -> _Numbers:
 def _part(query: Query, numbers: _Numbers) -> ReleasedPart:
     if query.policy.is_private:
         return _with_noise(query, numbers.values, numbers.released)
-    return _in_metrics(query, numbers.shown, suppressed=not numbers.released)
+    return _in_metrics(query, numbers.shown, suppressed=not numbers.released and query.withholds)
 
 
 def _what_does_not_fit(query: Query) -> str:

@@ -272,8 +272,7 @@ def read_sites(quantity: SiteQuantity, values: Sequence[float | None], query: Qu
     name, title, scale = quantity.metric.name, quantity.title, quantity.scale
     mu, error, tau, i2, k = values
     if mu is None or error is None or tau is None or i2 is None or k is None:
-        has_floors = bool(query.policy.minimum_positives or query.policy.minimum_negatives)
-        return withheld_effects(name, title, scale, suppressed=has_floors)
+        return withheld_effects(name, title, scale, suppressed=query.withholds)
     outputs = site_outputs(quantity, query)
     digits, error_digits = (query.digits_of(output) for output in outputs[:2])
     found = Pooled(mu, error, tau, i2, round(k))
@@ -342,7 +341,8 @@ def read_within(values: Sequence[float | None], query: Query) -> Estimate:
     """Read AUROC within sites, with its interval; at 95 % where the study asks for no level."""
     value, error = values
     if value is None or error is None:
-        return Estimate(None, suppressed=True, note="withheld: too few pairs are within sites")
+        note = "withheld: too few pairs are within sites" if query.withholds else "no pairs are within sites"
+        return Estimate(None, suppressed=query.withholds, note=note)
     digits, error_digits = (query.digits_of(output) for output in within_outputs(query))
     found = delong_estimate(value, error, query.confidence_level or LEVEL, digits, error_digits)
     return replace(found, method="DeLong, within sites")

@@ -235,8 +235,9 @@ class Policy(StrictModel):
 
     @property
     def count_step(self) -> int:
-        """Return what released numbers of samples are multiples of."""
-        return COUNT_STEP if self.counts == ROUNDED else 1
+        """Return what released numbers of samples and rows are multiples of; of rows left out, fives as well
+        where the numbers of classes are hidden."""
+        return 1 if self.counts == EXACT else COUNT_STEP
 
     @property
     def spent(self) -> float:

@@ -31,9 +31,15 @@ def privacy_of(policy: Policy) -> str:
 def shown_count(count: int, policy: Policy, what: str = "") -> str:
     """Return a released number of samples, what they are, and how near it is to the true one."""
     shown = f"{count:,} {what}".rstrip()
+    near = nearness(policy)
+    return f"about {shown}, {near}" if near else shown
+
+
+def nearness(policy: Policy) -> str:
+    """Return how near released counts are to the true ones; nothing if they are the true ones."""
     if policy.kind == PRIVATE:
-        return f"about {shown}, with noise"
-    return f"about {shown}, to the nearest {COUNT_STEP}" if policy.counts == ROUNDED else shown
+        return "with noise"
+    return f"to the nearest {policy.count_step}" if policy.count_step > 1 else ""
 
 
 def _rows(policy: Policy) -> str:

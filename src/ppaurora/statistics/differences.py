@@ -11,7 +11,15 @@ import math
 from dataclasses import dataclass, replace
 
 from ppaurora.errors import InputError, MisuseError
-from ppaurora.statistics.estimates import Estimate, error_digits_beside, normal_estimate, rounded_up
+from ppaurora.statistics.estimates import (
+    NO_WIDTH,
+    ONLY_ROUNDING,
+    Estimate,
+    error_digits_beside,
+    joined,
+    normal_estimate,
+    rounded_up,
+)
 from ppaurora.statistics.intervals import Interval, checked_level, half_unit, normal_interval
 from ppaurora.statistics.student import student_cdf, student_quantile
 
@@ -97,20 +105,22 @@ def paired_difference(
     )
     if error_bound:
         said = f"the standard error is within {rounded_up(error_bound)} of that of ungrouped scores"
-        estimate = replace(estimate, note="; ".join(filter(None, (estimate.note, said))))
+        estimate = replace(estimate, note=joined(estimate.note, said))
     return _tested(estimate, paired=True, error_bound=error_bound)
 
 
 def unpaired_difference(
     a: Estimate,
     b: Estimate,
-    level: float,
+    level: float | None,
     samples_a: int | None = None,
     samples_b: int | None = None,
     *,
     within: Interval = ANYWHERE,
 ) -> Difference:
     """Return a - b of two released numbers on different people, such as those of two studies.
+
+    Without a level it has no interval and no test.
 
     With a standard error of both, the test is Student's t with Satterthwaite's degrees of freedom, as pROC's
     `roc.test(paired = FALSE)`, from the numbers of all samples; without these, it is the normal one. If one
@@ -123,7 +133,8 @@ def unpaired_difference(
     limits about effect measures, Statistics in Medicine 27, 2008). A value that was rounded may be anywhere
     within half a unit; as the bounds grow with a and fall with b, the ends of these give the widest interval.
     """
-    checked_level(level)
+    if level is not None:
+        checked_level(level)
     for samples in (samples_a, samples_b):
         if samples is not None and samples < 2:
             raise InputError(f"{samples} samples: a standard error is of at least 2")
@@ -136,7 +147,9 @@ def unpaired_difference(
     if a.digits is not None and b.digits is not None and digits is not None:
         value = round(value, digits)
     plain = Estimate(value, digits=digits)
-    if _has_linear_error(a) and _has_linear_error(b):
+    if level is None:
+        found = Difference(**vars(plain))
+    elif _has_linear_error(a) and _has_linear_error(b):
         found = _by_standard_errors(plain, a, b, level, samples_a, samples_b, within)
     else:
         found = _by_intervals(plain, a, b, level, within)
@@ -178,7 +191,7 @@ def _by_standard_errors(
     reach -= student_quantile((1 - level) / 2, fewest) * math.hypot(*most)
     value, standard_error = _value(plain), math.hypot(*errors)
     interval = max(value - reach, within[0]), min(value + reach, within[1])
-    misleading = normal_estimate(0.0, 0.0, level, plain.digits).note
+    misleading = NO_WIDTH if plain.digits is None else ONLY_ROUNDING
     estimate = replace(
         plain,
         standard_error=standard_error,
@@ -241,7 +254,7 @@ def _tested(
         p_value = 2 * student_cdf(-abs(z), df)
         said = "" if estimate.digits is None else _OF_ROUNDED
     return Difference(
-        **(vars(estimate) | {"note": _noted(estimate.note, said)}),
+        **(vars(estimate) | {"note": joined(estimate.note, said)}),
         z=z,
         p_value=p_value,
         degrees_of_freedom=None if z is None or df == math.inf else df,
@@ -255,10 +268,6 @@ def _value(estimate: Estimate) -> float:
     return estimate.value
 
 
-def _noted(*notes: str) -> str:
-    return "; ".join(filter(None, notes))
-
-
 def _read_on_grids(difference: Difference, a: Estimate, b: Estimate) -> Difference:
     """Return it with how far both grids together have moved it at most."""
     bounds = [one.grid_bound for one in (a, b) if one.grid_bound is not None]
@@ -266,4 +275,4 @@ def _read_on_grids(difference: Difference, a: Estimate, b: Estimate) -> Differen
         return difference
     bound = math.fsum(bounds)
     said = f"reading scores on a grid changed it by at most {rounded_up(bound)}" if bound else ""
-    return replace(difference, grid_bound=bound, note=_noted(difference.note, said))
+    return replace(difference, grid_bound=bound, note=joined(difference.note, said))

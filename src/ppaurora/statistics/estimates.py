@@ -36,8 +36,8 @@ _SAME = 1e-9  # that a threshold may be off by, which somebody has computed
 
 _TOO_FEW = "no interval: there are fewer than two positives or fewer than two negatives"
 _MISLEADS = "because the standard error is 0; that can mislead: it is not certainty"
-_NO_WIDTH = f"the interval has no width {_MISLEADS}"
-_ONLY_ROUNDING = f"the interval is only as wide as rounding makes it {_MISLEADS}"
+NO_WIDTH = f"the interval has no width {_MISLEADS}"
+ONLY_ROUNDING = f"the interval is only as wide as rounding makes it {_MISLEADS}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Estimate:
         """Return it with how far it is at most from the number of scores that were not read on a grid."""
         changed = f"changed it by at most {rounded_up(bound)}" if bound else "did not change it"
         said = f"reading scores {grid.reading} {changed}"
-        return replace(self, grid_bound=bound, note="; ".join(filter(None, (self.note, said))))
+        return replace(self, grid_bound=bound, note=joined(self.note, said))
 
     def shown(self) -> str:
         """Return the value as text, with the digits that it has."""
@@ -193,6 +193,11 @@ class Estimate:
 def error_digits_beside(digits: int | None) -> int | None:
     """Return how many decimals the standard error of a released value has: one more, of up to six."""
     return None if digits is None else max(digits, min(digits + 1, _MOST_DIGITS))
+
+
+def joined(*notes: str) -> str:
+    """Return several notes as one; those that are empty are left out."""
+    return "; ".join(filter(None, notes))
 
 
 def rounded_up(bound: float) -> str:
@@ -297,13 +302,13 @@ def delong_estimate(
 
     Without a standard error (fewer than two positives or negatives) there is no interval. An AUROC of 1 or 0
     has the interval 1-1 or 0-0, and a note. `digits` says that AUROC was rounded to so many decimals, and its
-    standard error to `error_digits`, by default one more: then the interval contains rounding.
+    standard error to `error_digits`, by default one more, of up to six: then the interval contains rounding.
     """
     if standard_error is None:
         checked_level(level)
         return Estimate(auroc, digits=digits, note=_TOO_FEW)
-    if error_digits is None and digits is not None:
-        error_digits = digits + 1
+    if error_digits is None:
+        error_digits = error_digits_beside(digits)
     slack, error_slack = half_unit(digits), half_unit(error_digits)
     logit = logit_interval(auroc, standard_error, level, slack=slack, error_slack=error_slack)
     estimate = normal_estimate(auroc, standard_error, level, digits, error_digits, method="DeLong")
@@ -329,7 +334,7 @@ def normal_estimate(
         error_slack=half_unit(error_digits),
         within=within,
     )
-    misleading = _NO_WIDTH if digits is None else _ONLY_ROUNDING
+    misleading = NO_WIDTH if digits is None else ONLY_ROUNDING
     return Estimate(
         value,
         standard_error,

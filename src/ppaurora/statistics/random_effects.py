@@ -31,7 +31,7 @@ from enum import Enum
 from typing import Any
 
 from ppaurora.errors import InputError
-from ppaurora.statistics.estimates import Estimate
+from ppaurora.statistics.estimates import Estimate, error_digits_beside
 from ppaurora.statistics.intervals import Interval, checked_level, half_unit
 from ppaurora.statistics.student import student_quantile
 
@@ -201,11 +201,12 @@ def random_effects(
     """Return pooled numbers as people read them.
 
     `digits` says that the effect and I² were rounded to so many decimals, and standard error and tau to
-    `error_digits`, by default one more. Intervals then contain those of all numbers that the rounded ones
-    stand for. The variance tau² has `digits` decimals, which that of tau gives it up to a tau of 5.
+    `error_digits`, by default one more, of up to six. Intervals then contain those of all numbers that the
+    rounded ones stand for. The variance tau² has `digits` decimals, which tau's give it up
+    to a tau of 5.
     """
-    if error_digits is None and digits is not None:
-        error_digits = digits + 1
+    if error_digits is None:
+        error_digits = error_digits_beside(digits)
     slack, error_slack = half_unit(digits), half_unit(error_digits)
     if found.sites < LEAST_SITES:
         raise InputError(f"{found.sites} sites have no prediction interval: there must be {LEAST_SITES}")

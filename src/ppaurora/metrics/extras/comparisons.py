@@ -81,7 +81,7 @@ class BothCalled(Statement):
         return [int(np.count_nonzero(both & (a.labels == label))) for label in (1, 0)]
 
     def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
-        """As many as each model calls are the most, and no fewer than must be called by both."""
+        """At most as many as either model calls positive; at least those of both models minus the class."""
         numbers = []
         counts = study.parts[self.pair.a].inputs.list_counts
         of_class = ((TruePositives, counts.positives), (FalsePositives, counts.negatives))
@@ -96,7 +96,7 @@ class BothCalled(Statement):
 
 @dataclass(frozen=True)
 class AurocDifference(Extra):
-    """AUROC of one model less that of another: (A_a - A_b) / (2·P·N), exact.
+    """AUROC of one model minus that of another: (A_a - A_b) / (2·P·N), exact.
 
     Its standard error is that of counts in coarse cells, with a bound on what these change.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ppaurora.data.further import LEFT_OUT_REASONS, Further
+from ppaurora.data.further import LEFT_OUT_REASONS, MOST_LEFT_OUT, Further
 from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
 from ppaurora.metrics.extras.base import Extra, Statement, StudySecrets
@@ -20,8 +20,7 @@ from ppaurora.metrics.sums import OwnerSum
 from ppaurora.sharing.shares import RingShare, concat
 from ppaurora.suites.base import Suite
 
-_MOST_OF_OWNER = 1 << 22
-_MOST_LEFT_OUT = _MOST_OF_OWNER << 8  # of up to 256 owners
+_MOST_OF_ALL = MOST_LEFT_OUT << 8  # of up to 256 owners
 
 
 @dataclass(frozen=True)
@@ -32,13 +31,13 @@ class LeftOutCounts(Statement):
 
     def of(self, samples: Samples) -> Sequence[int]:
         counts = (samples.further or Further()).left_out.counts
-        if not all(0 <= count <= _MOST_OF_OWNER for count in counts):
-            raise InputError(f"{samples.source}: rows left out are numbers from 0 to {_MOST_OF_OWNER:,}")
+        if not all(0 <= count <= MOST_LEFT_OUT for count in counts):
+            raise InputError(f"{samples.source}: rows left out are numbers from 0 to {MOST_LEFT_OUT:,}")
         return counts
 
     def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
         """Numbers are not negative, and not too large."""
-        return [number for row in words.rows() for number in (row + 1, _MOST_OF_OWNER - row + 1)]
+        return [number for row in words.rows() for number in (row + 1, MOST_LEFT_OUT - row + 1)]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class LeftOutRows(Extra):
         return (LeftOutCounts(),)
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
-        return tuple(Output(reason, form=Form.COUNT, highest=_MOST_LEFT_OUT) for reason in LEFT_OUT_REASONS)
+        return tuple(Output(reason, form=Form.COUNT, highest=_MOST_OF_ALL) for reason in LEFT_OUT_REASONS)
 
     def ratios(self, study: StudySecrets, query: Query) -> list[Ratio]:
         rows = study.words[LeftOutCounts()].rows()

@@ -117,14 +117,14 @@ def _paired_sums(
     begun = [suite.begin_dot([(own_a, c_a)]), suite.begin_dot([(own_b, c_b)])]
     linear = [finish() for finish in begun]
     *words, l_a, l_b = study.widen([word for some in sums for word in some] + linear)
-    found = in_one(words)
+    found = _from_limbs(words)
     q = found[0] + found[1] - found[2] * 2
     e = found[3] + found[4] + found[5] * 2 if with_bound else q
     return q, l_a - l_b, e
 
 
-def in_one(words: Sequence[WideShare]) -> list[WideShare]:
-    """Put sums of products together from their words, three each."""
+def _from_limbs(words: Sequence[WideShare]) -> list[WideShare]:
+    """Put sums of products together from their words, three each: high, middle and low."""
     return [
         high * (1 << 2 * LIMB_BITS) + middle * (1 << LIMB_BITS) + low
         for high, middle, low in zip(words[::3], words[1::3], words[2::3], strict=True)
@@ -147,7 +147,7 @@ def _shape(study: StudySecrets, pair: Pair) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Placements:
-    """Of one model, by class: placements doubled, in limbs, and their sum over all samples of the class."""
+    """The doubled placements of one model, by class in limbs, and their sum over the samples of a class."""
 
     limbs: dict[int, Limbs]
     totals: dict[int, RingShare]
@@ -232,7 +232,7 @@ def _cluster_sum(
     begun = [suite.begin_dot([(over_b, u.whole)]), suite.begin_dot([(over_a, v.whole)])]
     linear = [finish() for finish in begun]
     *words, g_uk, g_mv, g_mk, big_u, big_v = study.widen([*sums[0], *linear, counts.sum(), *totals])
-    (g_uv,) = in_one(words)
+    (g_uv,) = _from_limbs(words)
     m, k = sizes
     m_k, m_v, k_u, u_v = evidence.multiply([(m, k), (m, big_v), (k, big_u), (big_u, big_v)])
     a, b, c, d = evidence.multiply([(m_k, g_uv), (m_v, g_uk), (k_u, g_mv), (u_v, g_mk)])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.data.design import Design
+from ppaurora.evaluation.designed import CLUSTERED
 from ppaurora.pages.report.designs import (
     ComparisonFacts,
     DesignFacts,
@@ -17,10 +18,9 @@ from ppaurora.pages.report.designs import (
 from ppaurora.pages.report.numbers import Number, capitalised, place_of, title_of
 from ppaurora.pages.report.sentences import counted, listed, results_sentence
 from ppaurora.policy.rules import Policy
-from ppaurora.policy.sentences import shown_count
+from ppaurora.policy.sentences import nearness, shown_count
 from ppaurora.statistics.random_effects import Scale
 
-_BY_CLUSTERS = "Obuchowski"
 _MOST_LEVELS_NAMED = 6
 _MOST_PLACES_NAMED = 3
 
@@ -93,6 +93,11 @@ def _is(number: Number) -> str:
     return f"was {number.text}"
 
 
+def _lacks(number: Number) -> str:
+    """Return why a number has no value."""
+    return "withheld" if number.suppressed else "not defined"
+
+
 def _compared(found: ComparisonFacts) -> Iterator[str]:
     """Give a sentence for every number in which two models were compared; of a table, the first rows."""
     at_places = [number for number in found.numbers if number.at]
@@ -115,22 +120,18 @@ def _by_level(found: SubgroupFacts) -> str:
     if not main:
         return ""
     opening = f"By {found.variable}, {title_of(main)}" + (f" of {found.name}" if found.name else "")
-    numbers = [(level, level.get(main)) for level in found.levels]
-    values = [one.value for _, one in numbers if one is not None and one.value is not None]
-    if not values:
-        return f"{opening} was withheld under the release policy."
+    numbers = {level.level: number for level in found.levels if (number := level.get(main)) is not None}
+    lacking = [one for one in numbers.values() if one.value is None]
+    if len(lacking) == len(numbers):
+        return f"{opening} {_is(lacking[0])}."
     if len(numbers) > _MOST_LEVELS_NAMED:
-        shown = {one.value: one.shown for _, one in numbers if one is not None}
-        held = len(numbers) - len(values)
-        withheld = f"; {held} were withheld" if held else ""
-        span = f"from {shown[min(values)]} to {shown[max(values)]}"
-        return f"{opening} was {span} in {len(values)} levels{withheld}."
-    parts = [
-        f"withheld in {level.level}" if one is None or one.value is None else f"{one.text} in {level.level}"
-        for level, one in numbers
-    ]
+        shown = {one.value: one.shown for one in numbers.values() if one.value is not None}
+        said = f"; {len(lacking)} were {_lacks(lacking[0])}" if lacking else ""
+        span = f"from {shown[min(shown)]} to {shown[max(shown)]}"
+        return f"{opening} was {span} in {len(numbers) - len(lacking)} levels{said}."
+    parts = [f"{_lacks(one) if one.value is None else one.text} in {level}" for level, one in numbers.items()]
     differences = [
-        f"{one.level} minus {one.less}: {number.tested}"
+        f"{one.level} minus {one.reference}: {number.tested}"
         for one in found.differences
         for number in one.numbers
         if number.metric == main and number.value is not None
@@ -157,21 +158,15 @@ def _left_out(design: DesignFacts, policy: Policy) -> list[str]:
     if any(one.value is None for one in design.left_out):
         return ["How many rows the institutions had left out was withheld under the release policy."]
     parts = [f"{round(one.value or 0):,} {one.title}" for one in design.left_out]
-    return [f"The institutions had left out {listed(parts)}{_nearness(policy)}."]
-
-
-def _nearness(policy: Policy) -> str:
-    """Return in brackets how near released numbers of rows are to the true ones."""
-    if policy.is_private:
-        return " (each with noise)"
-    return f" (each to the nearest {policy.count_step})" if policy.count_step > 1 else ""
+    near = nearness(policy)
+    return [f"The institutions had left out {listed(parts)}{f' (each {near})' if near else ''}."]
 
 
 def design_methods(design: DesignFacts, agreed: Design | None) -> list[str]:
     """Return what the methods section says of them; `agreed` is what the manifest says, if there is one."""
     return [
         *_comparing(design),
-        *_clusters(design, agreed),
+        *_clusters(design),
         *_dividing(design, with_manifest=agreed is not None),
         *_heterogeneity(design),
         *(
@@ -197,13 +192,10 @@ def _comparing(design: DesignFacts) -> list[str]:
     return [f"Models were compared on the same samples: {compared}.{intervals}"]
 
 
-def _clusters(design: DesignFacts, agreed: Design | None) -> list[str]:
-    """Return that rows have weights, and that patients have several; else as far as numbers tell."""
-    by_clusters = any(one.method == _BY_CLUSTERS for one in design.numbers)
-    is_weighted = design.is_weighted if agreed is None else agreed.weight is not None
-    has_patients = by_clusters and not is_weighted if agreed is None else bool(agreed.patient)
-    sentences = ["Every row counted as often as its weight says."] if is_weighted else []
-    if has_patients:
+def _clusters(design: DesignFacts) -> list[str]:
+    """Return that rows have weights, and that intervals allow for patients with several."""
+    sentences = ["Every row counted as often as its weight says."] if design.is_weighted else []
+    if design.has_patients and any(one.method == CLUSTERED for one in design.numbers):
         sentences.append(
             "Intervals of AUROC allow for patients with several rows, by Obuchowski's variance over clusters."
         )

@@ -72,7 +72,7 @@ class SliceFacts:
 
 @dataclass(frozen=True)
 class ComparisonFacts:
-    """Two models on the same samples: the numbers of `a` less those of `b`."""
+    """Two models on the same samples: the numbers of `a` minus those of `b`."""
 
     a: str
     b: str
@@ -87,10 +87,10 @@ class ComparisonFacts:
 
 @dataclass(frozen=True)
 class LevelDifference:
-    """The numbers of one level less those of the first one."""
+    """The numbers of one level minus those of the first one."""
 
     level: str
-    less: str
+    reference: str
     numbers: tuple[DifferenceNumber, ...]
 
 
@@ -144,13 +144,15 @@ class SitesFacts:
 
 @dataclass(frozen=True)
 class DesignFacts:
-    """All of it; nothing of a plain study."""
+    """Models, comparisons, subgroups, sites and rows left out, as reports have them; empty if plain."""
 
     slices: tuple[SliceFacts, ...] = ()
     comparisons: tuple[ComparisonFacts, ...] = ()
     subgroups: tuple[SubgroupFacts, ...] = ()
     sites: tuple[SitesFacts, ...] = ()
     left_out: tuple[Number, ...] = ()
+    is_weighted: bool = False  # numbers of positives and negatives are sums of weights
+    has_patients: bool = False  # who may have several rows
 
     @classmethod
     def of(cls, results: DesignedResults, settings: dict[str, str]) -> DesignFacts:
@@ -169,17 +171,14 @@ class DesignFacts:
                 number_of(found, "", reason, f"rows {REASONS[reason]}", {})
                 for reason, found in results.left_out.items()
             ),
+            results.weighted,
+            results.patients,
         )
 
     @property
     def has_several(self) -> bool:
         """Whether there are several models or outcomes."""
         return len(self.slices) > 1
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether numbers of positives and negatives are sums of weights: then both are released."""
-        return any(one.negatives is not None for one in self.slices)
 
     @property
     def outcomes(self) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ def _subgroups(design: DesignFacts, kind: Kind, count_step: int, apart: bool) ->
         for number in level.numbers
     ]
     differences = [
-        (f"{_of(one)}, {found.level} − {found.less}", number)
+        (f"{_of(one)}, {found.level} − {found.reference}", number)
         for one in design.subgroups
         for found in one.differences
         for number in found.numbers
@@ -216,7 +216,7 @@ def _levels(one: SubgroupFacts) -> Iterator[TextTable]:
         titles = [title_of(metric) for metric in some]
         values = [(level.level, *(_text(level.get(metric)) for metric in some)) for level in one.levels]
         apart = [
-            (f"{found.level} − {found.less}", *(_less(found.numbers, metric) for metric in some))
+            (f"{found.level} − {found.reference}", *(_less(found.numbers, metric) for metric in some))
             for found in one.differences
         ]
         title = f"{capitalised(listed(titles))} {_by(one)}"
