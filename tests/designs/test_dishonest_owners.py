@@ -271,6 +271,7 @@ NOTICED: dict[str, tuple[str, Change]] = {
     "more patients than with either class": ("patients", adds({2: ROWS}, ClusterBlock)),
     "fewer products than rows": ("patients", no_products),
     "too many products": ("patients", adds({0: 1 << 25}, JointBlock, first=1, second=1)),
+    "more products than pairs of rows": ("patients", adds({0: 500}, JointBlock, first=1, second=1)),
 }
 
 
@@ -376,7 +377,7 @@ UNNOTICED: dict[str, tuple[str, Change]] = {
     "an area that is not its own": ("levels", says({0: 0}, OwnArea)),
     "other numbers of rows left out": ("levels", says({0: 1000}, LeftOutCounts)),
     "fewer called by both": ("levels", one_less_by_both),
-    "products over patients": ("patients", adds({0: 500}, JointBlock, first=1, second=1)),
+    "products over patients": ("patients", adds({0: 5}, JointBlock, first=1, second=1)),
     "another number of patients": ("patients", adds({0: 3, 2: 3}, ClusterBlock)),
 }
 

@@ -20,6 +20,7 @@ from ppaurora.metrics.reading import _shown
 from ppaurora.metrics.sites import (
     MOST_SITES,
     SITE_WORDS,
+    SiteFloors,
     SiteQuantity,
     _statement,
     own_effect,
@@ -297,14 +298,14 @@ def test_a_statement_has_the_effect_and_its_weight() -> None:
     for quantity in SiteQuantity:
         own = own_effect(samples, quantity)
         assert own is not None
-        c, weight, effect = site_words(samples, quantity, 10, 10).tolist()
+        c, weight, effect = site_words(samples, quantity, SiteFloors(10, 10)).tolist()
         assert c == 1
         assert effect / 2**24 - 16 == pytest.approx(own[0], abs=2**-24)
         assert weight / 2**24 == pytest.approx(1 / own[1] ** 2, abs=2**-24)
 
 
 def nothing(samples: Samples, quantity: SiteQuantity = QUANTITY, least: tuple[int, int] = (2, 2)) -> bool:
-    return not site_words(samples, quantity, *least).any()
+    return not site_words(samples, quantity, SiteFloors(*least)).any()
 
 
 def test_who_does_not_count_states_zeros() -> None:

@@ -474,7 +474,7 @@ def _paired(values: Sequence[tuple[Output, float | None]], query: Query, method:
     error_output, error = values[1]
     bound = values[2][1] if len(values) > 2 else None
     if bound is not None:  # it was rounded, and so was the standard error
-        bound += 2 * half_unit(query.digits_of(error_output))
+        bound += sum(half_unit(query.digits_of(one)) for one, _ in values[1:])
     clustered = query.design is not None and query.design.is_clustered
     return paired_difference(
         value,

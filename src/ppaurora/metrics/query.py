@@ -44,6 +44,7 @@ class Query:
     # Whether numbers of samples are secret, as those of a level and of weighted samples are; `sizes` then
     # bound them.
     sizes_are_secret: bool = False
+    most_weight: int = 1  # that a row may have, where rows have weights
     rows_per_cluster: int = 1  # that a person may have, where that is why samples are not independent
     design: Design | None = None  # of a study that has one; then this is the query of all its slices
 
@@ -119,8 +120,11 @@ class Query:
 
     @property
     def least_per_cell(self) -> int:
-        """Return how many samples must be behind a number; more than all and one more are the same."""
-        return min(self.policy.minimum_per_cell, self.samples + 1)
+        """Return how many samples must be behind a number; more than all and one more are the same.
+
+        Where rows have weights, that is a sum of weights which no fewer rows can have.
+        """
+        return min(self.policy.minimum_per_cell * self.most_weight, self.samples + 1)
 
     @property
     def most_rate_digits(self) -> int:

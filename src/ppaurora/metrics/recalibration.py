@@ -274,6 +274,12 @@ def _enough_apart(evidence: Evidence) -> RingShare:
     return evidence.suite.all_positive(concat(numbers), groups).sum()
 
 
+def most_apart(scores: Floats) -> int:
+    """Return how many samples one owner has on the smaller side of the public score that has the most."""
+    above = [int(np.count_nonzero(scores >= side)) for side in _SIDES]
+    return max(min(one, len(scores) - one) for one in above)
+
+
 def _places(low: float, high: float, grid: Grid | None) -> tuple[Floats, Floats]:
     """Return where samples between two cuts may be on the scale of logits, and how wide a stretch each place
     stands for. Of many values of a grid, or without one, evenly spaced places do.

@@ -9,7 +9,9 @@ three whole numbers for each quantity:
 
 So a standard error is from 2^-14, as which a smaller one is stated, to 8. An owner does not count if it has
 too few samples of a class, if its value or standard error is undefined, if the standard error is 0 or above
-8, or if the effect is not between -16 and 16: an AUROC of 0 or 1, say. Nobody sees whether an owner counts.
+8, or if the effect is not between -16 and 16: an AUROC of 0 or 1, say. Nor does it count for the slope, under
+floors, if too few of its samples are on either side of every public score: then that slope is about these
+few. Nobody sees whether an owner counts.
 
 **What is exact.** With a weight instead of a variance, nothing is divided before tau². For up to 200 owners
 
@@ -50,7 +52,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -60,7 +62,7 @@ from ppaurora.metrics.base import Metric
 from ppaurora.metrics.calibration import ObservedToExpected
 from ppaurora.metrics.outputs import Output, Ratio, standard_error
 from ppaurora.metrics.query import Query
-from ppaurora.metrics.recalibration import CalibrationSlope
+from ppaurora.metrics.recalibration import CalibrationSlope, most_apart
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.small_levels import enough
 from ppaurora.metrics.sums import ListCounts
@@ -113,8 +115,32 @@ class SiteQuantity(Enum):
         self.title = title
 
 
-def own_effect(samples: Samples, quantity: SiteQuantity) -> tuple[float, float] | None:
-    """Return an owner's own effect and its standard error on the quantity's scale; None if undefined."""
+@dataclass(frozen=True)
+class SiteFloors:
+    """How many samples an owner must have to count as a site."""
+
+    positives: int = 0
+    negatives: int = 0
+    apart: int = 1  # on both sides of some public score, for a slope
+
+    def are_met(self, samples: Samples, quantity: SiteQuantity) -> bool:
+        """Return whether an owner has that many; in any case, two of each class."""
+        positives = int(np.count_nonzero(samples.labels))
+        negatives = len(samples) - positives
+        if min(positives, negatives) < _LEAST_PER_CLASS:
+            return False
+        if positives < self.positives or negatives < self.negatives:
+            return False
+        return quantity is not SiteQuantity.CALIBRATION_SLOPE or most_apart(samples.scores) >= self.apart
+
+
+def own_effect(samples: Samples, quantity: SiteQuantity, step: float = 0.0) -> tuple[float, float] | None:
+    """Return an owner's own effect and its standard error on the quantity's scale; None if undefined.
+
+    For a slope, probabilities of 0 and 1 are read as half a step of the grid from the end.
+    """
+    if step and quantity is SiteQuantity.CALIBRATION_SLOPE:
+        samples = replace(samples, scores=np.clip(samples.scores, step / 2, 1 - step / 2))
     own = quantity.metric().on_own_data(samples, LEVEL)
     if not isinstance(own, Estimate) or own.value is None or own.standard_error is None:
         return None
@@ -124,16 +150,9 @@ def own_effect(samples: Samples, quantity: SiteQuantity) -> tuple[float, float] 
     return quantity.scale.transformed(own.value), quantity.scale.error_of(own.value, own.standard_error)
 
 
-def site_words(samples: Samples, quantity: SiteQuantity, least_positives: int, least_negatives: int) -> Words:
-    """Return an owner's statement of a quantity: c, W and U.
-
-    It does not count with fewer positives or negatives than these, and with fewer than two of a class.
-    """
-    positives = int(np.count_nonzero(samples.labels))
-    enough_samples = positives >= max(least_positives, _LEAST_PER_CLASS) and len(samples) - positives >= max(
-        least_negatives, _LEAST_PER_CLASS
-    )
-    found = own_effect(samples, quantity) if enough_samples else None
+def site_words(samples: Samples, quantity: SiteQuantity, floors: SiteFloors, step: float = 0.0) -> Words:
+    """Return an owner's statement of a quantity: c, W and U. It does not count below the floors."""
+    found = own_effect(samples, quantity, step) if floors.are_met(samples, quantity) else None
     return _statement(*found) if found is not None else np.zeros(SITE_WORDS, dtype=np.uint64)
 
 

@@ -6,14 +6,17 @@ but one has those of that one as well. Hence, where a policy has floors:
 1. A level that does not meet them is withheld. The *rest* of a variable is all its withheld levels together.
 2. If there is a rest, it must meet the floors as a level must, or every level of the variable is withheld.
 3. A number at a threshold is withheld in all levels unless it may leave in each, and no level is withheld.
+   As all levels together give that of all samples, enough people must lie between this threshold and other
+   cuts of all samples as well, also those of metrics that levels do not have.
 4. Levels of two variables that are both released must not differ by a few people, nor one of them from all
-   people without the other; or the later variable is withheld. `extras/overlaps.py` has the arithmetic.
+   people without the other; or the later variable is withheld. Released is what is so for any outcome, as
+   predictions do not depend on it. `extras/overlaps.py` has the arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -51,17 +54,19 @@ def protect_small_levels(
     if not variables or policy.is_private or not (policy.has_floors or policy.minimum_per_cell > 1):
         return released, cells
     numbers: list[list[RingShare]] = []
+    hidden = _hidden(suite, parts, released) if overlaps else {}
     for levels in variables:
         withheld = [1 - released[level] for level in levels]
         positives, negatives = _rest(suite, [parts[level] for level in levels], withheld)
-        apart = _apart(parts, released, levels, overlaps)
+        apart = _apart(parts[levels[0]].query.slice.variable, hidden, overlaps)
         floors = ((positives, policy.minimum_positives), (negatives, policy.minimum_negatives))
         numbers.append([*(enough(by_owner, least) for by_owner, least in floors), *apart])
         numbers.append([1 - positives.sum() - negatives.sum(), *apart])
         numbers.append([1 - _sum(withheld), *apart])
+        between = _between(parts, parts[levels[0]].query.slice.whole)
         numbers += [
-            [1 - _sum([1 - cells[level][cell] for level in levels])]
-            for cell in _at_thresholds(parts[levels[0]])
+            [1 - _sum([1 - cells[level][cell] for level in levels]), *between.get(threshold, ())]
+            for cell, threshold in _at_thresholds(parts[levels[0]]).items()
         ]
     holds = iter(_hold(suite, numbers))
     released, cells = list(released), list(cells)
@@ -77,7 +82,7 @@ def protect_small_levels(
         for number, level in enumerate(levels):
             released[level] = products[number]
             if in_all:
-                cells[level] = cells[level].put(np.array(at_thresholds), products[len(levels) :])
+                cells[level] = cells[level].put(np.array(list(at_thresholds)), products[len(levels) :])
     return released, cells
 
 
@@ -90,24 +95,39 @@ def _variables(parts: Sequence[EvaluatedPart]) -> list[list[int]]:
     return list(found.values())
 
 
+def _between(parts: Sequence[EvaluatedPart], whole: Slice) -> Mapping[float, tuple[RingShare, ...]]:
+    """Return, by threshold, what all samples need between it and other cuts."""
+    evidence = next(part.evidence for part in parts if part.query.slice == whole)
+    return {} if evidence is None else evidence.between
+
+
+def _hidden(
+    suite: Suite, parts: Sequence[EvaluatedPart], released: Sequence[RingShare]
+) -> dict[tuple[str, str], RingShare]:
+    """Return, for every variable and level, 1 if the level is withheld for all outcomes, else 0."""
+    by_level: dict[tuple[str, str], dict[str, RingShare]] = {}
+    for part, flag in zip(parts, released, strict=True):
+        own = part.query.slice
+        if own.is_level:  # models have the same samples, so that one of them tells
+            by_level.setdefault((own.variable, own.level), {}).setdefault(own.outcome, 1 - flag)
+    by_outcome = zip(*(flags.values() for flags in by_level.values()), strict=True)
+    hidden, *others = (concat(flags) for flags in by_outcome)
+    for other in others:
+        hidden = suite.mul(hidden, other)
+    return {level: hidden[place] for place, level in enumerate(by_level)}
+
+
 def _apart(
-    parts: Sequence[EvaluatedPart],
-    released: Sequence[RingShare],
-    levels: Sequence[int],
-    overlaps: Sequence[Overlap],
+    variable: str, hidden: Mapping[tuple[str, str], RingShare], overlaps: Sequence[Overlap]
 ) -> list[RingShare]:
     """Return numbers that are above 0 if no released level of an earlier variable is too near to a released
     one of this variable: what is withheld cannot be subtracted, and makes its numbers large."""
-    places = {part.query.slice: place for place, part in enumerate(parts)}
-    found = []
-    for level in levels:
-        own = parts[level].query.slice
-        for overlap in overlaps:
-            if overlap.later == (own.variable, own.level):
-                other = replace(own, variable=overlap.earlier[0], level=overlap.earlier[1])
-                withheld = 2 - released[level] - released[places[other]]
-                found += [number + withheld * (1 - overlap.lowest) for number in overlap.numbers]
-    return found
+    return [
+        number + (hidden[overlap.earlier] + hidden[overlap.later]) * (1 - overlap.lowest)
+        for overlap in overlaps
+        if overlap.later[0] == variable
+        for number in overlap.numbers
+    ]
 
 
 def _rest(
@@ -126,10 +146,10 @@ def _rest(
     return positives, negatives
 
 
-def _at_thresholds(part: EvaluatedPart) -> list[int]:
-    """Return which of the outputs that may be withheld by themselves are at thresholds."""
+def _at_thresholds(part: EvaluatedPart) -> dict[int, float]:
+    """Return which of the outputs that may be withheld by themselves are at thresholds, and at which."""
     conditional = [output for output in part.query.outputs if output.conditional]
-    return [place for place, output in enumerate(conditional) if output.at]
+    return {place: dict(output.at)["threshold"] for place, output in enumerate(conditional) if output.at}
 
 
 def _hold(suite: Suite, numbers: Sequence[Sequence[RingShare]]) -> list[RingShare]:

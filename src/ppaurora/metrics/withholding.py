@@ -114,18 +114,23 @@ def withhold(
 
 
 def _on_classes(query: Query, inputs: Inputs, found: Found) -> list[RingShare]:
-    """Both classes are there; and enough of each, in all and without any one owner. With noise, no matter."""
+    """Both classes are there; and enough of each, in all and without any one owner. With noise, no matter.
+
+    Where rows have weights, a class must also weigh as much as so many rows can: no row, and no owner, has
+    more than its part of the number then.
+    """
     if query.policy.is_private:
         return []
     numbers = [found.class_product]
-    counts = inputs.floor_counts
-    if counts is not None:
-        policy = query.policy
-        by_class = (
-            (policy.minimum_positives, counts.positives),
-            (policy.minimum_negatives, counts.negatives),
-        )
-        numbers += [enough(by_owner, least) for least, by_owner in by_class if least]
+    weighed = [(inputs.counts, query.most_weight)] if query.most_weight > 1 else []
+    for counts, weight in [(inputs.floor_counts, 1), *weighed]:
+        if counts is not None:
+            policy = query.policy
+            by_class = (
+                (policy.minimum_positives, counts.positives),
+                (policy.minimum_negatives, counts.negatives),
+            )
+            numbers += [enough(by_owner, least * weight) for least, by_owner in by_class if least]
     return numbers
 
 

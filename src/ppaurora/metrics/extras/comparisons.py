@@ -116,7 +116,8 @@ class AurocDifference(Extra):
         error = replace(standard_error(value, most, highest=_HIGHEST_ERROR, signed=True), conditional=True)
         if self.is_exact(query):
             return (value, error)
-        return (value, error, replace(error, name="error_bound"))
+        # With a digit more than the difference, it would tell who shares a cell with whom.
+        return (value, error, replace(error, name="error_bound", more_digits=value.more_digits))
 
     def is_exact(self, query: Query) -> bool:
         """Return whether every value of both grids has a cell of its own."""

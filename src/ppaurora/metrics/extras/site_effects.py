@@ -10,11 +10,13 @@ from ppaurora.data.slices import Slice
 from ppaurora.metrics.base import Metric
 from ppaurora.metrics.extras.base import Extra, Statement, StudySecrets
 from ppaurora.metrics.outputs import Output, Ratio
+from ppaurora.metrics.parts import layout_of
 from ppaurora.metrics.query import Query
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.sites import (
     SITE_WORDS,
     WITHIN_WORDS,
+    SiteFloors,
     SiteQuantity,
     pairs_by_owner,
     read_sites,
@@ -37,13 +39,12 @@ class OwnEffect(Statement):
 
     slice: Slice
     quantity: SiteQuantity
-    least_positives: int
-    least_negatives: int
+    floors: SiteFloors
+    step: float  # of the grid, 0 if the study has none
     words = SITE_WORDS
 
     def of(self, samples: Samples) -> Sequence[int]:
-        own = samples.of(self.slice)
-        found: list[int] = site_words(own, self.quantity, self.least_positives, self.least_negatives).tolist()
+        found: list[int] = site_words(samples.of(self.slice), self.quantity, self.floors, self.step).tolist()
         return found
 
     def checks(self, words: RingShare, study: StudySecrets) -> list[RingShare]:
@@ -73,9 +74,11 @@ class SiteEffects(Extra):
     quantities: tuple[SiteQuantity, ...]
 
     def statements(self, query: Query) -> tuple[Statement, ...]:
-        """An owner below the floors of the plan states nothing; stricter ones are applied inside."""
-        least = query.policy.minimum_positives, query.policy.minimum_negatives
-        return tuple(OwnEffect(self.slice, quantity, *least) for quantity in self.quantities)
+        """Below the floors of the plan an owner states nothing; stricter ones on classes hold inside."""
+        policy, layout = query.policy, layout_of(query)
+        floors = SiteFloors(policy.minimum_positives, policy.minimum_negatives, policy.minimum_per_cell)
+        step = layout.grid_of(self.slice.model).step if layout.has_tables else 0.0
+        return tuple(OwnEffect(self.slice, quantity, floors, step) for quantity in self.quantities)
 
     def outputs(self, query: Query) -> tuple[Output, ...]:
         return tuple(output for quantity in self.quantities for output in site_outputs(quantity, query))

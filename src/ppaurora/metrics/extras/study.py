@@ -329,7 +329,8 @@ def _joint_checks(study: StudySecrets, query: Query) -> list[RingShare]:
             own = study.parts[block.pair.a].inputs.list_counts
             of_class = own.positives if block.first else own.negatives
             if layout.design.is_clustered:
-                numbers.append(MOST_PRODUCTS - total + 1)
+                other = own.positives if block.second else own.negatives
+                numbers += [MOST_PRODUCTS - total + 1, study.suite.mul(of_class, other) - total + 1]
                 if block.first == block.second:
                     numbers.append(total - of_class + 1)
                 continue
