@@ -28,7 +28,10 @@ from tests.support.plans import uncommented
 TERMS = Terms(metrics=metrics_named("auroc"))
 # Fields of a design need others beside them: models that can be compared, and scores that are counted.
 DESIGNED = Terms(
-    metrics=metrics_named("auroc"), protocol=GridProtocol(decimals=2), models={"a": Model(), "b": Model()}
+    metrics=metrics_named("auroc"),
+    protocol=GridProtocol(decimals=2),
+    models={"a": Model(), "b": Model()},
+    policy=Policy(rows_per_person=2),
 )
 CHANGED: Mapping[str, Any] = {
     "models": {"a": Model(column="risk"), "b": Model()},

@@ -183,12 +183,13 @@ def samples_with(patients: list[int]) -> Samples:
 
 
 @pytest.mark.parametrize(("patients", "most"), [([77, 8, 77, 9], 2), ([77, 8, 9, 10], 1)])
-def test_a_private_policy_bounds_the_rows_of_a_patient(patients: list[int], most: int) -> None:
+@pytest.mark.parametrize("kind", ["private", "publication"])
+def test_a_policy_bounds_the_rows_of_a_patient(patients: list[int], most: int, kind: Any) -> None:
     samples = samples_with(patients)
-    check_rows_per_person(samples, Policy.private(rows_per_person=most))
-    check_rows_per_person(samples, Policy())
+    check_rows_per_person(samples, Policy(kind=kind, rows_per_person=most))
+    check_rows_per_person(samples, Policy.exact())
     if most > 1:
         with pytest.raises(InputError) as caught:
-            check_rows_per_person(samples, Policy.private(rows_per_person=most - 1))
+            check_rows_per_person(samples, Policy(kind=kind, rows_per_person=most - 1))
         assert f"(rows_per_person = {most - 1})" in str(caught.value)
         assert "77" not in str(caught.value)

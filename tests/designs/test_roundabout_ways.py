@@ -165,6 +165,47 @@ def test_a_slope_is_about_ten_rows_whatever_they_weigh(most: int) -> None:
     assert report["calibration_slope"].suppressed
 
 
+# Patients
+
+
+def with_patients(apart: int, rows: int) -> Any:
+    """Level `young` and ward `2` differ by so many patients of every owner, with so many rows each."""
+    random = np.random.default_rng(9)
+    owners = []
+    for _ in range(OWNERS):
+        patients = np.repeat(np.arange(200), rows)
+        age, ward = np.where(patients < 100, "young", "old"), np.where(patients < 100 + apart, "2", "1")
+        y = (random.random(200) < 0.4).astype(int)[patients]
+        p = np.round(np.clip(0.3 + 0.2 * y + random.normal(0, 0.2, len(y)), 0, 1), 2)
+        owners.append((y, p, {"age": age, "ward": ward, "who": patients}))
+    subgroups = {"age": ["young", "old"], "ward": ["1", "2"]}
+    return evaluated(owners, metrics=["auroc"], subgroups=subgroups, patient="who")
+
+
+@pytest.mark.parametrize(("apart", "rows", "withheld"), [(3, 6, True), (5, 1, False), (5, 3, False)])
+def test_levels_differ_by_ten_patients_however_many_rows_these_have(
+    apart: int, rows: int, withheld: bool
+) -> None:
+    """Without any one owner, by 6 patients with 36 rows, or by 10."""
+    report = with_patients(apart, rows)
+    assert not any(one.suppressed for one in report.subgroups["age"].values())
+    assert [one.suppressed for one in report.subgroups["ward"].values()] == [withheld] * 2
+
+
+@pytest.mark.parametrize(("above", "withheld"), [(4, True), (5, False)])
+def test_a_number_at_a_threshold_is_about_ten_patients(above: int, withheld: bool) -> None:
+    """So many patients of every owner are called positive, with 4 rows each; two owners' count."""
+    owners = []
+    for number in range(OWNERS):
+        patients = np.repeat(np.arange(100), 4)
+        p = np.where(patients < above, 0.9, np.where(patients % 2 == 0, 0.2, 0.3))
+        owners.append((patients % 3 == number % 2, p, {"who": patients}))
+    sensitivity = METRICS["sensitivity"](thresholds=[0.5])
+    report = evaluated(owners, metrics=["auroc", sensitivity], patient="who")
+    assert report["auroc"].value is not None
+    assert report["sensitivity"].rows[0]["sensitivity"].suppressed == withheld
+
+
 # Sites
 
 

@@ -145,9 +145,14 @@ def test_a_private_study_may_have_any_public_rule(rule: str) -> None:
     assert getattr(Policy.private(**{rule: STRICTER[rule]}), rule) == STRICTER[rule]
 
 
-@pytest.mark.parametrize(
-    "rules", [{"epsilon": 1.0}, {"rows_per_person": 3}, {"weights": {"auroc": 2.0}}], ids=str
-)
+@pytest.mark.parametrize("kind", ["publication", "private", "exact"])
+def test_any_kind_may_say_how_many_rows_a_person_has(kind: str) -> None:
+    policy = checked(Policy, {"kind": kind, "rows_per_person": 3})
+    assert policy.given() == {"kind": kind, "rows_per_person": 3}
+    assert "at most 3" in str(policy.described())
+
+
+@pytest.mark.parametrize("rules", [{"epsilon": 1.0}, {"weights": {"auroc": 2.0}}], ids=str)
 def test_rules_of_noise_are_those_of_private(rules: dict[str, Any]) -> None:
     assert checked(Policy, {"kind": "private", **rules}).given() == {"kind": "private"} | {
         name: {**RULES["private"][name], **value} if isinstance(value, dict) else value

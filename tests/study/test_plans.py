@@ -40,7 +40,11 @@ def test_the_sample_shows_a_design_that_is_one(plan: Path, tmp_path: Path) -> No
 
 
 def test_the_sample_shows_patients_and_weights(plan: Path) -> None:
-    plan.write_text(uncommented("models", "comparisons", "patient", "subgroups"))
+    text = uncommented("models", "comparisons", "patient", "subgroups")
+    plan.write_text(text)
+    with pytest.raises(InputError, match=r"patient: patients have several rows; .*rows_per_person = 5"):
+        read_plan(plan)
+    plan.write_text(text.replace("# rows_per_person = 1", "rows_per_person = 3"))
     assert read_plan(plan).patient == "patient_id"
     assert read_plan(plan).is_clustered
     plan.write_text(uncommented("weight").replace(*GRID))

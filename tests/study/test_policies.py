@@ -176,7 +176,7 @@ def test_a_metric_that_tells_counts_needs_a_policy_that_tells_them(plan: Path, t
             "policy: digits: kind = 'private' withholds and rounds",
         ),
         (KIND, 'kind = "none"', r'policy\.kind: expected "publication", "private" or "exact"'),
-        (KIND, "epsilon = 2.0", "policy: epsilon, rows_per_person and weights are rules of kind = 'private'"),
+        (KIND, "epsilon = 2.0", "policy: epsilon and weights are rules of kind = 'private'"),
         (COUNTS, 'counts = "told"', r'policy\.counts: expected "hidden", "rounded" or "exact"'),
         ("[limits]", "[release]\nminimum_samples = 10\n[limits]", "release: there is no such setting"),
         ("confidence_level = 0.95", "confidence_level = 95", "write 0.95 for 95 %"),

@@ -35,6 +35,8 @@ def designed_kit(folder: Path, settings: str, tables: str, *, rows_per_person: i
     if rows_per_person is not None:
         policy = f'kind = "private"\nrows_per_person = {rows_per_person}'
         sample = sample.replace('kind = "publication"', policy).replace('["auroc", "aupr"]', '["auroc"]')
+    elif "patient" in settings:
+        sample = sample.replace("# rows_per_person = 1", "rows_per_person = 5")
     before, first, rest = sample.partition("\n[")
     plan.write_text(f"{before}\n{settings}\n{first}{rest}\n{tables}\n")
     provision(plan, folder / "kits")

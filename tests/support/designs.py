@@ -16,6 +16,7 @@ from ppaurora.data.design import Model, Outcome, SampleWeight, Subgroup
 from ppaurora.data.further import Further
 from ppaurora.data.samples import Samples
 from ppaurora.evaluation.designed import DesignedResults
+from ppaurora.evaluation.fitting import fit_rows_per_person
 from ppaurora.local.threads import run_in_threads
 from ppaurora.metrics import Metric, find_metric
 from ppaurora.metrics.in_the_clear import released_in_the_clear
@@ -119,14 +120,15 @@ def study_of(
     if further.patients is not None:
         design["patient"] = "patient"
     if further.weights is not None:
-        design["weight"] = SampleWeight()
+        weights = [own.further.weights for own in owners if own.further is not None]
+        design["weight"] = SampleWeight(most=max(int(own.max()) for own in weights if own is not None))
     agreed = Terms(
         **{
             "metrics": metrics_of(*metrics),
             "confidence_level": 0.95,
             "protocol": protocol_named(protocol, grid or Grid(decimals=2)),
             "limits": Limits(samples_per_owner=1 << 21),
-            "policy": policy or Policy.exact(),
+            "policy": fit_rows_per_person(policy or Policy.exact(), owners),
             **design,
             **terms,
         }

@@ -398,7 +398,7 @@ _RULES = {
     "minimum_positives": "Minimum number of positives, in total and without any one owner.",
     "minimum_negatives": "Minimum number of negatives, likewise.",
     "minimum_per_cell": "Minimum number of samples behind each number of a table, likewise.",
-    "rows_per_person": "Most rows that one person has, in a private evaluation.",
+    "rows_per_person": "Most rows that one person has.",
 }
 
 

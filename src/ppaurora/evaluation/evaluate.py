@@ -17,7 +17,7 @@ from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import Design
 from ppaurora.errors import InputError
 from ppaurora.evaluation.designed import DesignedResults
-from ppaurora.evaluation.fitting import fit
+from ppaurora.evaluation.fitting import fit, fit_rows_per_person
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
 from ppaurora.local.processes import run_in_processes
@@ -274,6 +274,7 @@ def evaluate_samples(
     chosen_metrics = _chosen(default_metrics(allowed) if metrics is None else metrics)
     _check_timeout(timeout)
     design = Design(**{name: value for name, value in terms.items() if name in Design.__struct_fields__})
+    allowed = fit_rows_per_person(allowed, owners)
     is_private = allowed.is_private
     chosen, models = fit(find_protocol(protocol), owners, design, parameters, is_private=is_private)
     terms |= {"models": models} if models else {}

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
+from ppaurora.agreement.designs import most_rows
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import MOST_COARSE_CELLS, Design, Model
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.data.slices import Slice
+from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Protocol
 from ppaurora.statistics.fitting_grid import decimals_of, fitting_grid
 
@@ -42,6 +44,21 @@ def fit(
     if not counts or protocol.grid is not None:
         return protocol, dict(design.models)
     return protocol, _with_grids(design, lambda name: _fitting(name, owners))
+
+
+def fit_rows_per_person(policy: Policy, owners: Sequence[Samples | CountTable]) -> Policy:
+    """Return a policy whose rules on cells know how many rows a patient has; a number that is named stays.
+
+    Noise is for the number that was named: fitted to the data, it would tell of it.
+    """
+    if policy.is_private or policy.minimum_per_cell <= 1 or policy.rows_per_person > 1:
+        return policy
+    rows = [
+        most_rows(one.further.patients)
+        for one in owners
+        if isinstance(one, Samples) and one.further is not None and one.further.patients is not None
+    ]
+    return msgspec.structs.replace(policy, rows_per_person=max(rows, default=1))
 
 
 def _scores(owners: Sequence[Samples | CountTable], models: Sequence[str]) -> list[Samples | CountTable]:

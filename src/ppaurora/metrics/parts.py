@@ -56,7 +56,7 @@ def _part(query: Query, layout: Layout, slice_: Slice) -> Query:
         slice=slice_,
         sizes_are_secret=slice_.is_level or design.weight is not None,
         most_weight=most_weight,
-        rows_per_cluster=query.policy.rows_per_person if design.patient and query.policy.is_private else 1,
+        rows_per_patient=query.policy.rows_per_person if design.patient else 1,
         design=None,
     )
 

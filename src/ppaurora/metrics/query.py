@@ -45,7 +45,7 @@ class Query:
     # bound them.
     sizes_are_secret: bool = False
     most_weight: int = 1  # that a row may have, where rows have weights
-    rows_per_cluster: int = 1  # that a person may have, where that is why samples are not independent
+    rows_per_patient: int = 1  # that there may be, where the study names patients
     design: Design | None = None  # of a study that has one; then this is the query of all its slices
 
     @property
@@ -122,9 +122,10 @@ class Query:
     def least_per_cell(self) -> int:
         """Return how many samples must be behind a number; more than all and one more are the same.
 
-        Where rows have weights, that is a sum of weights which no fewer rows can have.
+        Where patients have several rows, or rows have weights, it is what no fewer people can have.
         """
-        return min(self.policy.minimum_per_cell * self.most_weight, self.samples + 1)
+        least = self.policy.minimum_per_cell * self.most_weight * self.rows_per_patient
+        return min(least, self.samples + 1)
 
     @property
     def most_rate_digits(self) -> int:

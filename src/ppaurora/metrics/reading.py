@@ -158,7 +158,7 @@ def _with_noise(query: Query, columns: Sequence[tuple[int, int]], released: int)
         integers,
         negated=query.negated,
         grid=query.grid,
-        rows_per_person=query.rows_per_cluster,
+        rows_per_person=query.rows_per_patient,
     )
     metrics = (
         {}
@@ -174,7 +174,7 @@ def _with_noise(query: Query, columns: Sequence[tuple[int, int]], released: int)
 
 def _level(metric: Metric, query: Query) -> float | None:
     """Return the level of a metric's interval; none where it would take rows of one person for several."""
-    return query.confidence_level if query.rows_per_cluster == 1 or metric.allows_clusters else None
+    return query.confidence_level if query.rows_per_patient == 1 or metric.allows_clusters else None
 
 
 def _shown(query: Query, output: Output, column: tuple[int, int], released: int, there: int) -> float | None:

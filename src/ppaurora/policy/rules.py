@@ -131,7 +131,8 @@ class Policy(StrictModel):
     epsilon
         Of a private study: how much it may tell of any one person.
     rows_per_person
-        Of a private study: how many rows one person has at most.
+        How many rows one person has at most: noise protects that many, and where a study names patients,
+        rules on cells count so many rows as one person.
     weights
         Of a private study: how epsilon is divided.
 
@@ -187,8 +188,8 @@ class Policy(StrictModel):
                         f"{rule}: kind = 'private' withholds and rounds nothing, as that would tell of "
                         "secrets; its noise takes the place of this rule"
                     )
-        elif self.epsilon is not None or self.rows_per_person != 1 or self.weights != Weights():
-            raise InputError("epsilon, rows_per_person and weights are rules of kind = 'private'")
+        elif self.epsilon is not None or self.weights != Weights():
+            raise InputError("epsilon and weights are rules of kind = 'private'")
 
     @classmethod
     def publication(cls, **stricter: Any) -> Self:
@@ -318,9 +319,15 @@ class Policy(StrictModel):
                 "in all and without any one owner",
             ),
             ("cells and tails", f"at least {behind}, likewise{tables}"),
+            *self._rows_described(),
             ("digits", digits if self.digits == EXACT else f"{self.digits}, one more of small numbers"),
             ("class counts", counts[self.counts]),
         ]
+
+    def _rows_described(self) -> list[tuple[str, str]]:
+        if self.rows_per_person == 1:
+            return []
+        return [("rows of a person", f"at most {self.rows_per_person:,}; cells need so many times as many")]
 
     def _noise_described(self) -> list[tuple[str, str]]:
         rows = "" if self.rows_per_person == 1 else f", who has at most {self.rows_per_person:,} rows"

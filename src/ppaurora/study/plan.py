@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from ppaurora.agreement.designs import check_patients_of
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.agreement.terms import Terms
 from ppaurora.errors import InputError
@@ -56,7 +57,8 @@ metrics = {json.dumps(DEFAULT_METRICS)}
 {_settings()}
 # Pairs of the models below that are compared on the same samples: the first one's numbers less the second's.
 # comparisons = [["new", "old"]]
-# The column that tells which rows are of one patient; it is not sent. Intervals of AUROC allow for it.
+# The column that tells which rows are of one patient; it is not sent. Intervals of AUROC allow for it. How
+# many rows a patient has at most is rows_per_person, below.
 # patient = "patient_id"
 # Whether differences between owners are summarised, as in a meta-analysis; no owner's own value is released.
 # sites = true
@@ -176,9 +178,10 @@ minimum_samples = 100
 # digits = 3
 # Numbers of positives and negatives: "rounded" (to fives) or "hidden".
 # counts = "rounded"
-# With kind = "private" instead: how much may be told of any one person, and how many rows one has at most.
-# epsilon = 2.0
+# How many rows one person has at most, where `patient` is named or kind is "private".
 # rows_per_person = 1
+# With kind = "private" instead: how much may be told of any one person.
+# epsilon = 2.0
 """
 
 
@@ -208,6 +211,10 @@ class Plan(Terms):
     evaluation: EvaluationSpec = EvaluationSpec()
     nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_patients_of(self)
 
     @property
     def terms(self) -> Terms:

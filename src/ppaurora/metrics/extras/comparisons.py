@@ -242,14 +242,14 @@ class NetBenefitDifference(Extra):
     ) -> tuple[RingShare, ...]:
         """Return numbers above 0 if nobody, or enough people, are called by one model only.
 
-        These are the people that the difference is about. With d of them, without an owner, and m the fewest
-        that a cell may have, d·(d - m) + 1 > 0.
+        These are the people that the difference is about. With d rows of them, without an owner, and m the
+        fewest that a cell may have, d·(d - m) + 1 > 0.
         """
         if not query.withholds_cells:
             return ()
         by_owner = a.called[threshold].positive + b.called[threshold].positive - (both[0] + both[1]) * 2
         d = by_owner.sum() - by_owner
-        return (a.suite.mul(d, d - query.least_per_cell) + 1,)
+        return (a.suite.mul(d, d - a.query.least_per_cell) + 1,)
 
     @staticmethod
     def _between(threshold: float, *evidences: Evidence) -> tuple[RingShare, ...]:

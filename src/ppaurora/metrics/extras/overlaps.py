@@ -79,11 +79,13 @@ def overlaps_of(query: Query, design: Design) -> tuple[SharedRows, ...]:
 def overlap_conditions(study: StudySecrets, query: Query) -> list[Overlap]:
     """Return, of every two levels of two variables, numbers that are above 0 if both may be released.
 
-    With x the rows in one of both only, or all others, and m the fewest of a cell, x·(x - m) + 1 is.
+    With x the rows in one of both only, or all others, and m the fewest of a cell, which is what no fewer
+    people can have, x·(x - m) + 1 is.
     """
     if not query.withholds_cells:
         return []
-    design, m = study.layout.design, query.least_per_cell
+    design = study.layout.design
+    m = study.parts[design.wholes[0]].query.least_per_cell
     sizes = np.array(query.sizes, dtype=np.uint64)
     others = int(sizes.sum()) - sizes  # without any one owner
     found = []
