@@ -167,7 +167,19 @@ def _of_design(terms: Terms, query: Query) -> Iterator[str]:
     if terms.subgroups:
         yield _of_levels(terms, query)
     if terms.patient and terms.policy.has_floors:
-        yield "the positives and negatives that there must be are patients with such rows, not rows"
+        yield (
+            "the positives and negatives that there must be are patients with such rows, not rows; elsewhere "
+            f"{terms.policy.rows_per_person:,} rows count as one person"
+        )
+    if terms.weight is not None:
+        yield (
+            "numbers by weight: sums of weights, and a heavy row counts as much in every number; "
+            + (
+                f"no result unless a class weighs as much as rows of weight {terms.weight.most:,} would"
+                if terms.policy.has_floors
+                else "one row may be most of them"
+            )
+        )
     if terms.sites:
         yield (
             "how much owners differ, and how many of them count; no owner's own value, but with "
