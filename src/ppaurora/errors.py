@@ -3,6 +3,7 @@
     PpauroraError
     ├── InputError                 what the user gave cannot be used            exit code 2
     │   ├── DataError              ... and it is in the data: owner, row, column
+    │   ├── StudyNotNamedError     ... a kit has several studies, and none was named
     │   ├── WarnedError            ... the data check has warnings, and nobody was there to decide  6
     │   ├── MissingPackageError    ... without a package that is not installed; also an ImportError
     │   ├── BudgetError            ... studies would spend more epsilon on it than its owner lets them  8
@@ -73,6 +74,15 @@ class InputError(PpauroraError, ValueError):
     """
 
     exit_code = 2
+
+
+class StudyNotNamedError(InputError):
+    """A kit has several studies, and none of them was named."""
+
+    def __init__(self, kit: str, studies: str) -> None:
+        self.kit = kit
+        self.studies = studies
+        super().__init__(f"{kit}: has several studies; name one, as in Study({kit!r}, NAME): {studies}")
 
 
 class DataError(InputError):

@@ -102,7 +102,8 @@ def test_a_second_study_reuses_the_identities(plan: Path, kits: Path, tmp_path: 
         kit.manifest("sepsis-2027")
     kit.add(second)
     assert kit.manifest("sepsis-2027") == second
-    with pytest.raises(InputError, match="--study"):
+    said = r"has several studies; name one, as in Study\(.*, NAME\): sepsis-2026, sepsis-2027$"
+    with pytest.raises(InputError, match=said):
         kit.manifest()
 
 

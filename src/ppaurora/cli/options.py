@@ -13,7 +13,7 @@ import click
 from ppaurora.data import Columns
 from ppaurora.data.deriving import ALL
 from ppaurora.data.further import LEFT_OUT_REASONS
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, StudyNotNamedError
 from ppaurora.io.models import StrictModel, checked
 from ppaurora.metrics import METRICS, Metric, find_metric
 from ppaurora.policy.rules import EPSILON, EXACT, KINDS, Policy
@@ -30,7 +30,6 @@ format_option = click.option(
     show_default=True,
     help="Text for people, or JSON on standard output.",
 )
-study_option = click.option("--study", help="Which of the kit's studies, if it has several.")
 force_option = click.option(
     "--force",
     is_flag=True,
@@ -43,6 +42,19 @@ id_option = click.option(
     "--id", "id_column", help="Column that identifies samples, to find duplicates; it is not sent."
 )
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+def study_option(command: F) -> F:
+    """Add `--study`; where a kit has several studies and none is named, the command says so."""
+
+    @functools.wraps(command)
+    def told(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except StudyNotNamedError as error:
+            raise InputError(f"{error.kit}: name one of its studies with --study: {error.studies}") from None
+
+    return click.option("--study", help="Which of the kit's studies, if it has several.")(cast("F", told))
 
 
 def column_options(command: F) -> F:

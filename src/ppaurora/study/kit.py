@@ -23,7 +23,7 @@ from msgspec import Meta
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.credentials.certificates import pin_of_pem, read_pem
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, StudyNotNamedError
 from ppaurora.io.files import replace_file
 from ppaurora.io.models import StrictModel
 from ppaurora.policy.rules import Floors
@@ -198,7 +198,7 @@ class OwnerKit(_Kit):
                 f"{self.folder}: its studies: none yet; add one: ppaurora accept {self.folder} MANIFEST"
             )
         if len(found) != 1:
-            raise InputError(f"{self.folder}: name one of its studies with --study: {_names(found)}")
+            raise StudyNotNamedError(str(self.folder), _names(found))
         return found[0]
 
     def check_own(self, manifest: Manifest) -> None:
