@@ -183,7 +183,7 @@ def test_a_kit_says_which_columns_there_are(command: CommandLine, file: Path, tm
     assert "AUROC, a minus b" in command("check", file, "--kit", kit, "--label", "died").out
     wrong = command("submit", kit, file, "--label", "died", "--dry-run", "--group", "sex=gendre")
     assert (wrong.code, wrong.out) == (2, "")
-    assert "did you mean --group sex=gender, in Python groups={'sex': 'gender'}?" in wrong.err
+    assert "did you mean --group sex=gender, in Python group={'sex': 'gender'}?" in wrong.err
     refused = command("check", file, "--kit", kit, "--label", "died", "--levels", "sex=f,m")
     assert refused.code == 2
     assert "--levels: the study's plan says which levels there are" in refused.err
@@ -195,6 +195,23 @@ def test_scores_of_every_model_must_be_on_its_grid(command: CommandLine, file: P
     done = command("check", file, "--kit", kit, "--label", "died")
     assert done.code == 2
     assert f"{file}, row 52, column 'risk_2': the score is outside of the study's grid" in done.err
+
+
+@pytest.mark.parametrize("command_with_data", [("check", "--kit"), ("submit",)])
+def test_a_column_without_the_name_of_its_model_is_refused(
+    command_with_data: tuple[str, ...], command: CommandLine, file: Path, tmp_path: Path
+) -> None:
+    kit = designed_kit(tmp_path, SETTINGS, TABLES + "[outcomes.died]\n[outcomes.icu]\n")
+    name, *option = command_with_data
+    given = (name, file, *option, kit) if option else (name, kit, file, "--dry-run")
+    for wrong, said in (
+        (("--score", "nonsense"), "score nonsense: say which model it is for; the study names a, b: write"),
+        (("--label", "nonsense"), "label nonsense: say which outcome it is for; the study names died, icu"),
+    ):
+        done = command(*given, *wrong)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+        assert f"write {wrong[0]} {'a' if wrong[0] == '--score' else 'died'}=COLUMN, in Python" in done.err
 
 
 def test_levels_with_commas_are_given_one_by_one() -> None:

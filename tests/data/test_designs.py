@@ -194,7 +194,7 @@ def test_unknown_columns_are_answered_with_near_ones(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read_dataset(path, Columns(), design=DESIGN)
     assert "row 1, column 'risk_1': there is no such column" in str(caught.value)
-    assert "--score old=riks_1, in Python scores={'old': 'riks_1'}?" in str(caught.value)
+    assert "--score old=riks_1, in Python score={'new': 'risk_2', 'old': 'riks_1'}?" in str(caught.value)
     with pytest.raises(DataError, match=r"did you mean patient='pid'\?"):
         read(TABLE, patient="pids")
     with pytest.raises(InputError, match="score new and score old cannot both be column 'risk_1'"):
@@ -207,7 +207,9 @@ def test_unknown_columns_are_answered_with_near_ones(tmp_path: Path) -> None:
         ({"scores": {"a": "x"}}, "score a: the study has no such model; there are: new, old"),
         ({"labels": {"x": "x"}}, "label x: the study has no such outcome; there are: died, icu"),
         ({"groups": {"age": "x"}}, "group age: the study has no such variable; there are: sex, ward"),
-        ({"scores": "risk"}, "scores: give a dict from the study's names to names of columns"),
+        ({"scores": "risk"}, "score: give a dict from the study's names to names of columns"),
+        ({"score": "x"}, "score x: say which model it is for; the study names new, old: write score={"),
+        ({"label": "x"}, "label x: say which outcome it is for; the study names died, icu: write label={"),
         ({"scores": {"old": 3}}, "score old: give the name of a column, a text"),
         (
             {"left_out": {"lost": 3}},

@@ -11,16 +11,21 @@ import pytest
 
 import ppaurora
 from ppaurora.cli.main import cli
-from ppaurora.data import ColumnNames, Columns, read_data
+from ppaurora.data import ColumnKeywords, ColumnNames, Columns, read_data
 from ppaurora.errors import InputError
 
 FIELDS = set(Columns.__struct_fields__)
-OF_DESIGNS = {"scores", "labels", "groups", "patient", "weight", "leave_out_missing", "left_out"}
-OPTIONS = {f"--{field.replace('_', '-')}" for field in FIELDS - {"scores", "labels", "groups"}} | {"--group"}
+KEYWORDS = FIELDS - {"scores", "labels", "groups"} | {"group"}
+OPTIONS = {f"--{name.replace('_', '-')}" for name in KEYWORDS}
 
 
-def test_keywords_are_the_fields() -> None:
+def test_keywords_are_the_fields_but_those_that_a_dict_says() -> None:
     assert set(get_type_hints(ColumnNames)) == FIELDS
+    assert set(get_type_hints(ColumnKeywords)) == KEYWORDS
+    columns = Columns.called(score={"a": "risk_a"}, label={"dead": "died"}, group={"sex": "gender"}, id="pid")
+    named = {"scores": {"a": "risk_a"}, "labels": {"dead": "died"}, "groups": {"sex": "gender"}}
+    assert columns == Columns(id="pid", **named)  # type: ignore[arg-type]
+    assert Columns.called(score="risk") == Columns(score="risk")
 
 
 @pytest.mark.parametrize(
@@ -31,14 +36,14 @@ def test_keywords_are_the_fields() -> None:
 def test_functions_take_them_all(public: Callable[..., Any]) -> None:
     parameters = inspect.signature(public).parameters
     assert parameters["columns"].kind is inspect.Parameter.VAR_KEYWORD
-    assert not FIELDS & set(parameters)
+    assert not KEYWORDS & set(parameters)
     with pytest.raises(TypeError, match="colour"):
         Columns(colour="blue")  # type: ignore[call-arg]
 
 
 def test_evaluate_names_its_own() -> None:
     """All but the column that tells samples apart: nobody looks for duplicates there."""
-    assert FIELDS - OF_DESIGNS - set(inspect.signature(ppaurora.evaluate).parameters) == {"id"}
+    assert KEYWORDS - set(inspect.signature(ppaurora.evaluate).parameters) == {"id"}
 
 
 @pytest.mark.parametrize("name", ["check", "submit", "report"])

@@ -174,6 +174,37 @@ def test_one_class_only_is_undefined_and_nobody_is_told_which(
     assert messages[0][0] == "undefined: one class only"
 
 
+def test_errors_advise_keywords_that_the_same_call_takes() -> None:
+    table = {"risk_a": [0.9, 0.4], "risk_b": [0.8, 0.7], "died": [1, 0], "gender": ["f", "m"]}
+    wrong: dict[str, Any] = {
+        "score": {"a": "risk_a", "b": "risc_b"},
+        "label": {"died": "y"},
+        "subgroups": {"sex": ["f", "m"]},
+        "group": {"sex": "gendre"},
+        "metrics": ["auroc"],
+    }
+    right = {
+        "score": "did you mean score={'a': 'risk_a', 'b': 'risk_b'}?",
+        "label": "write label={'died': 'COLUMN'}",
+        "group": "did you mean group={'sex': 'gender'}?",
+    }
+    meant: dict[str, Any] = {
+        "score": {"a": "risk_a", "b": "risk_b"},
+        "label": {"died": "died"},
+        "group": {"sex": "gender"},
+    }
+    for keyword, said in right.items():
+        with pytest.raises(DataError) as caught:
+            ppaurora.evaluate([table, table], **wrong)
+        assert said in str(caught.value)
+        wrong[keyword] = meant[keyword]
+    report = ppaurora.evaluate([table, table], **wrong)
+    assert list(report.models) == ["a", "b"]
+    assert list(report.subgroups) == ["sex"]
+    with pytest.raises(InputError, match="group: give a dict from the study's names to names of columns"):
+        ppaurora.evaluate([table, table], **{**wrong, "group": "gender"})
+
+
 @pytest.mark.parametrize("named", [{"patient": "pid"}, {"weight": "times"}])
 def test_a_column_that_arrays_lack_is_called_what_the_caller_calls_it(named: dict[str, Any]) -> None:
     (column,) = named.values()

@@ -67,7 +67,7 @@ def test_from_the_plan_to_the_release(
         studies[0].submit(frames[0], label="died")
     for study, own in zip(studies, frames, strict=True):
         study.submit(
-            own, label="died", groups={"sex": "gender"}, leave_out_missing=True, left_out={"excluded": 4}
+            own, label="died", group={"sex": "gender"}, leave_out_missing=True, left_out={"excluded": 4}
         )
     report = studies[0].wait(timeout=300)
 

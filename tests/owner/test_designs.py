@@ -141,7 +141,7 @@ def test_a_study_takes_arrays_by_model(tmp_path: Path) -> None:
     assert found.design is not None
     assert [one.slice.model for one in found.design.slices] == ["a", "b"]
     frame = {"x": np.linspace(0, 1, 60), "y": np.linspace(1, 0, 60), "died": died}
-    same = study.check(frame, scores={"a": "x", "b": "y"}, label="died")
+    same = study.check(frame, score={"a": "x", "b": "y"}, label="died")
     assert same.design is not None
     assert same.design.differences == found.design.differences
     assert (found.refusal, same.refusal) == ("", "")
@@ -156,3 +156,18 @@ def test_a_private_study_refuses_a_patient_with_too_many_rows(tmp_path: Path) ->
     assert "more rows than the study's policy protects (rows_per_person = 2)" in three.check.refusal
     with pytest.raises(InputError, match="more rows than the study's policy protects"):
         study.send(three)
+
+
+def test_columns_are_named_by_model_as_evaluate_takes_them(tmp_path: Path) -> None:
+    study = Study(designed_kit(tmp_path, 'comparisons = [["a", "b"]]', GRIDS))
+    frame = {"x": np.linspace(0, 1, 60), "risk_b": np.linspace(1, 0, 60), "died": [0, 1] * 30}
+    with pytest.raises(InputError) as caught:
+        study.check(frame, score={"a": "x", "b": "risc_b"}, label="died")
+    assert str(caught.value).endswith("did you mean score={'a': 'x', 'b': 'risk_b'}?)")
+    with pytest.raises(InputError) as caught:
+        study.check(frame, score="x", label="died")
+    said = "score x: say which model it is for; the study names a, b: write score={'a': 'COLUMN', 'b': 'b'}"
+    assert str(caught.value) == said
+    wrong: Any = {"scores": {"a": "x", "b": "risk_b"}}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'scores'; there are: score, label"):
+        study.check(frame, **wrong)

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
@@ -24,7 +24,7 @@ _OPTION_OF = {"scores": "score", "labels": "label", "groups": "group"}
 
 
 class ColumnNames(TypedDict, total=False):
-    """The fields of `Columns`, as functions take them for keywords."""
+    """The fields of `Columns`."""
 
     score: str
     label: str
@@ -37,6 +37,20 @@ class ColumnNames(TypedDict, total=False):
     weight: str | None
     leave_out_missing: bool
     left_out: dict[str, int]
+
+
+class ColumnKeywords(TypedDict, total=False):
+    """The columns of an owner's data, as functions take them for keywords: `Columns.called` reads them."""
+
+    score: str | Mapping[str, str]  # of several models, by their names
+    label: str | Mapping[str, str]  # of several outcomes, by their names
+    id: str | None
+    pos_label: object | None
+    group: Mapping[str, str]  # by variable
+    patient: str | None
+    weight: str | None
+    leave_out_missing: bool
+    left_out: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -57,11 +71,12 @@ class Role:
         """Return what to write in a command for this column."""
         return f"--{self.option} {shlex.quote(f'{self.name}={column}' if self.name else column)}"
 
-    def in_python(self, column: str) -> str:
-        """Return which keyword says it."""
-        if self.name:
-            return f"{self.option}s={{{self.name!r}: {column!r}}}"
-        return f"{self.option}={column!r}"
+    def in_python(self, column: str, named: Mapping[Role, str]) -> str:
+        """Return which keyword says it, together with the other columns that the same keyword names."""
+        if not self.name:
+            return f"{self.option}={column!r}"
+        columns = {role.name: name for role, name in named.items() if role.option == self.option}
+        return f"{self.option}={columns | {self.name: column}!r}"
 
 
 class Columns(StrictModel):
@@ -99,13 +114,27 @@ class Columns(StrictModel):
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for option in ("scores", "labels", "groups"):
-            if not isinstance(getattr(self, option), Mapping):
+        for field, option in _OPTION_OF.items():
+            if not isinstance(getattr(self, field), Mapping):
                 raise InputError(f"{option}: give a dict from the study's names to names of columns")
         for role, name in self.named.items():
             if not isinstance(name, str):
                 raise InputError(f"{role}: give the name of a column, a text")
         _check_left_out(self.left_out)
+
+    @classmethod
+    def called(cls, **names: Unpack[ColumnKeywords]) -> Columns:
+        """Return the columns that a caller names; `score` and `label` may be dicts, by model and outcome."""
+        unknown = names.keys() - ColumnKeywords.__annotations__.keys()
+        if unknown:
+            known = ", ".join(ColumnKeywords.__annotations__)
+            raise TypeError(f"unexpected keyword argument '{min(unknown)}'; there are: {known}")
+        fields: dict[str, Any] = dict(names)
+        for field, option in _OPTION_OF.items():
+            if option == "group" or isinstance(fields.get(option), Mapping):
+                given = fields.pop(option, {})
+                fields[field] = dict(given) if isinstance(given, Mapping) else given
+        return cls(**fields)
 
     @property
     def named(self) -> dict[Role, str]:
@@ -153,13 +182,14 @@ class Columns(StrictModel):
                 options += [flag] if value is True else [flag, str(value)]
         return options
 
-    def under(self, design: Design) -> Columns:
+    def under(self, design: Design, *, is_file: bool = True) -> Columns:
         """Return the columns that a design needs: those named here, and else by the names that it has.
 
-        `score` and `label` are then those of its first model and its first outcome.
+        `score` and `label` are then those of its first model and its first outcome. What is not in a file
+        comes from Python, which errors are then written for.
         """
-        scores = self._of("scores", design.models, "model")
-        labels = self._of("labels", design.outcomes, "outcome")
+        scores = self._of("scores", design.models, "model", is_file)
+        labels = self._of("labels", design.outcomes, "outcome", is_file)
         for option, wanted in (("patient", design.patient), ("weight", design.weight)):
             if getattr(self, option) is not None and not wanted:
                 raise InputError(f"{option}: the study has no such column; leave {option} out")
@@ -170,19 +200,29 @@ class Columns(StrictModel):
             label=labels[design.outcome_names[0]] if labels else self.label,
             scores=scores,
             labels=labels,
-            groups=self._of("groups", design.subgroups, "variable"),
+            groups=self._of("groups", design.subgroups, "variable", is_file),
             patient=(design.patient or None) if self.patient is None else self.patient,
             weight=weight if self.weight is None else self.weight,
         )
 
-    def _of(self, field: str, specs: Mapping[str, Any], what: str) -> dict[str, str]:
+    def _of(self, field: str, specs: Mapping[str, Any], what: str, is_file: bool) -> dict[str, str]:
         """Return the columns of all models, outcomes or variables, in the order of their names."""
         given: Mapping[str, str] = getattr(self, field)
+        option = _OPTION_OF[field]
         for name in given:
             if name not in specs:
                 there = f"there are: {', '.join(sorted(specs))}" if specs else "it names none"
-                raise InputError(f"{_OPTION_OF[field]} {name}: the study has no such {what}; {there}")
-        return {name: given.get(name) or column_of(name, specs) for name in sorted(specs)}
+                raise InputError(f"{option} {name}: the study has no such {what}; {there}")
+        columns = {name: given.get(name) or column_of(name, specs) for name in sorted(specs)}
+        alone = "" if option == "group" else getattr(self, option)
+        if columns and not given and alone not in ("", option):
+            roles = {Role(option, name): column for name, column in columns.items()}
+            written = _written(next(iter(roles)), alone if len(roles) == 1 else "COLUMN", roles, is_file)
+            raise InputError(
+                f"{option} {alone}: say which {what} it is for; the study names {', '.join(columns)}: "
+                f"write {written}"
+            )
+        return columns
 
     def find(
         self, header: Sequence[str], source: str, row: int | None = None, *, is_file: bool = True
@@ -193,10 +233,34 @@ class Columns(StrictModel):
         for role, name in self.named.items():
             if header.count(name) != 1:
                 free = [other for other in header if other not in self.named.values()]
-                problem, hint = _what_is_wrong(role, name, header, free, row, is_file)
+                problem, hint = self._what_is_wrong(role, name, header, free, row, is_file)
                 raise DataError(problem, source=source, row=row, column=name, hint=hint)
             found[role] = header.index(name)
         return found
+
+    def _what_is_wrong(
+        self,
+        role: Role,
+        name: str,
+        header: Sequence[str],
+        free: Sequence[str],
+        row: int | None,
+        is_file: bool,
+    ) -> tuple[str, str]:
+        """Return the problem, and what to do about it; columns that are for nothing else are free."""
+        if name in header:
+            return f"there are {header.count(name)} columns of that name", "rename all but one"
+        if row is not None and any(is_value(other) for other in header):
+            # A file without a header: its first row may be a patient's.
+            return "there is no such column", "the first row must name the columns; this one holds values"
+        shown = [" ".join(other.split()) for other in header[:_MOST_NAMES_SHOWN]]
+        more = ", ..." if len(header) > _MOST_NAMES_SHOWN else ""
+        there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
+        near = _nearest(name, free)
+        written = _written(role, "COLUMN" if near is None else near, self.named, is_file)
+        return "there is no such column", f"{there_is}; " + (
+            f"write {written}" if near is None else f"did you mean {written}?"
+        )
 
 
 def _check_left_out(counts: Any) -> None:
@@ -218,25 +282,10 @@ def _check_different(named: Mapping[Role, str]) -> None:
                 )
 
 
-def _what_is_wrong(
-    role: Role, name: str, header: Sequence[str], free: Sequence[str], row: int | None, is_file: bool
-) -> tuple[str, str]:
-    """Return the problem, and what to do about it; columns that are for nothing else are free."""
-    if name in header:
-        return f"there are {header.count(name)} columns of that name", "rename all but one"
-    if row is not None and any(is_value(other) for other in header):
-        # A file without a header: its first row may be a patient's.
-        return "there is no such column", "the first row must name the columns; this one holds values"
-    shown = [" ".join(other.split()) for other in header[:_MOST_NAMES_SHOWN]]
-    more = ", ..." if len(header) > _MOST_NAMES_SHOWN else ""
-    there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
-    near = _nearest(name, free)
-    meant = "COLUMN" if near is None else near
-    in_python = role.in_python(meant)
-    written = f"{role.in_command(meant)}, in Python {in_python}" if is_file else in_python
-    return "there is no such column", f"{there_is}; " + (
-        f"write {written}" if near is None else f"did you mean {written}?"
-    )
+def _written(role: Role, column: str, named: Mapping[Role, str], is_file: bool) -> str:
+    """Return what to write for this column: in a command and in Python, or where no file is, in Python."""
+    in_python = role.in_python(column, named)
+    return f"{role.in_command(column)}, in Python {in_python}" if is_file else in_python
 
 
 def _nearest(name: str, header: Sequence[str]) -> str | None:

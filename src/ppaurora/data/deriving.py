@@ -45,7 +45,7 @@ def design_with(columns: Columns, fields: Mapping[str, Any], found: Mapping[str,
         name = without_levels[0]
         raise InputError(
             f"group {name}: say which levels it has: --levels {name}=LEVEL,LEVEL, in Python "
-            f"subgroups={{{name!r}: {{'levels': [...]}}}}"
+            f"subgroups={{{name!r}: [...]}}"
         )
     if design.get("comparisons") == ALL:
         design["comparisons"] = all_pairs(sorted(design.get("models", {})))

@@ -122,11 +122,12 @@ def read_dataset(
     design that is not plain, rows are kept, and so are rows of which some are left out.
     """
     wanted = Design() if design is None else design
-    columns = columns.under(wanted)
+    is_file = isinstance(source, str | os.PathLike)
+    columns = columns.under(wanted, is_file=is_file)
     has_further = wanted.names_columns or columns.leave_out_missing or any(columns.stated.counts)
     grid = grid if wanted.is_plain and not has_further else None
     judged = wanted if has_further else None
-    if isinstance(source, str | os.PathLike):
+    if is_file:
         read = partial(_dataset_in, used=columns, grid=grid, design=judged)
         return _read_file(Path(source), name, read, watch)
     name = "the data" if name is None else name

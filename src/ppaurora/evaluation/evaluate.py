@@ -49,6 +49,7 @@ def evaluate(
     models: Mapping[str, Any] | None = None,
     comparisons: Sequence[tuple[str, str]] | Literal["all"] | None = None,
     subgroups: Mapping[str, Any] | None = None,
+    group: Mapping[str, str] | None = None,
     patient: str | None = None,
     weight: str | Mapping[str, Any] | None = None,
     sites: bool = False,
@@ -89,6 +90,8 @@ def evaluate(
     subgroups
         By name of a variable, which is that of its column, its levels: `{"sex": ["f", "m"]}`. Which sample
         has which level stays secret.
+    group
+        By name of a variable, its column, if that has another name: `{"sex": "gender"}`.
     patient
         The column that tells which rows are of one patient. Intervals of AUROC then allow for that.
     weight
@@ -166,7 +169,16 @@ def evaluate(
     (0.958333, 0.041667)
     """
     grid = find_protocol(protocol).fitting([], **parameters).counting_grid
-    columns = _columns(score, label, pos_label, patient, weight, left_out, leave_out_missing)
+    columns = Columns.called(
+        score=score,
+        label=label,
+        pos_label=pos_label,
+        group={} if group is None else group,
+        patient=patient,
+        weight=weight.get("column", "weight") if isinstance(weight, Mapping) else weight,
+        leave_out_missing=leave_out_missing,
+        left_out={} if left_out is None else left_out,
+    )
     given = {
         "models": models,
         "comparisons": comparisons if comparisons is None or comparisons == "all" else _pairs(comparisons),
@@ -188,33 +200,6 @@ def evaluate(
         timeout=timeout,
         network=network,
         workers=workers,
-    )
-
-
-def _columns(
-    score: str | Mapping[str, str],
-    label: str | Mapping[str, str],
-    pos_label: object | None,
-    patient: str | None,
-    weight: str | Mapping[str, Any] | None,
-    left_out: Mapping[str, int] | None,
-    leave_out_missing: bool,
-) -> Columns:
-    """Return the columns that a caller names."""
-    named: dict[str, Any] = {}
-    for one, several, value in (("score", "scores", score), ("label", "labels", label)):
-        if isinstance(value, Mapping):
-            named[several] = dict(value)
-        else:
-            named[one] = value
-    if weight is not None:
-        named["weight"] = weight if isinstance(weight, str) else dict(weight).get("column", "weight")
-    return Columns(
-        **named,
-        pos_label=pos_label,
-        patient=patient,
-        left_out=dict(left_out or {}),
-        leave_out_missing=leave_out_missing,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ppaurora.check import DataCheck, check_data, check_rows_per_person
-from ppaurora.data import ColumnNames, Columns, Design
+from ppaurora.data import ColumnKeywords, Columns, Design
 from ppaurora.errors import (
     InputError,
     NotReleasedError,
@@ -113,7 +113,7 @@ class Study:
         *,
         watch: Watch | None = None,
         timeout: float | None = None,
-        **columns: Unpack[ColumnNames],
+        **columns: Unpack[ColumnKeywords],
     ) -> StudyReport:
         """Submit, wait until all owners have, and return the result: `submit` and then `wait`.
 
@@ -141,7 +141,7 @@ class Study:
         self,
         data: Any,
         y_score: Scores | None = None,
-        **columns: Unpack[ColumnNames],
+        **columns: Unpack[ColumnKeywords],
     ) -> DataCheck:
         """Check data before it is submitted: counts, scores by class, local AUROC, and anything unusual.
 
@@ -165,9 +165,9 @@ class Study:
         """The models, outcomes, subgroups and further columns of the study."""
         return self.manifest.terms
 
-    def _read(self, data: Any, y_score: Scores | None, columns: ColumnNames) -> OwnData:
+    def _read(self, data: Any, y_score: Scores | None, columns: ColumnKeywords) -> OwnData:
         grid = self.manifest.protocol.counting_grid
-        return OwnData.read(self.kit.name, data, y_score, Columns(**columns), grid, self.design)
+        return OwnData.read(self.kit.name, data, y_score, Columns.called(**columns), grid, self.design)
 
     def _refusal(self, own: OwnData, seen: Seen) -> InputError | None:
         """Return why the study does not take this data now, or may not have it, if so."""
@@ -199,7 +199,7 @@ class Study:
         y_score: Scores | None = None,
         *,
         replace: bool = False,
-        **columns: Unpack[ColumnNames],
+        **columns: Unpack[ColumnKeywords],
     ) -> PreparedSubmission:
         """Read and check data, to decide whether to `send` it. Nothing is kept, and nothing leaves.
 
@@ -254,7 +254,7 @@ class Study:
         *,
         replace: bool = False,
         review: Review | None = None,
-        **columns: Unpack[ColumnNames],
+        **columns: Unpack[ColumnKeywords],
     ) -> OutgoingSubmission:
         """Prepare data, and send it to every node that takes submissions: `prepare`, and then `send`.
 
@@ -282,11 +282,11 @@ class Study:
         **columns
             `score` and `label`, the names of a table's columns, by default these; `id`, the name of a column
             that tells samples apart, to look for duplicates (it is not sent); `pos_label`, the label of the
-            positive class, if labels are not 0/1 or true/false. In a study that names them, `scores` (by
-            model), `labels` (by outcome), `groups` (by variable), `patient` and `weight` are columns that the
-            table calls otherwise than the plan. `leave_out_missing=True` leaves out, and counts, rows without
-            a score or a label; `left_out` says how many were left out before, for instance
-            `{"excluded": 12}`.
+            positive class, if labels are not 0/1 or true/false. In a study that names them, `score` is a dict
+            by model, `label` one by outcome and `group` one by variable; these, `patient` and `weight` are
+            columns that the table calls otherwise than the plan. `leave_out_missing=True` leaves out, and
+            counts, rows without a score or a label; `left_out` says how many were left out before, for
+            instance `{"excluded": 12}`.
 
         Returns
         -------

@@ -46,7 +46,13 @@ def planned_columns(guessed: Columns, names: Sequence[str], design: Design) -> C
     """Return the columns that a design needs, by the plan's names where the table has these; else empty."""
     if not design.names_columns:
         return guessed
-    planned = structs.replace(guessed, id=None).under(design)
+    usual = Columns()
+    planned = structs.replace(
+        guessed,
+        score=usual.score if design.models else guessed.score,
+        label=usual.label if design.outcomes else guessed.label,
+        id=None,
+    ).under(design)
 
     def there(column: str) -> str:
         return column if column in names else ""
