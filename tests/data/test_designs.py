@@ -156,18 +156,47 @@ def test_owners_call_columns_otherwise() -> None:
 
 
 BAD: dict[str, tuple[str, Any, str]] = {
-    "a missing score": ("risk_1", None, "column 'risk_1': the score is missing (fill it in, or leave"),
-    "a missing score of the first": ("risk_2", None, "column 'risk_2': the score is missing (fill it in"),
+    "a missing score": (
+        "risk_1",
+        None,
+        "column 'risk_1': the score is missing (leave the row out; evaluate, check",
+    ),
+    "a missing score of the first": (
+        "risk_2",
+        None,
+        "column 'risk_2': the score is missing (leave the row out; evaluate",
+    ),
     "an infinite score": ("risk_1", float("inf"), "column 'risk_1': the score is infinite"),
-    "a missing label": ("intensive", None, "column 'intensive': the label is missing (fill it in"),
+    "a missing label": (
+        "intensive",
+        None,
+        "column 'intensive': the label is missing (leave the row out; evaluate",
+    ),
     "a third label": ("intensive", 77, "column 'intensive': the label is neither 0 nor 1"),
     "a level nobody knows": ("sex", "secret", "column 'sex': the level is not one of the study's: 'f', 'm'"),
     "a level in capitals": ("sex", "F", "column 'sex': the level is not one of the study's: 'f', 'm'"),
-    "a missing level": ("sex", None, "column 'sex': the level is missing (every sample has a level"),
+    "a missing level": (
+        "sex",
+        None,
+        "column 'sex': the level is missing (every row needs a level: leave the row out",
+    ),
     "half a level": ("unit", 1.5, "column 'unit': the level is not one of the study's: '1', '2', '3'"),
-    "a missing patient": ("pid", None, "column 'pid': the patient is missing (fill it in"),
-    "a missing weight": ("times", None, "column 'times': the weight is missing (fill it in"),
-    "no weight": ("times", 0, "column 'times': the weight is not a whole number from 1 to 9"),
+    "a missing patient": (
+        "pid",
+        None,
+        "column 'pid': the patient is missing (every row needs one: leave the row out",
+    ),
+    "a missing weight": (
+        "times",
+        None,
+        "column 'times': the weight is missing (every row needs one: leave the row out",
+    ),
+    "no weight": (
+        "times",
+        0,
+        "column 'times': the weight is not a whole number from 1 to 9 (weights say how often a row counts, "
+        "at most as often as the study allows: multiply fractions by one number for all owners, and round; ",
+    ),
     "a weight above the most": ("times", 77, "column 'times': the weight is not a whole number from 1 to 9"),
     "half a weight": ("times", 1.5, "column 'times': the weight is not a whole number from 1 to 9"),
     "a negative weight": ("times", -77, "column 'times': the weight is not a whole number from 1 to 9"),

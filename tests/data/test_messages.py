@@ -49,7 +49,10 @@ def one_array() -> bytes:
 
 COPY = "copy or write it again"
 SAVEZ = 'numpy.savez("data.npz", score=scores, label=labels)'
-MISSING = "fill it in, or leave the sample out"
+MISSING = (
+    "leave the row out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+    "leave_out_missing=True"
+)
 # What the file holds, options, and the message after the file's name.
 FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, str], str]] = {
     "a wrong name": (

@@ -66,7 +66,12 @@ BAD_ARRAYS = [
         )
     ),
     BadArrays(
-        "None as score", [0, 1, 0], [0.5, _PLANTED, None], 3, "y_score", "the score is missing (fill it in"
+        "None as score",
+        [0, 1, 0],
+        [0.5, _PLANTED, None],
+        3,
+        "y_score",
+        "the score is missing (leave the row out; evaluate",
     ),
     BadArrays("text as score", [0, 1], ["0.5", PLANTED], None, "y_score", "must be numbers, not texts"),
     BadArrays(
@@ -107,7 +112,14 @@ BAD_ARRAYS = [
     BadArrays("label between", [0, _PLANTED], [0.5, 0.5], 2, "y_true", "neither 0 nor 1"),
     BadArrays("label infinite", [0, np.inf], [0.5, 0.5], 2, "y_true", "neither 0 nor 1"),
     BadArrays("word as label", ["0", f"x{PLANTED}"], [0.5, 0.5], 2, "y_true", "pos_label"),
-    BadArrays("None as label", [1, None], [0.5, _PLANTED], 2, "y_true", "the label is missing (fill it in"),
+    BadArrays(
+        "None as label",
+        [1, None],
+        [0.5, _PLANTED],
+        2,
+        "y_true",
+        "the label is missing (leave the row out; evaluate",
+    ),
     BadArrays("nan as label", [1, np.nan], [0.5, _PLANTED], 2, "y_true", "the label is missing"),
     BadArrays(
         "None beside pos_label", ["sick", None], [0.5, _PLANTED], 2, "y_true", "missing", pos_label="sick"

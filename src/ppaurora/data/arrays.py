@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ppaurora.data.labels import MISSING_HINT, is_missing, spelt
+from ppaurora.data.labels import is_missing, spelt
 from ppaurora.errors import DataError
 
 
@@ -37,7 +37,9 @@ def one_per_sample(values: ArrayLike, source: str, column: str, before: int = 0)
         masked = np.flatnonzero(np.ma.getmaskarray(values))
         if len(masked):
             row = before + int(masked[0]) + 1
-            raise DataError("the value is masked", source=source, row=row, column=column, hint=MISSING_HINT)
+            raise DataError(
+                "the value is masked", source=source, row=row, column=column, hint="leave the sample out"
+            )
     return array
 
 

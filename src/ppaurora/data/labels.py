@@ -13,7 +13,10 @@ from ppaurora.errors import DataError, InputError
 
 # What spreadsheets, R, SAS and pandas write where there is no value.
 MISSING = frozenset({"", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null"})
-MISSING_HINT = "fill it in, or leave the sample out"
+MISSING_HINT = (  # of a score or a label
+    "leave the row out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+    "leave_out_missing=True"
+)
 _LABEL_HINT = "use 0/1 or true/false, or name the positive label with --pos-label, in Python pos_label"
 _WHOLE_NUMBER = re.compile(r"([+-]?\d{1,18})(\.0*|,0)?")
 _TRUTH = {"false": "0", "true": "1"}

@@ -140,7 +140,7 @@ class RawRows:
         for place, spelling in enumerate(column.spellings):
             level = level_of(spelling, levels)
             if level is None and is_missing(spelling):
-                hint = "every sample has a level: fill it in, or leave the sample out"
+                hint = "every row needs a level: leave the row out, or agree on a level for such rows"
                 raise self._bad(role, column.first(place), "the level is missing", hint)
             if level is None:
                 known = ", ".join(f"'{one}'" for one in levels)
@@ -163,7 +163,10 @@ class RawRows:
             weight = int(whole_number(spelling) or 0)
             if not 1 <= weight <= most:
                 problem = f"the weight is not a whole number from 1 to {most:,}"
-                hint = "these are the weights that the study takes"
+                hint = (
+                    "weights say how often a row counts, at most as often as the study allows: multiply "
+                    "fractions by one number for all owners, and round; leave out rows that weigh 0"
+                )
                 raise self._bad(_WEIGHT, column.first(place), problem, hint)
             weights[place] = weight
         return weights[column.places]
@@ -171,7 +174,7 @@ class RawRows:
     def _check_there(self, role: Role, column: Coded, problem: str) -> None:
         gaps = np.flatnonzero(column.missing)
         if len(gaps):
-            raise self._bad(role, int(gaps[0]), problem, MISSING_HINT)
+            raise self._bad(role, int(gaps[0]), problem, "every row needs one: leave the row out")
 
     def _bad(self, role: Role, index: int, problem: str, hint: str) -> DataError:
         row, column = int(self.rows[index]), self.used.named[role]

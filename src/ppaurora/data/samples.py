@@ -148,5 +148,6 @@ def check_finite(samples: Samples) -> None:
 
 def not_finite(score: float) -> tuple[str, str]:
     """Return what is wrong with a score that is not finite, and what to do about it."""
-    what = "is missing (NaN)" if np.isnan(score) else "is infinite"
-    return f"the score {what}", "every score must be a finite number"
+    if np.isnan(score):
+        return "the score is missing (NaN)", MISSING_HINT
+    return "the score is infinite", "every score must be a finite number"

@@ -232,8 +232,9 @@ WRONG_VALUES = [
         "NaN",
         (file("data.csv", "score,label\n0.5,1\nnan,0\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'score': the score is missing (NaN) (every score must "
-        "be a finite number)",
+        "ppaurora: data.csv, row 3, column 'score': the score is missing (NaN) (leave the row "
+        "out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+        "leave_out_missing=True)",
     ),
     Row(
         "infinity",
@@ -246,15 +247,17 @@ WRONG_VALUES = [
         "a missing score",
         (file("data.csv", "score,label\n0.5,1\n,0\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'score': the score is missing (fill it in, or leave the "
-        "sample out)",
+        "ppaurora: data.csv, row 3, column 'score': the score is missing (leave the row out; "
+        "evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+        "leave_out_missing=True)",
     ),
     Row(
         "a missing label",
         (file("data.csv", "score,label\n0.5,1\n0.5,NA\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'label': the label is missing (fill it in, or leave the "
-        "sample out)",
+        "ppaurora: data.csv, row 3, column 'label': the label is missing (leave the row out; "
+        "evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+        "leave_out_missing=True)",
     ),
     Row(
         "a ragged row",

@@ -74,7 +74,8 @@ ROWS = [
         "NaN in Python",
         (),
         lambda _: evaluate([(Y, P), (Y, [0.5, np.nan, 0.5, 0.5])]),
-        "owner 2, row 2, column 'y_score': the score is missing (NaN) (every score must be a finite number)",
+        "owner 2, row 2, column 'y_score': the score is missing (NaN) (leave the row out; evaluate, check "
+        "and submit do so, and count it, with --leave-out-missing, in Python leave_out_missing=True)",
     ),
     Row(
         "a misspelt metric in Python",
