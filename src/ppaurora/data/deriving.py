@@ -49,18 +49,20 @@ def design_with(columns: Columns, fields: Mapping[str, Any], found: Mapping[str,
         )
     if design.get("comparisons") == ALL:
         design["comparisons"] = all_pairs(sorted(design.get("models", {})))
-    made = checked(Design, design, "the design")
+    made = checked(Design, design)
     made.check_design()
     return made
 
 
-def design_of_arrays(owners: Sequence[tuple[str, Parts]], columns: Columns) -> dict[str, Any]:
+def design_of_arrays(
+    owners: Sequence[tuple[str, Parts]], columns: Columns, fields: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the fields of a `Design` that follow from owners' arrays, by the owners' names.
 
     Models are the keys of a dict of scores, outcomes those of a dict of labels. Of further columns,
-    "patient" and "weight", or what the caller calls these, are what they are called, and others are
-    variables, with the levels that all owners together have.
-    All owners must have the same keys.
+    "patient" and "weight", or what the caller calls these, are what they are called. Others are variables,
+    with the levels that all owners together have, unless the fields that the caller gives say which
+    variables there are. All owners must have the same keys.
     """
     if not owners:
         return {}
@@ -78,9 +80,12 @@ def design_of_arrays(owners: Sequence[tuple[str, Parts]], columns: Columns) -> d
         design["models"] = {name: {} for name in models}
     if outcomes:
         design["outcomes"] = {name: {} for name in outcomes}
-    patient, weight = columns.patient or "patient", columns.weight or "weight"
+    patient, weight = (
+        column if column in further else usual
+        for column, usual in ((columns.patient, "patient"), (columns.weight, "weight"))
+    )
     variables = [name for name in further if name not in (patient, weight)]
-    if variables:
+    if variables and fields.get("subgroups") is None:
         design["subgroups"] = {name: {"levels": _levels(name, more)} for name in variables}
     if patient in further:
         design["patient"] = patient

@@ -99,7 +99,7 @@ def designed_samples(
         for name, data in _named(owners)
     ]
     arrays = [(name, parts_of(data, name)) for name, data in each if _is_arrays(data)]
-    design = design_with(columns, fields, design_of_arrays(arrays, columns))
+    design = design_with(columns, fields, design_of_arrays(arrays, columns, fields))
     return _read_all(each, columns, grid, design), design
 
 
