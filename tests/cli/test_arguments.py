@@ -29,7 +29,7 @@ def test_one_file_is_not_enough(command: CommandLine, files: list[Path]) -> None
     ("arguments", "says"),
     [
         (["--metrics", "auroc,f2"], f"unknown metric 'f2'; there are: {METRIC_NAMES}"),
-        (["--metrics", "auroc,f1"], "f1: thresholds"),
+        (["--metrics", "auroc,f1"], "f1: needs --thresholds as well, for instance --thresholds 0.1,0.2,0.5"),
         (["--metrics", "auroc,aupr,auroc"], "the metric 'auroc' is asked for more than once"),
         (["--metrics", ","], f"no metric asked for; there are: {METRIC_NAMES}"),
         (

@@ -114,7 +114,7 @@ def test_a_column_may_have_an_equals_sign(command: CommandLine, tmp_path: Path) 
             ("--score", "risk_1", "--levels", "sex"),
             "--levels: write a name, '=', and what it stands for, as in",
         ),
-        ((*ONE, "--levels", "gender=f"), "subgroups.gender.levels"),
+        ((*ONE, "--levels", "gender=f"), "--levels gender: write all its levels, two at least, with commas"),
         ((*ONE, "--levels", "gender=f,"), "levels: each is a short text"),
         ((*ONE, "--levels", "gender=f,x"), "row 6, column 'gender': the level is not one of"),
         ((*ONE, "--levels", "sex=f,m"), "row 1, column 'sex': there is no such column"),
@@ -122,7 +122,19 @@ def test_a_column_may_have_an_equals_sign(command: CommandLine, tmp_path: Path) 
             ("--score", "risk_1", "--weight", "pid"),
             "row 2, column 'pid': the weight is not a whole number from 1",
         ),
-        ((*ONE, "--most-weight", "0"), "weight.most: expected int >= 1"),
+        (
+            (*ONE, "--weight", "times", "--most-weight", "0"),
+            "--most-weight: write a whole number from 1 to 1,",
+        ),
+        (
+            (*ONE, "--weight", "times", "--most-weight", "5000"),
+            "--most-weight: write a whole number from 1 to",
+        ),
+        ((*ONE, "--most-weight", "5"), "--most-weight: goes with --weight COLUMN, the column of the weights"),
+        (
+            (*ONE, "--metrics", "auroc,sensitivity"),
+            "sensitivity: needs --thresholds as well, for instance --thresholds 0.1,0.2,0.5",
+        ),
         ((*ONE, "--patient", "who"), "row 1, column 'who': there is no such column"),
         ((*ONE, "--left-out", "lost=3"), "left_out: give numbers of rows by reason"),
         (

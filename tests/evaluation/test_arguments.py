@@ -114,7 +114,10 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
     ("arguments", "says"),
     [
         ({"metrics": ["auroc", "f2"]}, f"unknown metric 'f2'; there are: {METRIC_NAMES}"),
-        ({"metrics": ["auroc", "f1"]}, "f1: thresholds"),
+        (
+            {"metrics": ["auroc", "f1"]},
+            "f1: needs thresholds; write ppaurora.METRICS['f1'](thresholds=[0.1, 0.2, 0.5]) in the place of",
+        ),
         ({"metrics": ["AUROC"]}, "unknown metric 'AUROC'"),
         ({"metrics": []}, "no metric asked for"),
         ({"metrics": ["aupr", "auroc", "aupr"]}, "the metric 'aupr' is asked for more than once"),
@@ -141,6 +144,11 @@ def test_an_owner_is_two_arrays(owner: Any) -> None:
         ({"subgroups": "age"}, "subgroups: needs the levels of every variable; write {'age': [...]}"),
         ({"subgroups": 3}, "subgroups: needs the levels of every variable"),
         ({"subgroups": {"sex": "f"}}, "subgroups: needs a list of the levels of sex; write {'sex': [...]}"),
+        (
+            {"subgroups": {"sex": ["f"]}},
+            "subgroups: sex needs two levels at least, as in {'sex': ['f', 'm']}",
+        ),
+        ({"weight": {"column": "w", "most": 5000}}, "weight.most: expected a whole number from 1 to 1,000"),
         ({"comparisons": ("new", "old")}, "needs a list of pairs of models; write [('new', 'old')]"),
         ({"comparisons": "both"}, "comparisons: needs a list of pairs of models; write [('a', 'b')]"),
         ({"comparisons": 3}, "comparisons: needs a list of pairs of models"),
@@ -210,6 +218,28 @@ def test_a_column_that_arrays_lack_is_called_what_the_caller_calls_it(named: dic
     (column,) = named.values()
     with pytest.raises(DataError, match=f"owner 1, column '{column}': there is no such column"):
         ppaurora.evaluate([GOOD, GOOD], protocol="grid", **named)
+
+
+@pytest.mark.parametrize(
+    ("further", "named"),
+    [
+        ({"sex": ["f"] * 4}, {"subgroups": {"sex": ["f", "m"]}}),
+        ({"gender": ["f"] * 4}, {"subgroups": {"sex": ["f", "m"]}, "group": {"sex": "gender"}}),
+        ({"gender": ["f"] * 4}, {"subgroups": {"sex": {"column": "gender", "levels": ["f", "m"]}}}),
+        ({"pid": [7] * 4}, {"patient": "pid"}),
+        ({"patient": [7] * 4}, {"patient": "pid"}),
+        ({"times": [2] * 4}, {"weight": "times"}),
+        ({"weight": [2] * 4}, {"weight": "times"}),
+    ],
+)
+def test_what_the_caller_says_of_a_column_is_not_derived_from_it(
+    further: dict[str, list[Any]], named: dict[str, Any]
+) -> None:
+    """One level alone occurs, one patient, one weight."""
+    own = [1, 0, 1, 0], [0.9, 0.4, 0.7, 0.8], further
+    report = ppaurora.evaluate([own, own], protocol="grid", decimals=1, metrics=["auroc"], **named)
+    assert report.auroc == 0.75
+    assert list(report.subgroups) == (["sex"] if "subgroups" in named else [])
 
 
 def test_subgroups_that_are_not_there_are_answered_with_those_that_are() -> None:

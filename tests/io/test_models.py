@@ -82,7 +82,7 @@ def refusal(content: Any, source: str = "") -> str:
         ),
         (
             {"wheels": [{"spokes": 1}, {"spokes": 2, "labels": "x"}]},
-            "wheels.1.labels: there is no such setting; did you mean 'label'?",
+            "wheels, entry 2, labels: there is no such setting; did you mean 'label'?",
         ),
         (
             {"loads": {"top": {"a": {"spokes": 1}, "b": {"spook": 1}}}},
@@ -90,7 +90,7 @@ def refusal(content: Any, source: str = "") -> str:
         ),
         (
             {"heaps": [{"a": {"spokes": 1}}, {"b": {"spokes": 1, "labl": ""}}]},
-            "heaps.1.b.labl: there is no such setting; did you mean 'label'?",
+            "heaps, entry 2, b.labl: there is no such setting; did you mean 'label'?",
         ),
     ],
 )
@@ -102,7 +102,7 @@ def test_an_unknown_field_is_refused_with_its_place_and_the_nearest_name(content
     ("content", "place"),
     [
         ({"spare": {}}, "spare.spokes"),
-        ({"wheels": [{"spokes": 1}, {"label": "x"}]}, "wheels.1.spokes"),
+        ({"wheels": [{"spokes": 1}, {"label": "x"}]}, "wheels, entry 2, spokes"),
         ({"parts": {"left": {"spokes": 1}, "right": {}}}, "parts.right.spokes"),
         ({"loads": {"top": {}, "bottom": {"a": {}}}}, "loads.bottom.a.spokes"),
     ],
@@ -117,7 +117,7 @@ def test_a_missing_field_is_named_with_its_place(content: Any, place: str) -> No
         (5, "expected object, got int"),
         ([], "expected object, got array"),
         ({"wheels": {}}, "wheels: expected array, got object"),
-        ({"wheels": [5]}, "wheels.0: expected object, got int"),
+        ({"wheels": [5]}, "wheels, entry 1: expected object, got int"),
         ({"parts": {"left": 5}}, "parts.left: expected object, got int"),
         ({"parts": {"left": {"spokes": 1, "label": None}}}, "parts.left.label: expected str, got null"),
         ({"prices": {"wood": 1, "Iron": 2}}, "prices.Iron: expected str matching regex '^[a-z]+$'"),

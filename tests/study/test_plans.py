@@ -56,7 +56,7 @@ def test_the_sample_shows_patients_and_weights(plan: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        (("sites", "patient"), "sites: owners' own standard errors are of rows that are independent"),
+        (("sites", "patient"), "sites: owners' own .* leave out either sites or patient$"),
         (("weight",), "weight: rows are counted with their weights by the protocol 'grid' alone"),
         (("comparisons",), "comparisons: 'new' is not a model in this study"),
         (("subgroups",), "protocol: comparisons, subgroups and patients with several rows need scores that"),
@@ -64,6 +64,46 @@ def test_the_sample_shows_patients_and_weights(plan: Path) -> None:
 )
 def test_what_does_not_go_together_is_refused(fields: tuple[str, ...], said: str, plan: Path) -> None:
     plan.write_text(uncommented(*fields))
+    with pytest.raises(InputError, match=said):
+        read_plan(plan)
+
+
+MODELS = "[models.a]\ncolumn = 'risk'\n[models.b]\ncolumn = 'points'\n"
+LEVELS = r'levels: expected from 2 to 64 levels, each in quotes, as in \["f", "m"\] or \["0", "1"\]$'
+PAIRS = r'comparisons: expected pairs of models, as in \[\["a", "b"\]\]'
+
+
+@pytest.mark.parametrize(
+    ("settings", "tables", "said"),
+    [
+        ('comparisons = ["a", "b"]', MODELS, PAIRS),
+        ('comparisons = [["a", "b", "c"]]', MODELS, PAIRS),
+        ('comparisons = "all"', MODELS, PAIRS),
+        ("", "[subgroups.sex]\nlevels = [0, 1]", f"subgroups.sex.{LEVELS}"),
+        ("", "[subgroups.sex]\nlevels = ['f']", f"subgroups.sex.{LEVELS}"),
+        (
+            "",
+            "[subgroups.sex]",
+            r"subgroups.sex.levels: is missing; expected from 2 to 64 levels, each in q",
+        ),
+        ("", "[weight]\nmost = 5000", "weight.most: expected a whole number from 1 to 1,000$"),
+        ("", MODELS + "cells = 1", "models.b.cells: expected a whole number from 2 to 1,024$"),
+        ("", MODELS + "spacing = 'wide'", 'models.b.spacing: expected "even" or "log"$'),
+        (
+            "",
+            MODELS.replace("points", "risk"),
+            "models: a and b have the same column, 'risk'; give each its own$",
+        ),
+        (
+            "",
+            "[outcomes.died]\n[outcomes.icu]\ncolumn = 'died'",
+            "outcomes: died and icu have the same column, 'died'; give each its own$",
+        ),
+    ],
+)
+def test_what_a_design_expects_is_said_in_words(settings: str, tables: str, said: str, plan: Path) -> None:
+    before, first, rest = SAMPLE.partition("\n[")
+    plan.write_text(f"{before}\n{settings}\n{first}{rest}\n{tables}\n")
     with pytest.raises(InputError, match=said):
         read_plan(plan)
 
@@ -124,6 +164,12 @@ def test_more_samples_than_the_arithmetic_holds_are_refused(plan: Path, tmp_path
         ("[owners.hospital-a]", "[owners.Hospital_A]", "owners.Hospital_A"),
         ("[owners.hospital-a]", "[owners.helper]", "may not be called like a node"),
         ('"auroc", "aupr"', '"auroc", "auprc"', "unknown metric 'auprc'"),
+        (
+            '["auroc", "aupr"]',
+            '["auroc", "sensitivity"]',
+            r"metrics: sensitivity needs thresholds; in the place of its name, write \{ name = "
+            r'"sensitivity", thresholds = \[0.1, 0.2, 0.5\] \}$',
+        ),
         ("key_bits = 64", "key_bits = 48", "protocol: key_bits: keys have 32 or 64 bits, not 48"),
         ("key_bits = 64", 'key_bits = "64"', "protocol: key_bits: expected int, got str"),
         ('name = "fast"\nkey_bits = 64', 'name = "quick"', "protocol: unknown protocol 'quick'; there are:"),

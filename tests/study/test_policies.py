@@ -182,10 +182,10 @@ def test_a_metric_that_tells_counts_needs_a_policy_that_tells_them(plan: Path, t
         ("confidence_level = 0.95", "confidence_level = 95", "write 0.95 for 95 %"),
         ("confidence_level = 0.95", "confidence_level = 1.0", "between 0 and 1, both excluded"),
         ("confidence_level = 0.95", 'confidence_level = "high"', "confidence_level: expected float"),
-        (METRICS, 'metrics = ["sensitivity"]', r"metrics\.0: sensitivity: thresholds: is missing"),
-        (METRICS, 'metrics = [{ name = "ap", bins = [1.0] }]', r"metrics\.0: ap: bins: there is no such"),
-        (METRICS, "metrics = [{ thresholds = [0.5] }]", r"metrics\.0: unknown metric"),
-        (METRICS, "metrics = [5]", r"metrics\.0: a metric is a name, or a table"),
+        (METRICS, 'metrics = ["sensitivity"]', "metrics: sensitivity needs thresholds; in the place"),
+        (METRICS, 'metrics = [{ name = "ap", bins = [1.0] }]', "metrics, entry 1: ap: bins: there is no"),
+        (METRICS, "metrics = [{ thresholds = [0.5] }]", "metrics, entry 1: unknown metric"),
+        (METRICS, "metrics = [5]", "metrics, entry 1: a metric is a name, or a table"),
     ],
 )
 def test_a_wrong_rule_is_refused_with_its_place(

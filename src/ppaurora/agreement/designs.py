@@ -80,7 +80,11 @@ def _check_sites(terms: Terms) -> None:
             "kind = 'publication', or leave the sites out"
         )
     if terms.is_clustered:
-        raise InputError("sites: owners' own standard errors are of rows that are independent; leave one out")
+        other = "patient" if terms.patient else "weight"
+        raise InputError(
+            "sites: owners' own standard errors are of independent rows that count once; leave out either "
+            f"sites or {other}"
+        )
     if not any(isinstance(metric, quantity.metric) for metric in terms.metrics for quantity in SiteQuantity):
         names = ", ".join(quantity.metric.name for quantity in SiteQuantity)
         raise InputError(f"sites: heterogeneity is that of {names}; ask for one of these metrics")

@@ -24,7 +24,7 @@ from ppaurora.cli.options import (
 from ppaurora.cli.progress import progress_bar
 from ppaurora.cli.tables import print_metrics
 from ppaurora.data import Columns, designed_samples
-from ppaurora.errors import SUPPRESSED_EXIT_CODE
+from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError
 from ppaurora.evaluation.evaluate import TRANSPORTS, evaluate_samples
 from ppaurora.evaluation.report import Report
 from ppaurora.metrics import DEFAULT_METRICS, default_metrics, described_metrics
@@ -100,6 +100,8 @@ def evaluate_command(
 
     The servers are started on this machine; they compute on shares of the data.
     """
+    if "weight" in design and columns.weight is None:
+        raise InputError("--most-weight: goes with --weight COLUMN, the column of the weights; add it")
     of_metrics = {name: of_options.pop(name) for name in metric_parameters()}
     of_policy = {name: of_options.pop(name, None) for name in Policy.__struct_fields__}
     policy = chosen_policy(of_policy)

@@ -10,8 +10,10 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type
 
 import click
 
+from ppaurora.agreement.metric_parameters import missing_parameters
 from ppaurora.data import Columns
 from ppaurora.data.deriving import ALL
+from ppaurora.data.design import MOST_WEIGHT
 from ppaurora.data.further import LEFT_OUT_REASONS
 from ppaurora.errors import InputError, StudyNotNamedError
 from ppaurora.io.models import StrictModel, checked
@@ -255,6 +257,8 @@ def _design_fields(
         fields["comparisons"] = [_pair(text) for text in compare]
     fields |= subgroup_fields(levels)
     if most_weight is not None:
+        if not 1 <= most_weight <= MOST_WEIGHT:
+            raise InputError(f"--most-weight: write a whole number from 1 to {MOST_WEIGHT:,}")
         fields["weight"] = {"most": most_weight}
     if sites:
         fields["sites"] = True
@@ -267,14 +271,16 @@ def subgroup_fields(levels: tuple[str, ...]) -> dict[str, Any]:
     for one in levels:
         ((name, text),) = _named("levels", (one,), "sex=f,m").items()
         given.setdefault(name, []).append(text)
-    if not given:
-        return {}
-    return {
-        "subgroups": {
-            name: {"levels": texts if len(texts) > 1 else [level.strip() for level in texts[0].split(",")]}
-            for name, texts in given.items()
-        }
+    found = {
+        name: texts if len(texts) > 1 else [level.strip() for level in texts[0].split(",")]
+        for name, texts in given.items()
     }
+    for name, some in found.items():
+        if len(some) < 2:
+            raise InputError(
+                f"--levels {name}: write all its levels, two at least, with commas between, as in sex=f,m"
+            )
+    return {"subgroups": {name: {"levels": some} for name, some in found.items()}} if found else {}
 
 
 def _pair(text: str) -> list[str]:
@@ -386,6 +392,12 @@ def chosen_metrics(names: str, given: dict[str, str | None]) -> list[Metric]:
         if not any(name in kind.Parameters.__struct_fields__ for kind in kinds):
             whose = ", ".join(metric_parameters()[name][1])
             raise InputError(f"{_flag(name)}: is a parameter of {whose}; none was asked for")
+    for kind in kinds:
+        for name, example in missing_parameters(kind, parameters).items():
+            numbers = ",".join(f"{number:g}" for number in example) if isinstance(example, tuple) else example
+            raise InputError(
+                f"{kind.name}: needs {_flag(name)} as well, for instance {_flag(name)} {numbers}"
+            )
     return [
         kind(**{name: parameters[name] for name in kind.Parameters.__struct_fields__ if name in parameters})
         for kind in kinds

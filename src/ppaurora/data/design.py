@@ -34,8 +34,13 @@ class Model(StrictModel):
     grid: Grid | None = None  # how its scores are read where they are counted; by default the protocol's
     # Into how many cells at most its scores are counted together with those of another model or of the same
     # patient, and whether these are equally wide, or wider for scores that are further above the lowest.
-    cells: Annotated[int, Meta(ge=2, le=MOST_COARSE_CELLS)] = 256
-    spacing: Literal["even", "log"] = "even"
+    cells: Annotated[
+        int,
+        Meta(
+            ge=2, le=MOST_COARSE_CELLS, extra={"expected": f"a whole number from 2 to {MOST_COARSE_CELLS:,}"}
+        ),
+    ] = 256
+    spacing: Annotated[Literal["even", "log"], Meta(extra={"expected": '"even" or "log"'})] = "even"
 
 
 class Outcome(StrictModel):
@@ -48,7 +53,16 @@ class Subgroup(StrictModel):
     """A variable that divides all samples, and its levels; every sample has one of them."""
 
     column: str = ""  # by default the variable's name
-    levels: Annotated[tuple[str, ...], Meta(min_length=2, max_length=MOST_LEVELS)]
+    levels: Annotated[
+        tuple[str, ...],
+        Meta(
+            min_length=2,
+            max_length=MOST_LEVELS,
+            extra={
+                "expected": f'from 2 to {MOST_LEVELS} levels, each in quotes, as in ["f", "m"] or ["0", "1"]'
+            },
+        ),
+    ]
 
     def __post_init__(self) -> None:
         for level in self.levels:
@@ -62,7 +76,9 @@ class SampleWeight(StrictModel):
     """A column of whole numbers that say how often every row counts."""
 
     column: str = "weight"
-    most: Annotated[int, Meta(ge=1, le=MOST_WEIGHT)] = 100  # that one row may have
+    most: Annotated[  # that one row may have
+        int, Meta(ge=1, le=MOST_WEIGHT, extra={"expected": f"a whole number from 1 to {MOST_WEIGHT:,}"})
+    ] = 100
 
 
 class Design(StrictModel):
@@ -90,7 +106,10 @@ class Design(StrictModel):
     """
 
     models: dict[str, Model] = msgspec.field(default_factory=dict)
-    comparisons: tuple[tuple[str, str], ...] = ()
+    comparisons: Annotated[
+        tuple[tuple[str, str], ...],
+        Meta(extra={"expected": 'pairs of models, as in [["a", "b"]] or [["a", "b"], ["a", "c"]]'}),
+    ] = ()
     outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
     subgroups: dict[str, Subgroup] = msgspec.field(default_factory=dict)
     patient: str = ""
@@ -113,6 +132,7 @@ class Design(StrictModel):
                         f"{field}.{name}: a name begins with a letter, followed by letters, digits, '_', '.' "
                         "and '-', 40 at most"
                     )
+            _check_columns(field, names)
         levels = sum(len(subgroup.levels) for subgroup in self.subgroups.values())
         if levels > MOST_LEVELS:
             raise InputError(
@@ -218,6 +238,18 @@ class Design(StrictModel):
 def all_pairs(models: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return every pair of models once."""
     return tuple(combinations(models, 2))
+
+
+def _check_columns(field: str, specs: Mapping[str, Model | Outcome | Subgroup]) -> None:
+    """Refuse two models, outcomes or variables that would have the same column."""
+    whose: dict[str, str] = {}
+    for name in specs:
+        column = column_of(name, specs)
+        if column in whose:
+            raise InputError(
+                f"{field}: {whose[column]} and {name} have the same column, '{column}'; give each its own"
+            )
+        whose[column] = name
 
 
 def _with_column(name: str, one: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Never, Unpack, get_args
 
 import msgspec
 
+from ppaurora.agreement.metric_parameters import as_written, missing_parameters
 from ppaurora.agreement.saving import saving_on
 from ppaurora.agreement.terms import Job, Limits, Terms
 from ppaurora.algorithms.curve import MOST_SAMPLES
@@ -226,6 +227,8 @@ def _subgroups(subgroups: Any) -> dict[str, Any]:
     for name, one in subgroups.items():
         if isinstance(one, str) or not isinstance(one, Iterable):
             raise InputError(f"subgroups: needs a list of the levels of {name}; write {{{name!r}: [...]}}")
+        if isinstance(one, Sequence) and len(one) < 2:
+            raise InputError(f"subgroups: {name} needs two levels at least, as in {{'sex': ['f', 'm']}}")
     return {
         name: dict(one) if isinstance(one, Mapping) else {"levels": [str(level) for level in one]}
         for name, one in subgroups.items()
@@ -322,7 +325,19 @@ def _chosen(metrics: Any) -> tuple[Metric, ...]:
         chosen = (metrics,)
     if isinstance(metrics, str) or not all(isinstance(one, str | Metric) for one in chosen):
         raise InputError(f"metrics must be a list of names, for instance {list(DEFAULT_METRICS)}")
-    return tuple(one if isinstance(one, Metric) else find_metric(one)() for one in chosen)
+    return tuple(one if isinstance(one, Metric) else _by_name(one) for one in chosen)
+
+
+def _by_name(name: str) -> Metric:
+    kind = find_metric(name)
+    missing = missing_parameters(kind)
+    if missing:
+        given = ", ".join(f"{one}={as_written(example)}" for one, example in missing.items())
+        raise InputError(
+            f"{name}: needs {', '.join(missing)}; write ppaurora.METRICS[{name!r}]({given}) in the place of "
+            "its name"
+        )
+    return kind()
 
 
 def _checked_policy(policy: Any) -> Policy:

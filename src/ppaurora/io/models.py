@@ -140,14 +140,20 @@ def _locate(kind: Any, content: Any, error: msgspec.ValidationError) -> tuple[st
         steps.append("[...]")
     place: list[str] = []
     for step in steps:
+        if _in_words(kind):  # also of what is inside
+            return _joined(place), f"expected {_in_words(kind)}"
         if step == "[...]" and isinstance(content, Mapping):
             # An entry of a dictionary, which the library does not name: the first that is refused.
             entry, more = _refused_entry(kind, content)
-            return ".".join([*place, entry, *([more[0]] if more[0] else [])]), more[1]
+            return _joined([*place, entry, *([more[0]] if more[0] else [])]), more[1]
         name = step.strip("[]")
         kind = _inner(kind, name)
-        content = content[int(name)] if isinstance(content, list | tuple) else content.get(name)
-        place.append(name)
+        if isinstance(content, list | tuple):
+            content = content[int(name)]
+            place.append(f"entry {int(name) + 1}")
+        else:
+            content = content.get(name)
+            place.append(name)
     return _told(kind, place, message)
 
 
@@ -166,14 +172,30 @@ def _told(kind: Any, place: list[str], message: str) -> tuple[str, str]:
     unknown, missing = _UNKNOWN.fullmatch(message), _MISSING.fullmatch(message)
     if unknown:
         hint = _nearest(unknown[1], list(getattr(kind, "__struct_fields__", ())))
-        return ".".join([*place, unknown[1]]), f"there is no such setting; {hint}"
+        return _joined([*place, unknown[1]]), f"there is no such setting; {hint}"
     if missing:
-        return ".".join([*place, missing[1]]), "is missing"
-    for meta in getattr(kind, "__metadata__", ()):
-        if meta.extra and "expected" in meta.extra:  # in words, where a rule is hard to read
-            return ".".join(place), f"expected {meta.extra['expected']}"
+        expected = _in_words(_inner(kind, missing[1]))
+        return _joined([*place, missing[1]]), f"is missing; expected {expected}" if expected else "is missing"
+    if _in_words(kind):
+        return _joined(place), f"expected {_in_words(kind)}"
     message = message.replace("`", "")
-    return ".".join(place), message[:1].lower() + message[1:]
+    return _joined(place), message[:1].lower() + message[1:]
+
+
+def _in_words(kind: Any) -> str:
+    """Return what is expected, where a type says it in words because its rule is hard to read."""
+    said = (meta.extra.get("expected", "") for meta in getattr(kind, "__metadata__", ()) if meta.extra)
+    return next(said, "")
+
+
+def _joined(place: list[str]) -> str:
+    """Return the way to a value: names with dots between, and entries of lists, counted from 1."""
+    way, link = "", ""
+    for step in place:
+        is_entry = step.startswith("entry ")
+        way += (", " if is_entry and way else link) + step
+        link = ", " if is_entry else "."
+    return way
 
 
 def _nearest(key: str, known: list[str]) -> str:

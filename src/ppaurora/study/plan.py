@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from ppaurora.agreement.designs import check_patients_of
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.agreement.metric_parameters import as_written, missing_parameters
 from ppaurora.agreement.terms import Terms
 from ppaurora.errors import InputError
 from ppaurora.io.files import read_text
@@ -37,7 +38,7 @@ def _settings() -> str:
     """Return lines for every term that is one setting, as its `Meta` explains it."""
     lines = []
     for field, hint in get_type_hints(Terms, include_extras=True).items():
-        for meta in getattr(hint, "__metadata__", ()):
+        for meta in (one for one in getattr(hint, "__metadata__", ()) if one.examples):
             lines += [f"# {meta.description}", f"{field} = {json.dumps(meta.examples[0])}"]
     return "\n".join(lines)
 
@@ -231,7 +232,22 @@ def read_plan(path: Path) -> Plan:
             f"{path}: policy.digits: there is no 'auto' and no most_digits any more; leave both out: "
             f"kind = 'publication' gives {Policy().digits} decimals"
         )
+    _check_parameters(content.get("metrics"), path)
     return checked(Plan, content, str(path))
+
+
+def _check_parameters(metrics: Any, path: Path) -> None:
+    """Refuse a metric without parameters that it needs; whatever else is wrong, the model tells."""
+    for one in metrics if isinstance(metrics, list) else ():
+        given = dict(one) if isinstance(one, dict) else {"name": one}
+        kind = METRICS.get(given["name"]) if isinstance(given.get("name"), str) else None
+        missing = {} if kind is None else missing_parameters(kind, given)
+        if kind is not None and missing:
+            example = ", ".join(f"{name} = {as_written(value)}" for name, value in missing.items())
+            raise InputError(
+                f"{path}: metrics: {kind.name} needs {', '.join(missing)}; in the place of its name, write "
+                f'{{ name = "{kind.name}", {example} }}'
+            )
 
 
 T = TypeVar("T", bound=StrictModel)

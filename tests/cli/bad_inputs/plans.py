@@ -132,8 +132,8 @@ PLANS = [
         "an unknown metric in a plan",
         (plan('"auroc"', '"aurok"'),),
         PLAN,
-        "ppaurora: study.toml: metrics.0: unknown metric 'aurok'; there are: auroc, auroc_no_ties, "
-        "youden_j, aupr, ap, partial_auroc, sensitivity_at_specificity, "
+        "ppaurora: study.toml: metrics, entry 1: unknown metric 'aurok'; there are: auroc, "
+        "auroc_no_ties, youden_j, aupr, ap, partial_auroc, sensitivity_at_specificity, "
         "specificity_at_sensitivity, sensitivity, specificity, ppv, npv, f1, accuracy, "
         "net_benefit, roc_curve, precision_recall_curve, brier, observed_expected, "
         "calibration_in_the_large, reliability, histogram, smooth_calibration, ici, "
@@ -226,7 +226,7 @@ MANIFESTS = [
         "something else that is JSON",
         (kit("proxy-0"), file("study.json", "{}\n")),
         "accept kit study.json",
-        "ppaurora: study.json: study: is missing",
+        "ppaurora: study.json: study: is missing; expected a name of small letters, digits and hyphens",
     ),
     Row(
         "another consortium's manifest",
