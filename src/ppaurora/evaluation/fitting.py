@@ -13,6 +13,7 @@ from ppaurora.data.design import MOST_COARSE_CELLS, Design, Model
 from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.data.slices import Slice
+from ppaurora.errors import InputError
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import Protocol
 from ppaurora.statistics.fitting_grid import decimals_of, fitting_grid
@@ -34,9 +35,17 @@ def fit(
     """
     given, named = dict(parameters), kind.fitting([], **parameters)
     if named.tabulated:
-        unnamed = [name for name, model in design.models.items() if model.grid is None][:1]
-        protocol = kind.fitting(_scores(owners, unnamed if design.models else [""]), **given)
-        return protocol, _with_grids(design, lambda name: _on_the_protocols(kind, name, owners, given))
+        unnamed = [name for name, model in design.models.items() if model.grid is None]
+        if not unnamed:
+            return kind.fitting([] if design.models else owners, **given), dict(design.models)
+        protocol = _protocol_of(kind, unnamed[0], owners, given)
+        fits_ends = not is_private and not given.keys() & {"low", "high"}
+
+        def own_grid(name: str) -> Grid | None:
+            grid = _protocol_of(kind, name, owners, given).grid
+            return _between_ends(grid, _scores(owners, [name])) if fits_ends and grid is not None else grid
+
+        return protocol, _with_grids(design, own_grid)
     counts = bool(design.subgroups) or (not is_private and bool(design.comparisons or design.is_clustered))
     if counts and not design.models and named.grid is None:
         given["grid"] = _fitting("", owners)
@@ -81,16 +90,28 @@ def _with_grids(design: Design, grid_of: Any) -> dict[str, Model]:
     return found
 
 
-def _on_the_protocols(
+def _protocol_of(
     kind: type[Protocol], model: str, owners: Sequence[Samples | CountTable], parameters: Mapping[str, Any]
-) -> Grid | None:
-    """Return the grid of a protocol for a model's scores, with no more decimals than these have."""
-    own = _scores(owners, [model])
-    grid = kind.fitting(own, **parameters).grid
-    needed = _decimals(own)
-    if grid is None or needed is None or needed >= grid.decimals:
+) -> Protocol:
+    """Return a protocol that takes a model's scores, with no more decimals than these have."""
+    own, given = _scores(owners, [model]), dict(parameters)
+    needed, grid = _decimals(own), kind.fitting([], **given).grid
+    if grid is not None and needed is not None and needed < grid.decimals:
+        given["decimals"] = needed
+    try:
+        return kind.fitting(own, **given)
+    except InputError as error:
+        raise InputError(f"model {model}: {error}") from None
+
+
+def _between_ends(grid: Grid, own: Sequence[Samples | CountTable]) -> Grid:
+    """Return a grid without the values below and above all scores; that of probabilities stays whole."""
+    scores = [one.scores_of_source for one in own if isinstance(one, Samples) and len(one)]
+    places = [int(end) for some in scores for end in (grid.nearest(some).min(), grid.nearest(some).max())]
+    if (grid.low, grid.high) == (0.0, 1.0) or min(places) == max(places):
         return grid
-    return kind.fitting(own, **{**parameters, "decimals": needed}).grid
+    low, high = grid.values[[min(places), max(places)]].tolist()
+    return msgspec.structs.replace(grid, low=low, high=high)
 
 
 def _fitting(model: str, owners: Sequence[Samples | CountTable]) -> Grid | None:
