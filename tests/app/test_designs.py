@@ -38,6 +38,8 @@ def test_columns_are_chosen_and_shown(
     fields = {"patient": "pid", "excluded": "12", "leave-out-missing": "on"}
     looked = person.columns(**chosen, **fields)
     assert "AUROC, new minus old" in looked.text
+    assert "distinct scores of new" in looked.text
+    assert "The charts show your own data (new) and are for you alone." in looked.text
     assert "<dt>patients</dt><dd>30; at most 2 rows of one</dd>" in looked.text
     assert "missing score 1, missing label 0, excluded 12" in looked.text
     assert "group sex from <strong>gender</strong>" in looked.text

@@ -10,7 +10,7 @@ import pytest
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check import DataCheck, check_data
 from ppaurora.check.concerns import FEW, scale_concerns
-from ppaurora.data import ScoreCounts, read_data
+from ppaurora.data import ScoreCounts, check_samples, read_data
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from tests.support.checks import named, outcomes, owners_kit, write_table
@@ -170,6 +170,17 @@ def test_duplicates_are_told_by_their_row(tmp_path: Path) -> None:
     (concern,) = found.warnings
     assert (concern.code, "column 'patient', the first at row 9" in concern.text) == ("duplicates", True)
     assert codes(checked(tmp_path, named(DIED), RISKS, "died", id_column="patient")) == []
+
+
+def test_the_model_whose_scores_have_another_scale_is_named() -> None:
+    counts = ScoreCounts.of(check_samples("north", [1, 0], [55.0, 20.0]))
+    plan = EvaluationSpec(score_scale="probability")
+    (percent,) = scale_concerns(counts, plan, (), " of model b")
+    assert percent.text.startswith(
+        "the plan says that scores are probabilities, and some of model b are above 1"
+    )
+    (outside,) = scale_concerns(counts, EvaluationSpec(), (0.2, 0.5), " of model b")
+    assert outside.text.startswith("the plan's thresholds all lie outside the scores of model b: are they on")
 
 
 def test_thresholds_outside_the_scores_are_a_matter_of_scale(tmp_path: Path) -> None:

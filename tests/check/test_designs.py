@@ -34,7 +34,7 @@ def table(seed: int = 3) -> dict[str, list[Any]]:
         "a": np.round(random.random(ROWS) + 0.4 * died, 1).tolist(),
         "b": np.round(random.random(ROWS) + 0.2 * died, 1).tolist(),
         "died": died.tolist(),
-        "icu": random.integers(0, 2, ROWS).tolist(),
+        "icu": np.where(random.random(ROWS) < 0.8, died, 1 - died).tolist(),
         "sex": random.choice(["f", "m"], ROWS).tolist(),
         "pid": random.integers(0, 40, ROWS).tolist(),
         "times": random.integers(1, 6, ROWS).tolist(),
@@ -157,6 +157,60 @@ def test_levels_that_nobody_has_and_models_that_are_one() -> None:
     nearly = list(data["a"])
     nearly[0] += 0.5
     assert checked(data | {"b": nearly}, DESIGN).warnings == ()
+
+
+def texts(found: DataCheck, code: str) -> list[str]:
+    return [concern.text for concern in found.concerns if concern.code == code]
+
+
+def test_inverted_scores_are_told_of_whichever_model() -> None:
+    data = table()
+    found = checked(data | {"b": [1.6 - score for score in data["a"]]}, DESIGN)
+    (said,) = texts(found, "auroc-below-half")
+    assert said.startswith(
+        "the local AUROC of model b for outcome died and of model b for outcome icu is below 0.5, by more "
+        "than chance explains: are the scores inverted?"
+    )
+    assert [concern.code for concern in found.warnings] == ["auroc-below-half"]
+    assert found.auroc.value is not None
+    assert found.auroc.value > 0.5  # of the first
+
+
+def test_swapped_labels_are_told_of_whichever_outcome() -> None:
+    data = table()
+    found = checked(data | {"icu": [1 - label for label in data["died"]]}, DESIGN)
+    said = texts(found, "auroc-below-half")
+    assert all("model a for outcome died" not in one for one in said)
+    assert any("of model a for outcome icu" in one for one in said)
+    words = {0: "no", 1: "yes"}
+    spelt = {outcome: [words[label] for label in data[outcome]] for outcome in ("died", "icu")}
+    dataset = read_dataset(data | spelt, Columns(pos_label="no"), design=DESIGN)
+    swapped = check_data(dataset.samples("no"), dataset.description, pos_label="no", design=DESIGN)
+    assert [one.partition(",")[0] for one in texts(swapped, "positive-label")] == [
+        "'no' is taken as the positive label for outcome died",
+        "'no' is taken as the positive label for outcome icu",
+    ]
+    about = dataset.description
+    assert about.labels_by_outcome["died"] == about.label_values
+    assert about.labels_by_outcome["icu"] == {word: spelt["icu"].count(word) for word in spelt["icu"]}
+
+
+def test_nothing_is_said_of_chance_where_rows_are_not_independent() -> None:
+    data = table()
+    data["b"] = [1.6 - score for score in data["a"]]
+    design = Design(models=DESIGN.models, patient="pid")
+    (said,) = texts(checked(data, design, label="died"), "auroc-below-half")
+    assert said.startswith("the local AUROC of model b is below 0.5: are the scores inverted?")
+
+
+def test_sizes_and_scales_are_told_of_every_outcome_and_model() -> None:
+    data = table()
+    decided = [float(score > 0.5) for score in data["b"]]
+    found = checked(data | {"icu": [0] * ROWS, "b": decided}, DESIGN)
+    assert texts(found, "one-class")[0].startswith("there are no positives for outcome icu, so nothing tells")
+    assert texts(found, "few-scores")[0].startswith("there are at most two distinct scores of model b: are")
+    few = checked(data | {"icu": [1] * 3 + [0] * (ROWS - 3)}, DESIGN)
+    assert texts(few, "few-samples") == ["there are fewer than 10 samples of one class for outcome icu"]
 
 
 def test_small_levels_are_worth_a_note() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,25 @@ def test_check_without_a_kit_shows_all_of_it(command: CommandLine, file: Path) -
     told = json.loads(command("check", file, *options, "--format", "json").out)["design"]
     assert [one["level"] for one in told["slices"]] == ["", "", "f", "m", "f", "m"]
     assert told["patients"] == 25
+
+
+def test_check_names_the_model_that_it_warns_of_and_shows(command: CommandLine, file: Path) -> None:
+    """Scores of the second model are those of the first, inverted."""
+    rows = [f"{at / 50!r},{1 - at / 50!r},{int(at >= 30)},{int(at >= 25)},f,{at},1" for at in range(50)]
+    file.write_text("\n".join([HEADER, *rows]) + "\n")
+    done = command("check", file, *MODELS, "--label", "died=died", "--label", "icu=icu")
+    assert done.code == 6
+    assert (
+        "warning: the local AUROC of model b for outcome died and of model b for outcome icu is below 0.5, "
+        "by more than chance explains" in done.out
+    )
+    shown = dict(re.split(r"  +", line, maxsplit=1) for line in done.out.splitlines() if "  " in line)
+    assert shown["positives of died"] == "20 (40.0%), spelt '1'"
+    assert shown["scores of a"] == "between 0 and 0.98"
+    assert "\nscores by class, a, died:\n" in done.out
+    plain = command("check", file, "--score", "risk_1", "--label", "died").out
+    assert "scores by class" not in plain
+    assert "\npositives " in plain
 
 
 SETTINGS = """

@@ -145,6 +145,9 @@ def test_a_study_takes_arrays_by_model(tmp_path: Path) -> None:
     assert same.design is not None
     assert same.design.differences == found.design.differences
     assert (found.refusal, same.refusal) == ("", "")
+    assert [concern.text.partition(":")[0] for concern in found.warnings] == [
+        "the local AUROC of model b is below 0.5, perhaps by chance"
+    ]
 
 
 def test_a_private_study_refuses_a_patient_with_too_many_rows(tmp_path: Path) -> None:

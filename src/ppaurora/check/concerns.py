@@ -6,12 +6,13 @@ No text tells a score or a count: Python's warnings may end up in a log. Labels 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check.labels import Spelling, most_frequent
 from ppaurora.data import Description, ScoreCounts
+from ppaurora.data.slices import Slice
 from ppaurora.io.text import printable
 from ppaurora.statistics.estimates import Estimate
 
@@ -91,13 +92,50 @@ class Concern:
         return _TITLES[self.code]
 
 
-def label_concerns(labels: Sequence[Spelling], plan: EvaluationSpec | None) -> Iterator[Concern]:
+@dataclass(frozen=True)
+class Whole:
+    """All rows with the scores of one model and the labels of one outcome."""
+
+    slice: Slice
+    counts: ScoreCounts = field(repr=False)
+    auroc: Estimate = field(repr=False)
+    labels: Sequence[Spelling] = field(repr=False)
+
+    @property
+    def of_model(self) -> str:
+        """Name the model, behind what is told of it; nothing where the study has no names for models."""
+        return f" of model {self.slice.model}" if self.slice.model else ""
+
+    @property
+    def of_outcome(self) -> str:
+        """Name the outcome likewise."""
+        return f" for outcome {self.slice.outcome}" if self.slice.outcome else ""
+
+
+def concerns_of(
+    wholes: Sequence[Whole], plan: EvaluationSpec | None, thresholds: Sequence[float]
+) -> Iterator[Concern]:
+    """Look at the labels of every outcome, the scores of every model, and whether they fit each other.
+
+    Thresholds are those of the plan, in increasing order.
+    """
+    for one in _first_of_each(wholes, "outcome"):
+        yield from label_concerns(one.labels, plan, one.of_outcome)
+    yield from auroc_concerns(wholes, plan)
+    if plan is not None:
+        for one in _first_of_each(wholes, "model"):
+            yield from scale_concerns(one.counts, plan, thresholds, one.of_model)
+
+
+def label_concerns(
+    labels: Sequence[Spelling], plan: EvaluationSpec | None, of_outcome: str = ""
+) -> Iterator[Concern]:
     """Is the label that counts as positive the plan's positive class?"""
     found, other = (most_frequent(labels, positive=bit) for bit in (True, False))
     wanted = "" if plan is None else plan.positive_class
     if found is None:
         return
-    taken = f"{_quoted(found.label)} is taken as the positive label"
+    taken = f"{_quoted(found.label)} is taken as the positive label{of_outcome}"
     instead = "" if other is None else f": --pos-label {printable(other.label)}"
     if found.says_no:
         yield Concern(
@@ -118,27 +156,41 @@ def label_concerns(labels: Sequence[Spelling], plan: EvaluationSpec | None) -> I
         )
 
 
-def auroc_concerns(
-    auroc: Estimate, counts: ScoreCounts, labels: Sequence[Spelling], plan: EvaluationSpec | None
-) -> Iterator[Concern]:
-    """Below 0.5: the likelier cause first, and whether it may be chance."""
-    if auroc.value is None or auroc.value >= 0.5:
-        return
-    chance = ", by more than chance explains" if is_beyond_chance(auroc, counts) else ", perhaps by chance"
-    said = f"the local AUROC is below 0.5{chance}"
-    codes = {concern.code for concern in label_concerns(labels, plan)}
-    found = most_frequent(labels, positive=True)
+def auroc_concerns(wholes: Sequence[Whole], plan: EvaluationSpec | None) -> Iterator[Concern]:
+    """Below 0.5: whose scores, the likelier cause first, and whether it may be chance.
+
+    Those of which the same is to be said are named together.
+    """
+    below: dict[tuple[str, str], list[str]] = {}
+    for one in wholes:
+        if one.auroc.value is not None and one.auroc.value < 0.5:
+            whose = below.setdefault((_chance(one), _causes(one, plan)), [])
+            whose.append(f"{one.of_model}{one.of_outcome}")
+    for (chance, causes), whose in below.items():
+        said = f"the local AUROC{' and'.join(whose)} is below 0.5{chance}"
+        yield Concern("auroc-below-half", f"{said}: {causes}")
+
+
+def _causes(one: Whole, plan: EvaluationSpec | None) -> str:
+    codes = {concern.code for concern in label_concerns(one.labels, plan)}
+    found = most_frequent(one.labels, positive=True)
     inverted = f"are the scores inverted? {_direction(plan)}. {_MEND}"
     if "positive-label" in codes:
-        causes = "most likely because the positive label is wrong, as said above"
-    elif "label-spelling" in codes and found is not None:
-        causes = f"is {_quoted(found.label)} the right positive label? If it is, {inverted}"
-    elif plan is not None and found is not None and plan.positive_class and found.names(plan.positive_class):
-        causes = f"{inverted}. The positive label matches the plan, so it is unlikely to be the cause"
-    else:
-        taken = "" if found is None else f": {_quoted(found.label)} counts as positive"
-        causes = f"{inverted}. Or the positive label is wrong{taken}"
-    yield Concern("auroc-below-half", f"{said}: {causes}")
+        return "most likely because the positive label is wrong, as said above"
+    if "label-spelling" in codes and found is not None:
+        return f"is {_quoted(found.label)} the right positive label? If it is, {inverted}"
+    if plan is not None and found is not None and plan.positive_class and found.names(plan.positive_class):
+        return f"{inverted}. The positive label matches the plan, so it is unlikely to be the cause"
+    taken = "" if found is None else f": {_quoted(found.label)} counts as positive"
+    return f"{inverted}. Or the positive label is wrong{taken}"
+
+
+def _chance(one: Whole) -> str:
+    """Return whether it may be chance; nothing where rows are not independent, which has no interval."""
+    if is_beyond_chance(one.auroc, one.counts):
+        return ", by more than chance explains"
+    is_known = one.auroc.interval is not None or min(one.counts.by_class) < FEW
+    return ", perhaps by chance" if is_known else ""
 
 
 def is_beyond_chance(auroc: Estimate, counts: ScoreCounts) -> bool:
@@ -155,42 +207,59 @@ def _direction(plan: EvaluationSpec | None) -> str:
 
 
 def scale_concerns(
-    counts: ScoreCounts, plan: EvaluationSpec, thresholds: Sequence[float]
+    counts: ScoreCounts, plan: EvaluationSpec, thresholds: Sequence[float], of_model: str = ""
 ) -> Iterator[Concern]:
     """Are the scores on the plan's scale, and the plan's thresholds among them?"""
     low, high = float(counts.values[0]), float(counts.values[-1])
     if plan.score_scale == "probability" and (low < 0 or high > 1):
-        outside = "some are outside 0 to 1"
+        outside = "are outside 0 to 1"
         if low < 0 < high:
-            outside = "some are below 0: are they logits? If so, give 1 / (1 + exp(-score))"
+            outside = "are below 0: are they logits? If so, give 1 / (1 + exp(-score))"
         elif low >= 0 and high <= 100:
-            outside = "some are above 1: are they percentages? If so, divide them by 100"
-        yield Concern("scale", f"the plan says that scores are probabilities, and {outside}")
+            outside = "are above 1: are they percentages? If so, divide them by 100"
+        some = f"some{of_model}"
+        yield Concern("scale", f"the plan says that scores are probabilities, and {some} {outside}")
     elif thresholds and (thresholds[-1] < low or thresholds[0] > high):
+        scores = f"the scores{of_model}" if of_model else "these scores"
         yield Concern(
             "scale",
-            "the plan's thresholds all lie outside these scores: are they on the scale that the plan uses?",
+            f"the plan's thresholds all lie outside {scores}: are they on the scale that the plan uses?",
         )
 
 
-def size_concerns(counts: ScoreCounts) -> Iterator[Concern]:
-    """Too little to tell by."""
-    positives, negatives = counts.by_class
-    if not positives or not negatives:
-        none = "negatives" if positives else "positives"
-        yield Concern(
-            "one-class",
-            f"there are no {none}, so nothing tells whether these scores fit these labels. Are the label "
-            "column and the positive label correct?",
-        )
-    elif min(positives, negatives) < FEW:
-        yield Concern("few-samples", f"there are fewer than {FEW} samples of one class", is_warning=False)
-    if len(counts.values) <= 2 < positives + negatives:
-        yield Concern(
-            "few-scores",
-            "there are at most two distinct scores: are they decisions? Give the model's scores instead",
-            is_warning=False,
-        )
+def size_concerns(wholes: Sequence[Whole]) -> Iterator[Concern]:
+    """Too few of a class, of every outcome; too few different scores, of every model."""
+    for one in _first_of_each(wholes, "outcome"):
+        positives, negatives = one.counts.by_class
+        if not positives or not negatives:
+            none = "negatives" if positives else "positives"
+            yield Concern(
+                "one-class",
+                f"there are no {none}{one.of_outcome}, so nothing tells whether these scores fit these "
+                "labels. Are the label column and the positive label correct?",
+            )
+        elif min(positives, negatives) < FEW:
+            yield Concern(
+                "few-samples",
+                f"there are fewer than {FEW} samples of one class{one.of_outcome}",
+                is_warning=False,
+            )
+    for one in _first_of_each(wholes, "model"):
+        if len(one.counts.values) <= 2 < sum(one.counts.by_class):
+            yield Concern(
+                "few-scores",
+                f"there are at most two distinct scores{one.of_model}: are they decisions? Give the model's "
+                "scores instead",
+                is_warning=False,
+            )
+
+
+def _first_of_each(wholes: Sequence[Whole], name: str) -> list[Whole]:
+    """Return the first whole of every model, or of every outcome."""
+    found: dict[str, Whole] = {}
+    for one in wholes:
+        found.setdefault(getattr(one.slice, name), one)
+    return list(found.values())
 
 
 def duplicate_concerns(description: Description | None) -> Iterator[Concern]:

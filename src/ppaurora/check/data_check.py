@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.agreement.saving import saving_on
-from ppaurora.check.concerns import (
-    Concern,
-    auroc_concerns,
-    duplicate_concerns,
-    label_concerns,
-    scale_concerns,
-    size_concerns,
-)
+from ppaurora.check.concerns import Concern, Whole, concerns_of, duplicate_concerns, size_concerns
 from ppaurora.check.design_check import DesignCheck, design_concerns
 from ppaurora.check.grid_effect import GridEffect, GridProposal, propose_grid
 from ppaurora.check.labels import Spelling, spellings
 from ppaurora.data import CountTable, Description, Design, Grid, Samples, ScoreCounts
+from ppaurora.data.slices import WHOLE
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics.bins import Histogram
@@ -75,7 +69,8 @@ class DataCheck:
         The scores as they are read, by class, of which all of this is told.
     design
         In a study with several models, outcomes, subgroups, patients or weights, or with rows left out: what
-        there is to say of these. All else is then told of rows, with the first model and the first outcome;
+        there is to say of these. Concerns are about every model and outcome, and name the one that is meant.
+        All else is then told of rows, with the first model and the first outcome, which `design.first` names;
         AUROC, with their weights.
 
     Examples
@@ -188,30 +183,30 @@ def check_data(
     Where the study computes on a grid, everything is told of scores as they are read there, unless they
     cannot be, which is then the refusal.
     """
-    labels = spellings(description, pos_label)
+    design = Design() if design is None else design
     protocol = None if manifest is None else manifest.protocol
     is_lower = manifest is not None and manifest.evaluation.lower_is_positive
     own = samples.negate() if is_lower else samples
-    of_design, of_levels = _of_design(own, Design() if design is None else design, manifest)
+    of_design, of_levels = _of_design(own, design, manifest)
+    counting_grid = None if protocol is None else protocol.counting_grid
+    wholes = _wholes(own, design, of_design, counting_grid, description, pos_label)
     own = replace(own, further=None) if isinstance(own, Samples) else own  # else rows would have weights
-    grid = None if protocol is None else _grid_of_first(protocol.grid, design)
+    grid = None if protocol is None else _grid_of(design.model_names[0], protocol.grid, design)
     effect = None if grid is None else _effect(own, grid, moved)
     proposal = None
     if isinstance(own, Samples) and grid is None:
         proposal = propose_grid(own)
-    counting_grid = None if protocol is None else _grid_of_first(protocol.counting_grid, design)
-    counts = ScoreCounts.of(_as_read(own, counting_grid))
-    auroc = auroc_of_counts(*counts.ascending)
+    first = wholes[0]
+    counts = first.counts
     lowest, highest = span(counts)
     found = [
-        *_plan_concerns(counts, auroc, labels, manifest),
+        *concerns_of(wholes, None if manifest is None else manifest.evaluation, _thresholds(manifest)),
         *overlaps,
         *duplicate_concerns(description),
-        *size_concerns(counts),
+        *size_concerns(wholes),
         *of_levels,
     ]
     positives, negatives = counts.by_class
-    first = None if of_design is None else of_design.first
     return DataCheck(
         owner=owner,
         manifest=manifest,
@@ -219,12 +214,12 @@ def check_data(
         description=description,
         samples=positives + negatives,
         positives=positives,
-        labels=labels,
+        labels=tuple(first.labels),
         distinct_scores=len(counts.values),
         tied_samples=counts.tied,
         lowest=lowest,
         highest=highest,
-        auroc=auroc if first is None else first.auroc,
+        auroc=first.auroc,
         histogram=histogram(counts),
         concerns=tuple(sorted(found, key=lambda concern: not concern.is_warning)),
         refusal=refusal,
@@ -249,10 +244,30 @@ def _of_design(
     return found, list(design_concerns(own, design, found, policy))
 
 
-def _grid_of_first(grid: Grid | None, design: Design | None) -> Grid | None:
-    """Return on which grid the first model's scores are read, where scores are."""
-    first = None if design is None else design.models.get(design.model_names[0])
-    return grid if grid is None or first is None else first.grid or grid
+def _wholes(
+    own: Samples | CountTable,
+    design: Design,
+    found: DesignCheck | None,
+    grid: Grid | None,
+    description: Description | None,
+    pos_label: object | None,
+) -> tuple[Whole, ...]:
+    """Return every model with every outcome, as the study reads the scores; rows count once here."""
+    aurocs = {} if found is None else {one.slice: one.auroc for one in found.wholes}
+    names = design.wholes if isinstance(own, Samples) and own.further is not None else (WHOLE,)
+    wholes = []
+    for one in names:
+        rows = replace(own.of(one), further=None) if isinstance(own, Samples) else own
+        counts = ScoreCounts.of(_as_read(rows, _grid_of(one.model, grid, design)))
+        auroc = aurocs[one] if one in aurocs else auroc_of_counts(*counts.ascending)
+        wholes.append(Whole(one, counts, auroc, spellings(description, pos_label, one.outcome)))
+    return tuple(wholes)
+
+
+def _grid_of(model: str, grid: Grid | None, design: Design) -> Grid | None:
+    """Return on which grid a model's scores are read, where scores are."""
+    spec = design.models.get(model)
+    return grid if grid is None or spec is None else spec.grid or grid
 
 
 def _saving(proposal: GridProposal | None, manifest: Manifest | None, samples: int) -> str:
@@ -280,14 +295,7 @@ def _as_read(own: Samples | CountTable, grid: Grid | None) -> Samples | CountTab
         return own
 
 
-def _plan_concerns(
-    counts: ScoreCounts, auroc: Estimate, labels: Sequence[Spelling], manifest: Manifest | None
-) -> Iterator[Concern]:
-    plan = None if manifest is None else manifest.evaluation
-    yield from label_concerns(labels, plan)
-    yield from auroc_concerns(auroc, counts, labels, plan)
-    if manifest is not None:
-        thresholds = {
-            at for metric in manifest.terms.metrics for at in getattr(metric.parameters, "thresholds", ())
-        }
-        yield from scale_concerns(counts, manifest.evaluation, sorted(thresholds))
+def _thresholds(manifest: Manifest | None) -> list[float]:
+    """Return all thresholds of the plan's metrics, in increasing order."""
+    metrics = () if manifest is None else manifest.terms.metrics
+    return sorted({at for metric in metrics for at in getattr(metric.parameters, "thresholds", ())})

@@ -104,6 +104,11 @@ class DesignCheck:
         return self.wholes[0] if self.wholes else None
 
     @property
+    def first_name(self) -> str:
+        """What the first model and the first outcome are called; empty where the study names neither."""
+        return "" if self.first is None else str(self.first.slice)
+
+    @property
     def levels(self) -> tuple[SliceCheck, ...]:
         """The slices of levels."""
         return tuple(one for one in self.slices if one.slice.is_level)

@@ -36,11 +36,16 @@ class Spelling:
         return bool(words) and wanted[: len(words)] == words
 
 
-def spellings(description: Description | None, pos_label: object | None = None) -> tuple[Spelling, ...]:
-    """Return the spellings, positive ones first, the frequent before others; none without a description."""
+def spellings(
+    description: Description | None, pos_label: object | None = None, outcome: str = ""
+) -> tuple[Spelling, ...]:
+    """Return the spellings, positive ones first, the frequent before others; none without a description.
+
+    They are those of one outcome, if the study names any.
+    """
     if description is None:
         return ()
-    values = description.label_values
+    values = description.labels_by_outcome.get(outcome, description.label_values)
     bits = labels_from(tuple(values), description.source, description.label_column, None, pos_label)
     found = [Spelling(*one) for one in zip(values, values.values(), map(bool, bits), strict=True)]
     return tuple(sorted(found, key=lambda one: (not one.positive, -one.samples)))

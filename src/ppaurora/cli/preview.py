@@ -27,6 +27,8 @@ def show_check(check: DataCheck, *, err: bool, plan: bool = True) -> None:
     stream = sys.stderr if err else sys.stdout
     _show([*_study(check, plan), *_facts(check)], err=err)
     click.echo(err=err)
+    if check.design is not None and check.design.first_name:
+        _echo(f"scores by class, {printable(check.design.first_name)}:", err=err)
     for line in chart(check.histogram, shutil.get_terminal_size().columns, _blocks(stream.encoding)):
         _echo(line, err=err)
     click.echo(err=err)
@@ -69,21 +71,22 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
         yield from _read(check.description)
     else:
         yield "data", f"{printable(check.source)}, {check.samples:,} samples"
+    first = None if check.design is None or check.design.first is None else check.design.first.slice
+    of_outcome = f" of {printable(first.outcome)}" if first is not None and first.outcome else ""
     for name, count, positive in (
-        ("positives", check.positives, True),
-        ("negatives", check.negatives, False),
+        (f"positives{of_outcome}", check.positives, True),
+        (f"negatives{of_outcome}", check.negatives, False),
     ):
         spelt = [f"'{printable(one.label)}'" for one in check.labels if one.positive is positive]
         of_all = f"{count:,} ({count / check.samples:.1%})"
         yield name, f"{of_all}, spelt {' and '.join(spelt)}" if spelt else of_all
-    model = "" if check.design is None or check.design.first is None else check.design.first.slice.model
-    of = f" of {printable(model)}" if model else ""
+    of = f" of {printable(first.model)}" if first is not None and first.model else ""
     yield f"scores{of}", f"between {check.lowest:g} and {check.highest:g}"
     yield (
         f"ties{of}",
         f"{check.tied_samples:,} samples share a score; {check.distinct_scores:,} distinct scores",
     )
-    if check.design is None or check.design.first is None:
+    if first is None:
         yield "local AUROC", shown_auroc(check.auroc)
     if check.design is not None:
         yield from ((printable(name), printable(text)) for name, text in check.design.facts())

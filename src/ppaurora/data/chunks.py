@@ -84,6 +84,8 @@ class Description:
         How many rows have the id of a row above, and which is the first. Missing ids do not count.
     ids_compared
         In how many rows ids were compared: not in all of a source that is counted without holding its rows.
+    labels_by_outcome
+        In a study that names outcomes, the label values of each; `label_values` are those of the first.
     used
         In a study with a design, all columns by what they are for: "score a", "group sex"; else empty.
     """
@@ -101,6 +103,7 @@ class Description:
     duplicates: int = field(repr=False)
     first_duplicate: int | None = field(repr=False)
     ids_compared: int = field(repr=False)
+    labels_by_outcome: Mapping[str, dict[str, int]] = field(default_factory=dict, repr=False)
     used: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -202,6 +202,9 @@ def _designed(
         about,
         incomplete=len(incomplete),
         first_incomplete=int(rows[incomplete[0]]) if len(incomplete) else None,
+        labels_by_outcome={role.name: raw.coded[role].times for role in raw.coded if role.option == "label"}
+        if design.outcomes
+        else {},
         used={str(role): name for role, name in used.named.items()} if design.names_columns else {},
     )
     return Dataset(about, noted, columns[score], columns[label], None, raw)

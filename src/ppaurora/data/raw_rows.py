@@ -41,6 +41,13 @@ class Coded:
         """Whether each row has no value."""
         return np.array([is_missing(spelling) for spelling in self.spellings], dtype=bool)[self.places]
 
+    @property
+    def times(self) -> dict[str, int]:
+        """How many rows have each spelling; those that stand for no value are left out."""
+        counts = np.bincount(self.places, minlength=len(self.spellings)).tolist()
+        found = zip(self.spellings, counts, strict=True)
+        return {spelling: count for spelling, count in found if not is_missing(spelling)}
+
     def first(self, place: int) -> int:
         """Return the first row with this spelling."""
         return int(np.argmax(self.places == place))
