@@ -140,7 +140,7 @@ def _differences(facts: Facts, outcome: str) -> Chart | None:
     """Draw how far models are apart, with a line where they would be alike."""
     pairs = [one for one in facts.design.comparisons if one.outcome == outcome]
     numbers = [(one, number) for one in pairs for number in one.numbers]
-    rows = [_forest_row(number, _titled(number), f"{one.a} − {one.b}") for one, number in numbers]
+    rows = [_forest_row(number, _titled(number), f"{one.a} - {one.b}") for one, number in numbers]
     if not any(row.numbers for row in rows):
         return None
     of = f" for {outcome}" if outcome else ""
