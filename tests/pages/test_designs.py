@@ -270,10 +270,11 @@ def test_the_forest_of_subgroups_has_a_line_at_all_samples() -> None:
     found = facts()
     chart = section_charts(found)["subgroups"][0]
     assert chart.title == "Subgroups: risk_a"
-    (line,) = parsed(chart).findall(".//*[@class='chart__guide']")
+    lines = parsed(chart).findall(".//*[@class='chart__guide']")
     marks = parsed(chart).findall(".//*[@class='chart__pooled-mark']")
     first = marks[0].attrib["points"].split(",")[0]  # that of all samples
-    assert float(line.attrib["x1"]) == pytest.approx(float(first), abs=0.11)
+    assert len(lines) == len(marks)
+    assert all(float(line.attrib["x1"]) == pytest.approx(float(first), abs=0.11) for line in lines)
     assert len(marks) == 1 + 2 + 3
     assert [label for label, _ in chart.rows][:2] == ["all samples", "age_group: under 50"]
 
@@ -281,7 +282,7 @@ def test_the_forest_of_subgroups_has_a_line_at_all_samples() -> None:
 def test_the_forest_of_differences_has_a_line_at_zero() -> None:
     (chart,) = section_charts(facts())["comparisons"]
     root = parsed(chart)
-    (line,) = root.findall(".//*[@class='chart__guide']")
+    line = root.findall(".//*[@class='chart__guide']")[0]
     labels = [
         one for one in root.iter("{http://www.w3.org/2000/svg}text") if one.text and float_of(one.text) == 0
     ]
@@ -310,15 +311,39 @@ def test_a_forest_draws_rows_where_they_belong() -> None:
     assert root[1].text == "first: a: 1 (0 to 2); first: b: withheld; second: c: 3"
     marks = root.findall(".//*[@class='chart__pooled-mark']")
     x = [float(one.attrib["points"].split(",")[0]) for one in marks]
-    (line,) = root.findall(".//*[@class='chart__guide']")
-    assert len(x) == 2
-    assert x[0] == float(line.attrib["x1"]) < x[1]
+    lines = root.findall(".//*[@class='chart__guide']")
+    assert len(x) == len(lines) == 2
+    assert x[0] == float(lines[0].attrib["x1"]) == float(lines[1].attrib["x1"]) < x[1]
     (whisker,) = [
         one for one in root.findall(".//*[@class='chart__pooled']") if one.attrib["y1"] == one.attrib["y2"]
     ]
     low, high = float(whisker.attrib["x1"]), float(whisker.attrib["x2"])
     assert (low + high) / 2 == pytest.approx(x[0], abs=0.11)
     assert x[1] - x[0] == pytest.approx(high - low, abs=0.21)
+
+
+def test_the_line_to_compare_with_does_not_run_into_texts() -> None:
+    for chart in (one for some in section_charts(facts()).values() for one in some):
+        root = parsed(chart)
+        lines = root.findall(".//*[@class='chart__guide']")
+        strips = [(float(one.attrib["y1"]), float(one.attrib["y2"])) for one in lines]
+        baselines = [float(one.attrib["y"]) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert strips
+        for top, bottom in strips:
+            assert not any(top - 3 < y < bottom + 10 for y in baselines)  # letters are some 10 units high
+
+
+def test_axes_of_forests_say_what_they_show() -> None:
+    charts = section_charts(facts(outcomes=True))
+    titles = [[one.text for one in parsed(chart).iter("{http://www.w3.org/2000/svg}text")] for chart in
+              (*charts["subgroups"], *charts["comparisons"])]  # fmt: skip
+    for title in ("AUROC of risk_a, death", "AUROC of risk_b, stroke", "difference for stroke"):
+        assert sum(title in some for some in titles) == 1
+    rows = [ForestRow("a", 0.5, None, "0.5")]
+    long = forest(rows, title="T", caption="C", axis=f"AUROC of {'m' * 40}, {'o' * 40}")
+    short = forest(rows, title="T", caption="C", axis="AUROC")
+    heights = [float(parsed(one).attrib["viewBox"].split()[3]) for one in (short, long)]
+    assert heights[1] > heights[0]
 
 
 def test_figures_are_saved_with_names_of_their_own(tmp_path: Path) -> None:
