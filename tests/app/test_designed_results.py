@@ -7,6 +7,7 @@ import html
 import numpy as np
 
 import ppaurora
+from ppaurora.evaluation.designed import NO_INTERVAL
 from ppaurora.owner.study import Study
 from tests.support.local_app import Browser
 from tests.support.sending import send
@@ -52,3 +53,28 @@ def test_the_page_has_models_comparison_subgroups_and_rows_left_out(nodes: Trial
     for title in ("Differences between models", "Subgroups: new", "Subgroups: old"):
         assert f"<title>{title}</title>" in page
     assert '<th scope="row">Rows excluded for another reason</th><td>8</td>' in page
+    quote = page.split('<blockquote class="quote">')[1].split("</blockquote>")[0]
+    assert quote.count("<p>") == 4  # models, comparison, subgroups, rows left out
+
+
+def test_the_page_of_a_study_with_weights_counts_by_weight_and_explains_intervals(
+    nodes: Trials, browser: Browser
+) -> None:
+    head = 'confidence_level = 0.95\nmetrics = ["auroc", "ap"]\n'
+    design = '[protocol]\nname = "grid"\ndecimals = 2\n[weight]\ncolumn = "times"\nmost = 3\n'
+    nodes.study("weights", head=head, policy=POLICY, more=design)
+    random = np.random.default_rng(12)
+    for owner in PAIR:
+        died = random.random(80) < 0.5
+        data = {
+            "score": np.round(random.beta(2 + 2 * died, 3), 2).tolist(),
+            "label": died.astype(int).tolist(),
+            "times": random.integers(1, 4, 80).tolist(),
+        }
+        send(Study(nodes.kit(owner), "weights"), data)
+    study = Study(nodes.kit("north"), "weights")
+    study.wait(timeout=120)
+    one = study.result().results.wholes[0]
+    page = browser.get("/studies/weights/result").text
+    assert f"by weight {one.positives} positive and {one.negatives} negative" in page
+    assert page.count(f"Where there is {NO_INTERVAL}.") == page.count(NO_INTERVAL) == 1

@@ -80,7 +80,7 @@ def test_a_suppressed_result_has_an_exit_code_of_its_own(command: CommandLine, r
         assert (found["value"], found["interval"], found["standard_error"]) == (None, None, None)
     shown = command("evaluate", *rare, *STUDY)
     assert shown.code == SUPPRESSED_EXIT_CODE == 5
-    assert "suppressed: a policy rule on secret counts was not met" in shown.out
+    assert "withheld: a policy rule on secret counts was not met" in shown.out
     assert "nan" not in shown.out.lower()
 
 

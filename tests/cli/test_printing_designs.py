@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import ppaurora
 from ppaurora.cli.tables import print_metrics
+from ppaurora.evaluation.designed import NO_INTERVAL
 from ppaurora.statistics.differences import Difference
-from tests.support.designed_reports import HOSTILE_LEVEL, designed, plain
+from tests.support.designed_reports import (
+    HOSTILE_LEVEL,
+    clustered,
+    designed,
+    designed_owners,
+    on_two_grids,
+    plain,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -97,20 +106,66 @@ def test_levels_are_a_table_with_differences_from_the_first(capsys: pytest.Captu
             assert isinstance(auroc, ppaurora.Estimate)
             counts = [f"{found[level].positives:,}", f"{found[level].negatives:,}"]
             assert row[:4] == [level, *counts, f"{auroc.shown_shortly()} ({auroc.shown_span()})"]
-        assert f[4:] == ["", ""]
+        assert f[4:] == ["reference", ""]
         assert m[4] == f"{less.shown_shortly()} ({less.shown_span()})"
         assert m[5] in less.test_line()
         ages = rows(text, after=f"{model}: subgroups by age_group")
         assert [row[0] for row in ages] == ["under 50", "50-70", HOSTILE_LEVEL]
 
 
-def test_suppressed_levels_are_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_withheld_levels_are_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(designed(small=True), capsys)
     for row in rows(text, after="risk_a: subgroups by age_group"):
-        assert row[1:4] == ["suppressed"] * 3
-    assert "suppressed" not in str(rows(text, after="risk_a: subgroups by sex"))
-    assert text.count("\nsuppressed: a level has too few people, ") == 2  # age_group, of both models
-    assert "suppressed" not in printed(designed(), capsys)
+        assert row[1:4] == ["withheld"] * 3
+    assert "withheld" not in str(rows(text, after="risk_a: subgroups by sex"))
+    assert text.count("\nwithheld: a level has too few people, ") == 2  # age_group, of both models
+    assert "suppressed" not in text
+    assert "withheld" not in printed(designed(), capsys)
+
+
+def test_what_is_undefined_is_not_withheld(capsys: pytest.CaptureFixture[str]) -> None:
+    """Under exact, the outcome death has no positives, and stroke none among m."""
+    owners = []
+    for labels, scores, levels in designed_owners(outcomes=True):
+        stroke = labels["stroke"] * (np.array(levels["sex"]) == "f")
+        owners.append(({"death": 0 * stroke, "stroke": stroke}, scores["risk_a"], {"sex": levels["sex"]}))
+    text = printed(ppaurora.evaluate(owners, metrics=["auroc"], confidence_level=0.95), capsys)
+    assert rows(text, after="death: 720 samples of 3 owners")[0][1] == "undefined"
+    assert "\nundefined: one class only\n" in text
+    _, m = rows(text, after="stroke: subgroups by sex")
+    assert m[1:5] == ["", "", "undefined", "undefined"]
+    assert "\nm: undefined: one class only\n" in text
+    assert "withheld" not in text
+    assert "suppressed" not in text
+
+
+def test_notes_on_levels_stand_below_their_table_once(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(designed(), capsys)
+    said = "the test uses the rounded values; the interval allows for rounding; reading scores on a grid"
+    below = text.split("risk_a: subgroups by sex ")[1].split("└")[1]
+    assert below.splitlines()[1].startswith(said)
+    assert "the test uses" not in printed(designed("exact"), capsys)
+
+
+def test_missing_intervals_are_explained_below_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(clustered(subgroups=True), capsys)
+    whole, levels = text.split("subgroups by sex ")
+    assert whole.count(NO_INTERVAL) == levels.count(NO_INTERVAL) == 1
+    assert [row[0] for row in rows(text, after="720 samples of 3 owners")] == ["auroc", "brier"]
+    assert NO_INTERVAL not in printed(designed(), capsys)
+
+
+def test_counts_of_a_weighted_study_are_by_weight(capsys: pytest.CaptureFixture[str]) -> None:
+    report = clustered("weight")
+    one = report.results.wholes[0]
+    both = f"positives, by weight: {one.positives:,}; negatives, by weight: {one.negatives:,}"
+    assert f"\n{both}\n" in printed(report, capsys)
+
+
+def test_models_with_grids_of_their_own_have_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    said = "grids: a: 101 values from 0 to 1, 2 decimals; b: 37 values from 1 to 4.6, 1 decimal\n"
+    assert said in printed(on_two_grids(), capsys)
+    assert "grids: " not in printed(designed(), capsys)
 
 
 def test_sites_are_in_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import ppaurora
 from ppaurora.cli.main import cli
-from ppaurora.data import ColumnKeywords, ColumnNames, Columns, read_data
+from ppaurora.data import ColumnKeywords, Columns, read_data
 from ppaurora.errors import InputError
 
 FIELDS = set(Columns.__struct_fields__)
@@ -20,7 +20,6 @@ OPTIONS = {f"--{name.replace('_', '-')}" for name in KEYWORDS}
 
 
 def test_keywords_are_the_fields_but_those_that_a_dict_says() -> None:
-    assert set(get_type_hints(ColumnNames)) == FIELDS
     assert set(get_type_hints(ColumnKeywords)) == KEYWORDS
     columns = Columns.called(score={"a": "risk_a"}, label={"dead": "died"}, group={"sex": "gender"}, id="pid")
     named = {"scores": {"a": "risk_a"}, "labels": {"dead": "died"}, "groups": {"sex": "gender"}}

@@ -15,7 +15,7 @@ import ppaurora
 from ppaurora import Estimate, Grid, Policy
 from ppaurora.data.design import Model
 from ppaurora.data.samples import Samples
-from ppaurora.evaluation.designed import DesignedResults, SliceResult
+from ppaurora.evaluation.designed import ONE_CLASS, DesignedResults, SliceResult
 from ppaurora.statistics.differences import Difference
 from ppaurora.statistics.estimates import Table
 from tests.support.design_oracles import (
@@ -134,7 +134,7 @@ def check_slice(found: SliceResult, rows: Rows, metrics: Sequence[str], expected
     assert not found.suppressed
     if area is None:
         assert found.auroc is None
-        assert found["auroc"] == Estimate(None)  # undefined, and not withheld
+        assert found["auroc"] == Estimate(None, note=ONE_CLASS)  # undefined, and not withheld
         return
     positives = sum(row.label for row in rows)
     auroc = found["auroc"]
@@ -324,7 +324,7 @@ def test_an_outcome_of_one_class_leaves_the_others(protocol: str) -> None:
         owners.append(replace(own, labels=labels["died"], further=further))
     one = study_of(owners, protocol=protocol)
     found = one.in_the_clear()
-    assert [whole["auroc"] == Estimate(None) for whole in found.wholes] == [True, True, False, False]
+    assert [whole.undefined for whole in found.wholes] == [ONE_CLASS, ONE_CLASS, "", ""]
     assert not any(whole.suppressed for whole in found.wholes)
     icu = found.wholes[2]["auroc"]
     assert isinstance(icu, Estimate)

@@ -27,6 +27,8 @@ def difference(seed: int, policy: ppaurora.Policy) -> Difference:
         confidence_level=0.95,
         policy=policy,
         protocol="grid",
+        low=-5,
+        high=6,
         decimals=2,
     )
     found = report.comparison("a", "b").auroc

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ppaurora
+from ppaurora import Policy
 from ppaurora.data import Columns, Grid, read_dataset
 from ppaurora.data.design import Design, Model
 from ppaurora.errors import InputError
@@ -23,9 +24,9 @@ SCORES = {
 DESIGN = Design(models={name: Model() for name in SCORES}, comparisons=(("s100b", "wfns"),))
 
 
-def fitted(*, is_private: bool = False, **parameters: Any) -> dict[str, Grid | None]:
+def fitted(policy: Policy | None = None, **parameters: Any) -> dict[str, Grid | None]:
     own = read_dataset(([1, 0, 1, 0], SCORES), Columns(), design=DESIGN).samples()
-    _, models = fit(find_protocol("grid"), [own, own], DESIGN, parameters, is_private=is_private)
+    _, models = fit(find_protocol("grid"), [own, own], DESIGN, parameters, policy or Policy.exact())
     return {name: model.grid for name, model in models.items()}
 
 
@@ -44,7 +45,8 @@ def test_every_model_has_a_grid_from_its_lowest_to_its_highest_score(parameters:
 
 def test_ends_that_are_named_stay_and_a_private_evaluation_tells_no_score() -> None:
     assert fitted(low=0.0, high=420.0, decimals=2)["s100b"] == Grid(low=0.0, high=420.0, decimals=2)
-    assert fitted(is_private=True)["s100b"] == Grid(low=0.0, high=3.0, decimals=2)
+    for policy in (Policy(), Policy.private()):
+        assert fitted(policy)["s100b"] == Grid(low=0.0, high=3.0, decimals=2)
 
 
 def test_a_model_that_no_grid_holds_is_named() -> None:

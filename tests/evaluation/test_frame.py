@@ -15,6 +15,9 @@ from ppaurora import Report
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, Metric
 from ppaurora.metrics.names import MetricName
+from ppaurora.statistics.differences import Difference
+from ppaurora.statistics.estimates import Estimate
+from tests.support.designed_reports import THRESHOLDS, designed
 
 SENSITIVITY = METRICS["sensitivity"](thresholds=[0.2, 0.5])
 RELIABILITY = METRICS["reliability"](bins=[0.0, 0.25, 0.5, 1.0])
@@ -118,3 +121,67 @@ def test_a_place_that_no_row_is_at(report: Report) -> None:
 def test_where_two_bins_meet_a_score_may_be_in_either(report: Report) -> None:
     with pytest.raises(InputError, match=r"two bins meet at 0\.25: 0 to 0\.25 and 0\.25 to 0\.5; name"):
         report.reliability.at(0.25)
+
+
+def test_differences_have_their_tests() -> None:
+    report = designed()
+    frame = report.to_frame()
+    assert list(frame.columns[-4:]) == ["z", "p_value", "degrees_of_freedom", "error_bound"]
+    assert all(frame[name].dtype == np.float64 for name in frame.columns[-4:])
+    models = frame[frame["minus"] == "risk_b"]
+    assert len(models) == 2 + len(THRESHOLDS)
+    compared = report.comparison("risk_a", "risk_b").auroc
+    assert isinstance(compared, Difference)
+    auroc = models[models["metric"] == "auroc"].iloc[0]
+    assert (auroc["value"], auroc["z"], auroc["p_value"]) == (compared.value, compared.z, compared.p_value)
+    assert frame[frame["minus"].isna()]["z"].isna().all()
+
+
+def test_differences_between_levels_are_rows() -> None:
+    report = designed()
+    frame = report.to_frame()
+    levels = frame[frame["minus"].isin(["f", "under 50"])]
+    assert len(levels) == 2 * 3 * 3  # models, levels but the first ones, single numbers
+    chosen = levels[(levels["model"] == "risk_b") & (levels["level"] == "m") & (levels["metric"] == "brier")]
+    expected = report.subgroups["sex"].of("risk_b").difference("m", "f", "brier")
+    assert chosen["value"].tolist() == [expected.value]
+    assert chosen["p_value"].tolist() == [expected.p_value]
+    assert chosen["variable"].tolist() == ["sex"]
+
+
+def test_sites_are_rows() -> None:
+    report = designed()
+    frame = report.to_frame()
+    of_b = frame[(frame["model"] == "risk_b") & frame["variable"].isna() & frame["minus"].isna()]
+    rows = {row["name"]: row for row in of_b[of_b["metric"] == "auroc"].to_dict("records")}
+    assert set(rows) == {
+        *("auroc", "pooled", "tau2", "tau", "i2", "prediction_interval", "sites", "within_sites")
+    }
+    effect, within = report.sites_of("risk_b").auroc, report.sites_of("risk_b").within
+    assert isinstance(within, Estimate)
+    for name in ("pooled", "tau2", "tau", "i2"):
+        assert rows[name]["value"] == getattr(effect, name).value
+    assert rows["sites"]["value"] == effect.sites == 3
+    assert rows["within_sites"]["value"] == within.value
+    ahead = rows["prediction_interval"]
+    assert (ahead["lower"], ahead["upper"]) == effect.prediction_interval
+    assert math.isnan(ahead["value"])
+    assert "logit scale" in rows["pooled"]["note"]
+
+
+def test_sites_that_were_not_computed_are_rows_without_values() -> None:
+    owners = [([1, 0], [0.9, 0.4]), ([0, 1], [0.3, 0.6])]
+    frame = ppaurora.evaluate(owners, metrics=["auroc"], sites=True).to_frame().set_index("name")
+    for name in ("pooled", "prediction_interval", "sites"):
+        assert math.isnan(frame.loc[name, "value"])
+        assert "fewer than three sites" in frame.loc[name, "note"]
+
+
+def test_rows_left_out_are_rows() -> None:
+    frame = designed("exact").to_frame()
+    left = frame[frame["metric"] == "left_out"]
+    assert dict(zip(left["name"], left["value"], strict=True)) == {
+        "missing_score": 7,
+        "missing_label": 0,
+        "excluded": 11,
+    }

@@ -30,6 +30,8 @@ POLICY = '[policy]\nkind = "exact"\ndigits = 3\n'
 DESIGN = """\
 [evaluation]
 score_scale = "probability"
+model = "the model of the plan"
+outcome = "sepsis"
 [models.new]
 column = "risk_2"
 grid = { decimals = 2 }
@@ -122,3 +124,14 @@ def test_the_command_prints_it(study: Study, run: RunCommand) -> None:
     assert compared.line("AUROC new - old") in out
     assert "subgroups by sex" in out
     assert "rows left out: 0 (missing score), 0 (missing label), 37 (excluded)" in out
+
+
+def test_captions_name_models_of_the_design_and_the_outcome_of_the_plan(facts: Facts) -> None:
+    where = "in the pooled test samples of 3 institutions (n = 370"
+    assert facts.caption.startswith(f"Performance of new and old for the outcome sepsis {where}")
+    captions = [line for line in as_latex(facts).splitlines() if line.startswith(r"\caption")]
+    rest = f"Performance for the outcome sepsis {where}"
+    assert {one.split(".")[0].removeprefix(r"\caption{") for one in captions} >= {
+        *("Released numbers", "AUROC by sex, new", "AUROC by sex, old", "Differences between models"),
+    }
+    assert all(rest in one and "the model of the plan" not in one for one in captions)

@@ -109,7 +109,7 @@ def test_a_suppressed_result_tells_owners_nothing_and_nodes_no_difference(
         assert len(list(numbers_in(printed["metrics"]))) == 9
         assert not {"13", "22", "1308"} & set(said.replace(",", " ").split())  # no count of a class
         code, said = run("result", kit, "--study", "held-back")
-        assert (code, "suppressed: a policy rule on secret counts was not met" in said) == (5, True)
+        assert (code, "withheld: a policy rule on secret counts was not met" in said) == (5, True)
         assert json.loads((kit / "results/held-back.json").read_text()) == printed
 
     file = tmp_path / "held-back-harbour.csv"
@@ -156,7 +156,7 @@ def test_waiting_for_a_suppressed_result_ends_with_its_exit_code(
     submit_all(nodes, "awaited", {owner: data[owner] for owner in OWNERS[:2]})
     file = write_csv(tmp_path / "valley.csv", *data["valley"])
     code, said = run("submit", nodes.kit("valley"), file, "--study", "awaited", *YES, "--wait")
-    assert (code, "suppressed" in said) == (5, True)
+    assert (code, "withheld" in said) == (5, True)
 
 
 def test_a_class_that_is_missing_is_suppressed_like_any_other(nodes: Trials) -> None:

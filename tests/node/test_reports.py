@@ -252,7 +252,7 @@ def test_a_suppressed_result_is_told_in_words(running: Trials, tmp_path: Path, r
     assert "no performance estimate of" in facts.results
     items = {one.item: one.status for one in facts.reporting}
     assert (items["23a"], items["20a"]) == ("withheld", "withheld")
-    assert "The policy suppresses this result" in page.read_text()
+    assert "The policy withholds this result" in page.read_text()
 
 
 def test_hidden_counts_are_named_as_withheld(running: Trials) -> None:

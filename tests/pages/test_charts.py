@@ -278,6 +278,7 @@ def test_ticks_are_few_round_and_inside(low: float, width: float) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=5))
 @example([1.0, 0.9999999999999999])
+@example([0.0, 5e-324])
 def test_an_axis_shows_all_and_not_what_cannot_be(numbers: list[float]) -> None:
     low, high = around(numbers, within=(0.0, 1.0))
     assert 0 <= low < high <= 1

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import ppaurora
@@ -28,7 +27,7 @@ from ppaurora.pages.report.writing import facts_of
 from ppaurora.plot.numbers import prevalence_of
 from ppaurora.statistics.differences import ANYWHERE
 from tests.pages.test_formats import Page
-from tests.support.designed_reports import HOSTILE_LEVEL, THRESHOLDS, designed, plain
+from tests.support.designed_reports import HOSTILE_LEVEL, THRESHOLDS, clustered, designed, plain
 
 KINDS = ("publication", "exact", "private")
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -43,7 +42,7 @@ def texts(found: Facts) -> dict[str, str]:
     latex = as_latex(found)
     for escaped, letter in ((r"\textbackslash{}", "\\"), (r"\textasciitilde{}", "~"), (r"\textbar{}", "|")):
         latex = latex.replace(escaped, letter)
-    latex = re.sub(r"\\([&%$#_{}])", r"\1", latex).replace("$-$", "−").replace("$^2$", "²")
+    latex = re.sub(r"\\([&%$#_{}])", r"\1", latex).replace("$-$", "-").replace("$^2$", "²")
     return {
         "html": Page(as_html(found)).text,
         "markdown": re.sub(r"\\(.)", r"\1", as_markdown(found)),
@@ -82,8 +81,8 @@ def test_every_number_of_the_json_is_in_every_format(kind: str) -> None:
             assert one["shown"] in text, (name, one)
             assert one["shown_interval"] in text, (name, one)
             assert one.get("test", "") in text, (name, one)
-        for key in ("results", "methods"):
-            assert content[key] in text, name
+        for said in (*content["results"].split("\n\n"), content["methods"]):
+            assert said in text, name
 
 
 def test_numbers_are_those_of_the_result() -> None:
@@ -112,7 +111,8 @@ def test_numbers_are_those_of_the_result() -> None:
             assert less.numbers[0].value == expected.value
     assert report.sites is not None
     for effect in found.design.sites[0].effects:
-        assert effect.words == report.sites.effects[effect.quantity].sentence()
+        variance = report.sites.effects[effect.quantity].tau2.shown_shortly()
+        assert f" was {variance} (I² {effect.i2.value or 0:.0%}, 3 institutions)" in effect.words
         assert effect.words in found.results
 
 
@@ -167,7 +167,7 @@ def test_a_suppressed_study_has_no_sections() -> None:
     found = facts(small=True, floor=5000)
     assert (found.state, found.sections) == ("suppressed", ())
     for name, text in texts(found).items():
-        assert "no performance estimate was released" in text, name
+        assert "no performance estimate of risk_a and risk_b was released" in text, name
     assert not all_charts(found)
 
 
@@ -270,10 +270,11 @@ def test_the_forest_of_subgroups_has_a_line_at_all_samples() -> None:
     found = facts()
     chart = section_charts(found)["subgroups"][0]
     assert chart.title == "Subgroups: risk_a"
-    (line,) = parsed(chart).findall(".//*[@class='chart__guide']")
+    lines = parsed(chart).findall(".//*[@class='chart__guide']")
     marks = parsed(chart).findall(".//*[@class='chart__pooled-mark']")
     first = marks[0].attrib["points"].split(",")[0]  # that of all samples
-    assert float(line.attrib["x1"]) == pytest.approx(float(first), abs=0.11)
+    assert len(lines) == len(marks)
+    assert all(float(line.attrib["x1"]) == pytest.approx(float(first), abs=0.11) for line in lines)
     assert len(marks) == 1 + 2 + 3
     assert [label for label, _ in chart.rows][:2] == ["all samples", "age_group: under 50"]
 
@@ -281,13 +282,13 @@ def test_the_forest_of_subgroups_has_a_line_at_all_samples() -> None:
 def test_the_forest_of_differences_has_a_line_at_zero() -> None:
     (chart,) = section_charts(facts())["comparisons"]
     root = parsed(chart)
-    (line,) = root.findall(".//*[@class='chart__guide']")
+    line = root.findall(".//*[@class='chart__guide']")[0]
     labels = [
         one for one in root.iter("{http://www.w3.org/2000/svg}text") if one.text and float_of(one.text) == 0
     ]
     assert [one.attrib["x"] for one in labels] == [line.attrib["x1"]]
     assert [label for label, _ in chart.rows] == [
-        f"risk_a − risk_b: {what}"
+        f"risk_a - risk_b: {what}"
         for what in ("AUROC", "Brier score", *(f"Net benefit at {at:g}" for at in THRESHOLDS))
     ]
 
@@ -310,15 +311,39 @@ def test_a_forest_draws_rows_where_they_belong() -> None:
     assert root[1].text == "first: a: 1 (0 to 2); first: b: withheld; second: c: 3"
     marks = root.findall(".//*[@class='chart__pooled-mark']")
     x = [float(one.attrib["points"].split(",")[0]) for one in marks]
-    (line,) = root.findall(".//*[@class='chart__guide']")
-    assert len(x) == 2
-    assert x[0] == float(line.attrib["x1"]) < x[1]
+    lines = root.findall(".//*[@class='chart__guide']")
+    assert len(x) == len(lines) == 2
+    assert x[0] == float(lines[0].attrib["x1"]) == float(lines[1].attrib["x1"]) < x[1]
     (whisker,) = [
         one for one in root.findall(".//*[@class='chart__pooled']") if one.attrib["y1"] == one.attrib["y2"]
     ]
     low, high = float(whisker.attrib["x1"]), float(whisker.attrib["x2"])
     assert (low + high) / 2 == pytest.approx(x[0], abs=0.11)
     assert x[1] - x[0] == pytest.approx(high - low, abs=0.21)
+
+
+def test_the_line_to_compare_with_does_not_run_into_texts() -> None:
+    for chart in (one for some in section_charts(facts()).values() for one in some):
+        root = parsed(chart)
+        lines = root.findall(".//*[@class='chart__guide']")
+        strips = [(float(one.attrib["y1"]), float(one.attrib["y2"])) for one in lines]
+        baselines = [float(one.attrib["y"]) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert strips
+        for top, bottom in strips:
+            assert not any(top - 3 < y < bottom + 10 for y in baselines)  # letters are some 10 units high
+
+
+def test_axes_of_forests_say_what_they_show() -> None:
+    charts = section_charts(facts(outcomes=True))
+    titles = [[one.text for one in parsed(chart).iter("{http://www.w3.org/2000/svg}text")] for chart in
+              (*charts["subgroups"], *charts["comparisons"])]  # fmt: skip
+    for title in ("AUROC of risk_a, death", "AUROC of risk_b, stroke", "difference for stroke"):
+        assert sum(title in some for some in titles) == 1
+    rows = [ForestRow("a", 0.5, None, "0.5")]
+    long = forest(rows, title="T", caption="C", axis=f"AUROC of {'m' * 40}, {'o' * 40}")
+    short = forest(rows, title="T", caption="C", axis="AUROC")
+    heights = [float(parsed(one).attrib["viewBox"].split()[3]) for one in (short, long)]
+    assert heights[1] > heights[0]
 
 
 def test_figures_are_saved_with_names_of_their_own(tmp_path: Path) -> None:
@@ -379,20 +404,8 @@ def test_many_levels_are_summed_up_in_the_sentence() -> None:
     auroc = level.get("auroc")
     assert auroc is not None
     design = replace(found.design, subgroups=(many,))
-    said = design_results(found.numbers, design, "x", None, designed().policy, suppressed=False)
+    said = design_results(found.numbers, design, "x", "", designed().policy, suppressed=False)
     assert f"By age_group, AUROC of risk_a was from {auroc.shown} to {auroc.shown} in 12 levels." in said
-
-
-def clustered(column: str) -> ppaurora.Report:
-    random = np.random.default_rng(2)
-    owners = []
-    for rows in (60, 50, 70):
-        labels = (random.random(rows) < 0.4).astype(int)
-        scores = np.round(random.beta(2 + labels, 3), 2)
-        owners.append((labels, scores, {column: random.integers(1, 5, rows).tolist()}))
-    return ppaurora.evaluate(
-        owners, metrics=["auroc", "ap"], confidence_level=0.95, protocol="grid", decimals=2
-    )
 
 
 def test_weights_are_not_taken_for_samples() -> None:
@@ -400,9 +413,9 @@ def test_weights_are_not_taken_for_samples() -> None:
     whole = report.results.wholes[0]
     assert report.positives is not None
     assert whole.negatives is not None
-    assert report.positives + whole.negatives > report.samples == 180
+    assert report.positives + whole.negatives > report.samples == 720
     found = facts_of(source_of(report))
-    said = f"(n = 180; by weight {report.positives} positive and {whole.negatives} negative)"
+    said = f"(n = 720; by weight {report.positives:,} positive and {whole.negatives:,} negative)"
     assert said in found.results
     assert "Every row counted as often as its weight says." in found.methods
     assert "Obuchowski's method for clustered data for AUROC" in found.methods

@@ -231,7 +231,7 @@ def test_what_is_suppressed_is_said_in_words() -> None:
     for text in (as_markdown(facts), as_latex(facts), Page(as_html(facts)).text):
         assert "no performance estimate was released" in text
     page = as_html(facts)
-    assert "The policy suppresses this result" in page
+    assert "The policy withholds this result" in page
     assert '<svg class="chart"' not in page
 
 
@@ -242,7 +242,7 @@ def test_what_is_undefined_or_withheld_alone_is_said_in_words(facts: Facts, repo
         "brier": Estimate(None, suppressed=True),
     }
     partly = facts_of(ReportSource(None, replace(report, metrics=metrics)))
-    assert "Average precision is not defined." in partly.results
+    assert "Average precision is undefined." in partly.results
     assert "Brier score was withheld under the release policy." in partly.results
     page = Page(as_html(partly)).text
     assert "undefined: why not" in page

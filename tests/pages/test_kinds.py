@@ -96,8 +96,8 @@ def test_rows_of_a_person_are_said() -> None:
 def test_rounding_and_floors_are_said(published: Facts) -> None:
     assert published.privacy.startswith(
         "For publication: rounded to 3 decimals, one more of small numbers; counts to the nearest 5; nothing "
-        "below 10 positives and 10 negatives; no number about fewer than 10 samples. Rounding is "
-        "inside the intervals."
+        "below 10 positives and 10 negatives; no number about fewer than 10 samples. Intervals "
+        "allow for rounding."
     )
     assert "rounded to 3 or 4 decimals, and numbers of samples to the nearest 5, inside" in published.methods
     assert "fewer than 10 positives or 10 negatives, overall or with any one institution left out" in (

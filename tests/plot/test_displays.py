@@ -261,7 +261,7 @@ def test_a_report_without_the_numbers_says_which_metric_has_them() -> None:
 def test_a_suppressed_report_has_nothing_to_draw() -> None:
     report = evaluated(Policy.exact(minimum_positives=10_000))
     for display in DISPLAYS:
-        with pytest.raises(InputError, match="suppresses this result"):
+        with pytest.raises(InputError, match="withholds this result"):
             display.from_report(report, axes())
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
@@ -51,7 +53,7 @@ def test_subgroups_are_where_they_belong() -> None:
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert labels == list(display.labels)
     assert display.reference == report.models["risk_b"].auroc
-    assert display.ax_.get_xlabel() == "AUROC"
+    assert display.ax_.get_xlabel() == "AUROC of risk_b"
     assert legend(display.ax_) == ["all samples", "risk_b, pooled, rounded to 3 decimals\nwhiskers: 95% CI"]
     low, high = display.ax_.get_ylim()
     assert low > 5 > 0 > high  # the first row is on top
@@ -66,6 +68,7 @@ def test_another_number_of_subgroups_and_two_models_in_the_same_axes() -> None:
     assert second[0][0] == report.models["risk_b"].brier
     assert (second[1] > first[1]).all()
     assert [said.split(",")[0] for said in legend(ax)] == ["all samples", "risk_a", "risk_b"]
+    assert ax.get_xlabel() == "Brier score"  # of both
 
 
 def test_withheld_levels_are_not_drawn_and_counted() -> None:
@@ -132,3 +135,25 @@ def test_intervals_are_those_of_the_report() -> None:
     assert isinstance(auroc, Estimate)
     place = display.labels.index("sex: f")
     assert (display.values.lower[place], display.values.upper[place]) == auroc.interval
+
+
+@pytest.mark.parametrize("display", [SubgroupDisplay, ComparisonDisplay])
+@pytest.mark.parametrize("kind", ["publication", "exact"])
+def test_nothing_covers_anything_else(display: Any, kind: str) -> None:
+    shown = display.from_report(designed(kind))
+    figure, ax = shown.figure_, shown.ax_
+    try:
+        figure.canvas.draw()
+        frame, found = ax.get_window_extent(), ax.get_legend()
+        assert found is not None
+        assert found.get_window_extent().y0 >= frame.y1  # above the rows
+        assert found.get_window_extent().y1 <= figure.bbox.y1
+        labels = [label.get_window_extent() for label in ax.get_yticklabels()]
+        assert min(one.x0 for one in labels) > 0.01 * figure.bbox.width
+        low, high = ax.get_xlim()
+        ticks = [label for label in ax.get_xticklabels() if low <= label.get_position()[0] <= high]
+        places = [label.get_window_extent() for label in ticks]
+        assert len(places) > 2
+        assert all(one.x1 < other.x0 for one, other in pairwise(places))
+    finally:
+        pyplot.close(figure)

@@ -160,9 +160,11 @@ def test_what_people_read() -> None:
     assert read.pooled.value == 1.1
     assert read.pooled.method == METHOD
     assert read.sentence() == (
-        "Between-site variance of log O/E was 0.003 (I² 62 %, 5 sites); "
-        "a new site's O/E is expected between 0.95 and 1.27 (90 % prediction interval)."
+        "Between-site variance of log O/E was 0.003 (I² 62%, 5 sites); "
+        "the O/E of a new site is expected between 0.958 and 1.263 (90% prediction interval)."
     )
+    assert "Between-hospital variance" in read.sentence("hospital")
+    assert "5 hospitals" in read.sentence("hospital")
     fields = read.to_dict()
     assert fields["scale"] == "log"
     assert fields["sites"] == 5

@@ -75,3 +75,32 @@ def plain() -> ppaurora.Report:
     """Return the report of a plain study of the first model."""
     owners = [(labels, scores["risk_a"]) for labels, scores, _ in designed_owners()]
     return ppaurora.evaluate(owners, metrics=["auroc", "brier"], confidence_level=0.95)
+
+
+@functools.cache
+def clustered(column: str = "patient", *, subgroups: bool = False, kind: str = "exact") -> ppaurora.Report:
+    """Return the report of a study of one model whose rows have patients or weights."""
+    random = np.random.default_rng(2)
+    owners = []
+    for labels, scores, levels in designed_owners():
+        more = {column: random.integers(1, 100 if column == "patient" else 5, len(labels)).tolist()}
+        more |= {"sex": levels["sex"]} if subgroups else {}
+        owners.append((labels, scores["risk_a"], more))
+    return ppaurora.evaluate(
+        owners,
+        metrics=["auroc", "brier"],
+        confidence_level=0.95,
+        policy=PLANS[kind],
+        protocol="grid",
+        decimals=2,
+    )
+
+
+@functools.cache
+def on_two_grids() -> ppaurora.Report:
+    """Return the report of two models, the second with scores from 1 to 5."""
+    owners = [
+        (labels, {"a": scores["risk_a"], "b": np.round(1 + 4 * scores["risk_b"], 1)})
+        for labels, scores, _ in designed_owners()
+    ]
+    return ppaurora.evaluate(owners, metrics=["auroc"], protocol="grid", decimals=2)

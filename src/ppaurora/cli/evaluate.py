@@ -138,7 +138,8 @@ def evaluate_command(
 def print_report(report: Report) -> None:
     print_metrics(report, report.samples, report.owners)
     cost = report.cost
-    protocol = find_protocol(report.protocol)(**report.parameters)
+    kind, shared = find_protocol(report.protocol), report.shared_parameters
+    protocol = kind(**shared) if shared == report.parameters else kind.name
     click.echo(
         f"protocol {protocol}, transport {report.transport}: "
         f"{cost.seconds:.2f} s, {cost.bytes / 1e6:.2f} MB, {cost.rounds} rounds"

@@ -1,7 +1,7 @@
 """An owner's samples in the clear: read from a file or memory, and checked. They never leave the owner."""
 
 from ppaurora.data.chunks import Description
-from ppaurora.data.columns import ColumnKeywords, ColumnNames, Columns
+from ppaurora.data.columns import ColumnKeywords, Columns
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.dataset import CountedDataset, Dataset
 from ppaurora.data.design import Design
@@ -13,7 +13,6 @@ from ppaurora.data.score_counts import ScoreCounts
 
 __all__ = [
     "ColumnKeywords",
-    "ColumnNames",
     "Columns",
     "CountTable",
     "CountedDataset",

@@ -23,22 +23,6 @@ _MOST_NAMES_SHOWN = 20
 _OPTION_OF = {"scores": "score", "labels": "label", "groups": "group"}
 
 
-class ColumnNames(TypedDict, total=False):
-    """The fields of `Columns`."""
-
-    score: str
-    label: str
-    id: str | None
-    pos_label: object | None
-    scores: dict[str, str]
-    labels: dict[str, str]
-    groups: dict[str, str]
-    patient: str | None
-    weight: str | None
-    leave_out_missing: bool
-    left_out: dict[str, int]
-
-
 class ColumnKeywords(TypedDict, total=False):
     """The columns of an owner's data, as functions take them for keywords: `Columns.called` reads them."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from ppaurora.data.design import Design
 from ppaurora.data.further import LEFT_OUT_REASONS
+from ppaurora.data.grid import Grid
 from ppaurora.data.slices import Pair, Slice
 from ppaurora.errors import InputError
+from ppaurora.metrics import METRICS
+from ppaurora.metrics.bins import Histogram
 from ppaurora.metrics.calibration import Brier
 from ppaurora.metrics.extras.base import ExtrasQuery
 from ppaurora.metrics.extras.clusters import ClusteredError
@@ -22,17 +24,25 @@ from ppaurora.metrics.reading import ReleasedPart, ReleasedResult
 from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.sites import read_within
 from ppaurora.metrics.thresholds import NetBenefit
+from ppaurora.policy.rules import EXACT
 from ppaurora.statistics.differences import ANYWHERE, Difference, paired_difference, unpaired_difference
 from ppaurora.statistics.estimates import Estimate, Row, Table, delong_estimate, joined
 from ppaurora.statistics.intervals import half_unit
-from ppaurora.statistics.random_effects import RandomEffects
+from ppaurora.statistics.random_effects import RandomEffects, Scale
 
 CLUSTERED = "Obuchowski"  # the method of intervals that allow for patients and weights
+_ONE_IS_WITHHELD = "one of the two numbers is withheld"
 _CONSERVATIVE = (
     "as if the errors of both models were independent: too wide where models mostly err alike, as usual"
 )
 _TOO_FEW_CLUSTERS = "no interval: fewer than two patients, or weighted rows, of a class"
-_DROPPED = "no interval: rows of one patient, or one row that counts several times, are not independent"
+NO_INTERVAL = "no interval: rows of one patient, or one row that counts several times, are not independent"
+ONE_CLASS = "one class only"  # why a slice has no number at all, where nothing is withheld
+
+
+def without_reason(note: str) -> str:
+    """Return a note without the reason for a missing interval, which a table gives once for all numbers."""
+    return joined(*(said for said in note.split("; ") if said != NO_INTERVAL))
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class SliceResult:
     metrics
         By name an `Estimate` or a `Table`.
     positives, negatives
-        How many there are, where the policy releases that.
+        How many there are, where the policy releases that; sums of weights, where rows have weights.
     suppressed
         Whether a rule on secret counts was not met, so that there are no values.
 
@@ -69,14 +79,28 @@ class SliceResult:
     suppressed: bool = False
 
     def __getitem__(self, name: str) -> Estimate | Table:
+        if name not in self.metrics:
+            raise KeyError(f"'{name}' was not asked for; there are: {', '.join(self.metrics)}")
         return self.metrics[name]
 
     def __getattr__(self, name: str) -> Any:
         metrics = self.__dict__.get("metrics", {})  # there are none yet while it is being unpickled
         if name.startswith("_") or name not in metrics:
-            raise AttributeError(f"'{name}' was not asked for; there are: {', '.join(metrics)}")
+            there = f"there are: {', '.join(metrics)}"
+            if name in METRICS:
+                raise AttributeError(f"'{name}' was not asked for; {there}")
+            raise AttributeError(
+                f"these are the numbers of one model and one outcome, without '{name}'; {there}; for another "
+                "model or outcome: report.whole(model, outcome)"
+            )
         found = metrics[name]
         return found.value if isinstance(found, Estimate) else found
+
+    @property
+    def undefined(self) -> str:
+        """Why there is no number at all, although nothing is withheld: "one class only"; else empty."""
+        notes = {number.note for number in _numbers_of(self.metrics)}
+        return ONE_CLASS if notes == {ONE_CLASS} and not self.suppressed else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as in the JSON report."""
@@ -129,7 +153,12 @@ class Comparison:
     @property
     def title(self) -> str:
         """Name it for people."""
-        return f"{self.a} - {self.b}" + (f", {self.outcome}" if self.outcome else "")
+        return self.models + (f", {self.outcome}" if self.outcome else "")
+
+    @property
+    def models(self) -> str:
+        """Name the two models for people."""
+        return f"{self.a} - {self.b}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as in the JSON report."""
@@ -195,7 +224,8 @@ class SubgroupResult(Mapping[str, SliceResult]):
         a, b = (self[level].metrics.get(metric) for level in (first, second))
         if not isinstance(a, Estimate) or not isinstance(b, Estimate):
             raise InputError(f"'{metric}' is no single number of these levels")
-        return unpaired_difference(a, b, self._level)
+        found = unpaired_difference(a, b, self._level)
+        return replace(found, note=_ONE_IS_WITHHELD) if found.suppressed else found
 
     def differences(self, metric: str = Auroc.name) -> dict[str, Difference]:
         """Return the differences of all levels from the first one."""
@@ -224,7 +254,9 @@ class SitesResult:
     Attributes
     ----------
     effects
-        By metric, the random effects: pooled value, between-site variance, I², prediction interval.
+        By metric, the random effects: pooled value, between-site variance, I², prediction interval. Values
+        and intervals are on the scale of the metric; the standard error of the pooled value, tau2 and tau
+        are on the scale that `scale` names, such as the logit of AUROC.
     within
         AUROC over pairs of one site only, weighted by their number; None if AUROC was not asked for.
 
@@ -245,7 +277,8 @@ class SitesResult:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.__dict__.get("effects", {}):
-            raise AttributeError(f"there is nothing of sites about '{name}'")
+            there = ", ".join(self.__dict__.get("effects", {})) or "nothing"
+            raise AttributeError(f"there is nothing of sites about '{name}'; there is: {there}")
         return self.effects[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -278,6 +311,9 @@ class DesignedResults:
         Whether rows have weights: numbers of positives and negatives are then sums of these.
     patients
         Whether the study names patients, who may have several rows.
+    grids
+        By model, how its scores were read where they were counted. Empty if they were not, and in a result
+        that was read from a file.
 
     Examples
     --------
@@ -295,6 +331,7 @@ class DesignedResults:
     left_out: dict[str, Estimate] = field(default_factory=dict)
     weighted: bool = False
     patients: bool = False
+    grids: dict[str, Grid] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, released: ReleasedResult, query: Query) -> DesignedResults:
@@ -303,16 +340,16 @@ class DesignedResults:
         if design is None:
             return cls()
         extras = _Extras([part for part in released.parts if part.query.is_of_extras])
+        parts = [part for part in released.parts if not part.query.is_of_extras]
         slices = [
             SliceResult(
                 part.slice,
-                _with_clusters(part, extras, design),
+                _metrics(part, extras, query),
                 part.positives,
-                part.negatives,
+                _negatives(part),
                 part.suppressed,
             )
-            for part in released.parts
-            if not part.query.is_of_extras
+            for part in parts
         ]
         wholes = tuple(one for one in slices if not one.slice.is_level)
         level = query.confidence_level
@@ -327,6 +364,7 @@ class DesignedResults:
             extras.left_out(),
             design.weight is not None,
             bool(design.patient),
+            {part.slice.model: part.query.grid for part in parts if part.query.grid is not None},
         )
 
     @property
@@ -336,14 +374,13 @@ class DesignedResults:
 
     def whole(self, model: str = "", outcome: str = "") -> SliceResult:
         """Return the numbers of a model and an outcome; what is not named is that of the first."""
-        first = self.wholes[0].slice
-        wanted = Slice(model or first.model, outcome or first.outcome)
-        found = [one for one in self.wholes if one.slice == wanted]
-        if not found:
-            raise InputError(
-                f"there is no {wanted}; there are: {'; '.join(str(one.slice) for one in self.wholes)}"
-            )
-        return found[0]
+        return _chosen(self.wholes, model, outcome)
+
+    def sites_of(self, model: str = "", outcome: str = "") -> SitesResult:
+        """Return the heterogeneity between owners, of a model and an outcome; by default of the first."""
+        if not self.sites:
+            raise InputError("differences between sites were not asked for: sites=True, or in a plan")
+        return _chosen(self.sites, model, outcome)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as in the JSON report; of a plain study, nothing."""
@@ -361,6 +398,22 @@ class DesignedResults:
             "weighted": self.weighted,
             "patients": self.patients,
         }
+
+
+_Found = TypeVar("_Found", SliceResult, SitesResult)
+
+
+def _chosen(some: Sequence[_Found], model: str, outcome: str) -> _Found:
+    """Return what is of a model and an outcome; what is not named is that of the first."""
+    if not some:
+        raise InputError("this report is of one model and one outcome: its numbers are its metrics")
+    first = some[0].slice
+    wanted = Slice(model or first.model, outcome or first.outcome)
+    for one in some:
+        if one.slice == wanted:
+            return one
+    there = "; ".join(str(one.slice) or "one without a name" for one in some)
+    raise InputError(f"there is no {wanted}; there are: {there}")
 
 
 class _Extras:
@@ -408,7 +461,55 @@ class _Extras:
         }
 
 
-def _with_clusters(part: ReleasedPart, extras: _Extras, design: Design) -> dict[str, Estimate | Table]:
+def _numbers_of(metrics: Mapping[str, Estimate | Table]) -> Iterator[Estimate]:
+    """Give all numbers, also those of tables."""
+    for found in metrics.values():
+        if isinstance(found, Estimate):
+            yield found
+        else:
+            yield from (number for row in found for number in row.values.values())
+
+
+def _changed(found: Estimate | Table, change: Callable[[Estimate], Estimate]) -> Estimate | Table:
+    """Return a metric with all its numbers changed."""
+    if isinstance(found, Estimate):
+        return change(found)
+    rows = (Row(row.at, {name: change(one) for name, one in row.values.items()}) for row in found)
+    return Table(tuple(rows))
+
+
+def _negatives(part: ReleasedPart) -> int | None:
+    """Return the negatives, where they are released or follow from the numbers of samples and positives."""
+    query = part.query
+    follows = not query.sizes_are_secret and not query.policy.is_private and query.policy.counts == EXACT
+    return query.samples - part.positives if follows and part.positives is not None else part.negatives
+
+
+def _metrics(part: ReleasedPart, extras: _Extras, query: Query) -> dict[str, Estimate | Table]:
+    """Return the metrics of a slice; where a number or an interval is missing, with the reason."""
+    metrics = _with_clusters(part, extras)
+    if part.query.policy.is_private or part.suppressed:
+        return metrics
+    if part.positives is None and part.query.tells_counts and not part.query.withholds:
+        return {
+            name: _changed(found, lambda one: replace(one, note=ONE_CLASS)) for name, found in metrics.items()
+        }
+    if query.confidence_level is None or part.query.confidence_level is not None:
+        return metrics
+    return {
+        name: found if name == Histogram.name else _changed(found, _without_interval)
+        for name, found in metrics.items()
+    }
+
+
+def _without_interval(number: Estimate) -> Estimate:
+    """Return a number of clustered rows with the reason why it has no interval, if it has none."""
+    if number.value is None or number.interval is not None or _TOO_FEW_CLUSTERS in number.note:
+        return number
+    return replace(number, note=joined(number.note, NO_INTERVAL))
+
+
+def _with_clusters(part: ReleasedPart, extras: _Extras) -> dict[str, Estimate | Table]:
     """Return the metrics of a slice; where samples are clustered, AUROC with its standard error."""
     metrics = dict(part.metrics)
     found = extras.get(ClusteredError(part.slice))
@@ -470,7 +571,7 @@ def _paired(values: Sequence[tuple[Output, float | None]], query: Query, method:
     if level is None:
         return Difference(value, digits=digits)
     if len(values) == 1:
-        return Difference(value, digits=digits, note=_DROPPED)
+        return Difference(value, digits=digits, note=NO_INTERVAL)
     error_output, error = values[1]
     bound = values[2][1] if len(values) > 2 else None
     if bound is not None:  # it was rounded, and so was the standard error
@@ -507,7 +608,16 @@ def _sites(slice_: Slice, extras: _Extras) -> SitesResult:
     for extra in extras.of_kind(SiteEffects, slice=slice_):
         found = extras.get(extra)
         if found is not None:
-            effects |= extra.read([value for _, value in found[0]], found[1])
+            read = extra.read([value for _, value in found[0]], found[1])
+            effects |= {name: _with_scale(effect) for name, effect in read.items()}
     found = extras.get(WithinSites(slice_))
     within = None if found is None else read_within([value for _, value in found[0]], found[1])
     return SitesResult(slice_, effects, within)
+
+
+def _with_scale(effect: RandomEffects) -> RandomEffects:
+    """Return random effects that say of which scale the standard error of their pooled value is."""
+    if effect.scale == Scale.IDENTITY.value or effect.pooled.standard_error is None:
+        return effect
+    note = joined(effect.pooled.note, f"the standard error is on the {effect.scale} scale")
+    return replace(effect, pooled=replace(effect.pooled, note=note))

@@ -263,8 +263,7 @@ def evaluate_samples(
     _check_timeout(timeout)
     design = Design(**{name: value for name, value in terms.items() if name in Design.__struct_fields__})
     allowed = fit_rows_per_person(allowed, owners)
-    is_private = allowed.is_private
-    chosen, models = fit(find_protocol(protocol), owners, design, parameters, is_private=is_private)
+    chosen, models = fit(find_protocol(protocol), owners, design, parameters, allowed)
     terms |= {"models": models} if models else {}
     agreed = Terms(
         metrics=chosen_metrics,

@@ -14,7 +14,7 @@ from ppaurora.data.grid import Grid
 from ppaurora.data.samples import Samples
 from ppaurora.data.slices import Slice
 from ppaurora.errors import InputError
-from ppaurora.policy.rules import Policy
+from ppaurora.policy.rules import EXACT, Policy
 from ppaurora.protocols import Protocol
 from ppaurora.statistics.fitting_grid import decimals_of, fitting_grid
 
@@ -26,12 +26,12 @@ def fit(
     owners: Sequence[Samples | CountTable],
     design: Design,
     parameters: Mapping[str, Any],
-    *,
-    is_private: bool,
+    policy: Policy,
 ) -> tuple[Protocol, dict[str, Model]]:
     """Return a protocol that takes all models' scores, and the models, each with a grid where one is needed.
 
-    Lists need grids for what is counted beside them; a grid that is named stays as it is.
+    Lists need grids for what is counted beside them; a grid that is named stays as it is. The lowest and the
+    highest score are a grid's ends only where the policy holds nothing back.
     """
     given, named = dict(parameters), kind.fitting([], **parameters)
     if named.tabulated:
@@ -39,14 +39,16 @@ def fit(
         if not unnamed:
             return kind.fitting([] if design.models else owners, **given), dict(design.models)
         protocol = _protocol_of(kind, unnamed[0], owners, given)
-        fits_ends = not is_private and not given.keys() & {"low", "high"}
+        fits_ends = policy.kind == EXACT and not given.keys() & {"low", "high"}
 
         def own_grid(name: str) -> Grid | None:
             grid = _protocol_of(kind, name, owners, given).grid
             return _between_ends(grid, _scores(owners, [name])) if fits_ends and grid is not None else grid
 
         return protocol, _with_grids(design, own_grid)
-    counts = bool(design.subgroups) or (not is_private and bool(design.comparisons or design.is_clustered))
+    counts = bool(design.subgroups) or (
+        not policy.is_private and bool(design.comparisons or design.is_clustered)
+    )
     if counts and not design.models and named.grid is None:
         given["grid"] = _fitting("", owners)
     protocol = kind.fitting(_scores(owners, design.model_names), **given)

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ppaurora.channel.servers import Server
+from ppaurora.data.grid import Grid
 from ppaurora.errors import MissingPackageError
 from ppaurora.evaluation.designed import (
     Comparison,
@@ -21,9 +22,12 @@ from ppaurora.evaluation.designed import (
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics import METRICS
 from ppaurora.metrics.names import MetricAttributes, MetricName
+from ppaurora.metrics.roc import Auroc
 from ppaurora.party.run import RunOutcome
 from ppaurora.policy.rules import Policy
 from ppaurora.policy.sentences import privacy_of
+from ppaurora.protocols import find_protocol
+from ppaurora.statistics.differences import Difference
 from ppaurora.statistics.estimates import Estimate, Row, Table
 
 if TYPE_CHECKING:
@@ -95,11 +99,21 @@ class RunCost:
         )
 
 
-class _ByVariable(dict[str, SubgroupResult]):
-    """Subgroups by variable; one that is not there is answered with those that are."""
+WITHHELD = "withheld"  # what people read for a number that the policy withholds
 
-    def __missing__(self, variable: str) -> SubgroupResult:
-        raise KeyError(f"'{variable}' makes no subgroups here; variables: {', '.join(self) or 'none'}")
+_Part = TypeVar("_Part")
+
+
+class _ByName(dict[str, _Part]):
+    """Parts of a result by name; a name that is not there is answered with those that are."""
+
+    def __init__(self, parts: Mapping[str, _Part], problem: str, names: str) -> None:
+        super().__init__(parts)
+        self._problem, self._names = problem, names
+
+    def __missing__(self, name: str) -> _Part:
+        there = ", ".join(filter(None, self)) or "none"
+        raise KeyError(f"'{name}' {self._problem}; {self._names}: {there}")
 
 
 class MetricValues(MetricAttributes):
@@ -118,18 +132,24 @@ class MetricValues(MetricAttributes):
     def models(self) -> dict[str, SliceResult]:
         """Return the numbers of every model by its name; of the first outcome, if there are several."""
         wholes = self.results.wholes
-        return {one.slice.model: one for one in wholes if one.slice.outcome == wholes[0].slice.outcome}
+        models = {one.slice.model: one for one in wholes if one.slice.outcome == wholes[0].slice.outcome}
+        return _ByName(models, "is not a model of this report", "models")
 
     @property
     def outcomes(self) -> dict[str, SliceResult]:
         """Return the numbers of every outcome by its name; of the first model, if there are several."""
         wholes = self.results.wholes
-        return {one.slice.outcome: one for one in wholes if one.slice.model == wholes[0].slice.model}
+        outcomes = {one.slice.outcome: one for one in wholes if one.slice.model == wholes[0].slice.model}
+        return _ByName(outcomes, "is not an outcome of this report", "outcomes")
+
+    def whole(self, model: str = "", outcome: str = "") -> SliceResult:
+        """Return the numbers of a model and an outcome; what is not named is that of the first."""
+        return self.results.whole(model, outcome)
 
     @property
     def subgroups(self) -> dict[str, SubgroupResult]:
         """Return the levels of every variable by its name."""
-        return _ByVariable(self.results.subgroups)
+        return _ByName(self.results.subgroups, "makes no subgroups here", "variables")
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -141,13 +161,22 @@ class MetricValues(MetricAttributes):
         for one in self.results.comparisons:
             if (one.a, one.b) == (a, b) and outcome in ("", one.outcome):
                 return one
-        there = ", ".join(one.title for one in self.results.comparisons) or "none"
-        raise KeyError(f"'{a}' was not compared with '{b}'; comparisons: {there}")
+        names = [
+            f"{one.models} for {one.outcome}" if one.outcome else one.models
+            for one in self.results.comparisons
+        ]
+        wanted = f" for '{outcome}'" if outcome else ""
+        there = ", ".join(names) or "none"
+        raise KeyError(f"'{a}' was not compared with '{b}'{wanted}; comparisons: {there}")
 
     @property
     def sites(self) -> SitesResult | None:
         """Return the heterogeneity between owners, of the first model; None if it was not asked for."""
         return self.results.sites[0] if self.results.sites else None
+
+    def sites_of(self, model: str = "", outcome: str = "") -> SitesResult:
+        """Return the heterogeneity between owners, of a model and an outcome; by default of the first."""
+        return self.results.sites_of(model, outcome)
 
     @property
     def left_out(self) -> dict[str, Estimate]:
@@ -194,39 +223,48 @@ class MetricValues(MetricAttributes):
         is (`threshold`, or `low` and `high` of a bin, if any metric has these), `value`, `lower` and `upper`
         of the interval, `standard_error`, `method`, `confidence_level`, `digits` to which the value was
         rounded, `suppressed` and `note`. What a number does not have is NaN. Of several models, outcomes or
-        subgroups, `model`, `outcome`, `variable` and `level` come first, and `minus` names the model that was
-        subtracted.
+        subgroups, `model`, `outcome`, `variable` and `level` come first.
+
+        Differences have `minus`, the model that was subtracted, or the level (always the first one), and a
+        report with any of them has the columns `z`, `p_value`, `degrees_of_freedom` and `error_bound`.
+        Heterogeneity between owners has rows of the metric with the names `pooled`, `tau2`, `tau`, `i2`,
+        `prediction_interval` (`lower` and `upper` alone), `sites` (how many count) and `within_sites`; the
+        standard error of `pooled` is on the scale of pooling, which its note names. Rows left out have the
+        metric `left_out`, and their reason as name.
         """
         try:
             import pandas
         except ModuleNotFoundError:
             raise MissingPackageError("a data frame is one of pandas: pip install pandas") from None
-        records = [
-            {**of, **_record(name, row.at, column, estimate)}
-            for of, metrics in self._all_metrics()
-            for name, found in metrics.items()
-            for row in _rows(name, found)
-            for column, estimate in row.values.items()
-        ]
-        of_slices = [name for name in _OF_A_SLICE if any(name in record for record in records)]
-        known = {*_OF_A_NUMBER, *_OF_A_SLICE}
+        records = list(self._records())
+        of_slices, tests = (
+            [name for name in names if any(name in record for record in records)]
+            for names in (_OF_A_SLICE, _OF_A_TEST)
+        )
+        known = {*_OF_A_NUMBER, *_OF_A_TEST, *_OF_A_SLICE}
         places = dict.fromkeys(place for record in records for place in record if place not in known)
-        columns = [*of_slices, *_OF_A_NUMBER[:2], *places, *_OF_A_NUMBER[2:]]
+        columns = [*of_slices, *_OF_A_NUMBER[:2], *places, *_OF_A_NUMBER[2:], *tests]
         frame = pandas.DataFrame(records, columns=columns)
-        return frame.astype(dict.fromkeys([*places, *_FLOATS], "float64"))
+        return frame.astype(dict.fromkeys([*places, *_FLOATS, *tests], "float64"))
 
-    def _all_metrics(self) -> Iterator[tuple[dict[str, str], Mapping[str, Estimate | Table]]]:
-        """Give the metrics of every slice and the differences of every comparison, with what they are of."""
-        if not self.results.wholes:
-            yield {}, self.metrics
-            return
-        levels = [one for found in self.results.subgroups.values() for one in found.slices]
-        for one in (*self.results.wholes, *levels):
-            named = {name: getattr(one.slice, name) for name in _OF_A_SLICE[:4]}
-            yield {name: value for name, value in named.items() if value}, one.metrics
-        for compared in self.results.comparisons:
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Give all numbers as rows of a data frame."""
+        results = self.results
+        if not results.wholes:
+            yield from _records_of({}, self.metrics)
+        levels = [one for found in results.subgroups.values() for one in found.slices]
+        for one in (*results.wholes, *levels):
+            yield from _records_of({name: getattr(one.slice, name) for name in _OF_A_SLICE[:4]}, one.metrics)
+        for compared in results.comparisons:
             named = {"model": compared.a, "minus": compared.b, "outcome": compared.outcome}
-            yield {name: value for name, value in named.items() if value}, compared.differences
+            yield from _records_of(named, compared.differences)
+        for whole in results.wholes:
+            for subgroup in results.subgroups.values():
+                yield from _between_levels(subgroup.of(whole.slice.model, whole.slice.outcome))
+        for site in results.sites:
+            yield from _of_sites(site)
+        for reason, number in results.left_out.items():
+            yield _record({}, "left_out", {}, reason, number)
 
     def _in_short(self) -> str:
         if self.suppressed:
@@ -246,12 +284,55 @@ class MetricValues(MetricAttributes):
 _OF_A_SLICE = ("model", "outcome", "variable", "level", "minus")
 _FLOATS = ("value", "lower", "upper", "standard_error", "confidence_level", "digits")
 _OF_A_NUMBER = ("metric", "name", *_FLOATS[:4], "method", *_FLOATS[4:], "suppressed", "note")
+_OF_A_TEST = ("z", "p_value", "degrees_of_freedom", "error_bound")
 
 
-def _record(metric: str, at: Mapping[str, float], name: str, estimate: Estimate) -> dict[str, Any]:
+def _records_of(
+    of: Mapping[str, str], metrics: Mapping[str, Estimate | Table | Difference]
+) -> Iterator[dict[str, Any]]:
+    """Give the numbers of metrics as rows of a data frame."""
+    for metric, found in metrics.items():
+        for row in _rows(metric, found):
+            yield from (_record(of, metric, row.at, name, number) for name, number in row.values.items())
+
+
+def _between_levels(levels: SubgroupResult) -> Iterator[dict[str, Any]]:
+    """Give the differences of all levels from the first, of a model and an outcome."""
+    first, *others = levels
+    whole = levels[first]
+    single = [metric for metric, found in whole.metrics.items() if isinstance(found, Estimate)]
+    for level in others:
+        named = {name: getattr(whole.slice, name) for name in _OF_A_SLICE[:3]}
+        named |= {"level": level, "minus": first}
+        yield from _records_of(named, {one: levels.difference(level, first, one) for one in single})
+
+
+def _of_sites(site: SitesResult) -> Iterator[dict[str, Any]]:
+    """Give the heterogeneity between owners; a prediction interval is a row without a value."""
+    named = {"model": site.slice.model, "outcome": site.slice.outcome}
+    for metric, effect in site.effects.items():
+        pooled = effect.pooled
+        nothing = Estimate(None, suppressed=pooled.suppressed, note="" if effect.sites else pooled.note)
+        numbers = {"pooled": pooled, "tau2": effect.tau2, "tau": effect.tau, "i2": effect.i2}
+        for name, number in numbers.items():
+            yield _record(named, metric, {}, name, number)
+        lower, upper = effect.prediction_interval or (None, None)
+        ahead = _record(named, metric, {}, "prediction_interval", nothing)
+        yield ahead | {"lower": lower, "upper": upper, "confidence_level": pooled.confidence_level}
+        sites = nothing if effect.sites is None else Estimate(float(effect.sites), digits=0)
+        yield _record(named, metric, {}, "sites", sites)
+    if site.within is not None:
+        yield _record(named, Auroc.name, {}, "within_sites", site.within)
+
+
+def _record(
+    of: Mapping[str, str], metric: str, at: Mapping[str, float], name: str, estimate: Estimate
+) -> dict[str, Any]:
     """Return a number as a row of a data frame."""
     lower, upper = estimate.interval or (None, None)
+    tests = {one: getattr(estimate, one) for one in _OF_A_TEST} if isinstance(estimate, Difference) else {}
     return {
+        **{column: value for column, value in of.items() if value},
         "metric": metric,
         "name": name,
         **at,
@@ -264,6 +345,7 @@ def _record(metric: str, at: Mapping[str, float], name: str, estimate: Estimate)
         "digits": estimate.digits,
         "suppressed": estimate.suppressed,
         "note": estimate.note,
+        **tests,
     }
 
 
@@ -280,10 +362,17 @@ def _estimates(name: str, found: Estimate | Table) -> Iterator[tuple[str, Estima
             yield f"{title} at {at}" if at else title, estimate
 
 
+def shown_value(estimate: Estimate, *, shortly: bool = False) -> str:
+    """Return a number for people: its value, or that the policy withholds it, or that it is undefined."""
+    if estimate.suppressed:
+        return WITHHELD
+    return estimate.shown_shortly() if shortly else estimate.shown()
+
+
 def shown_metrics(metrics: Mapping[str, Estimate | Table]) -> list[tuple[str, str, str]]:
     """Return names, values and intervals of metrics, for people."""
     return [
-        (title, estimate.shown(), estimate.shown_interval() or estimate.note)
+        (title, shown_value(estimate), estimate.shown_interval() or estimate.note)
         for name, found in metrics.items()
         for title, estimate in _estimates(name, found)
     ]
@@ -313,7 +402,8 @@ class Report(MetricValues):
     owners, samples
         How many there were.
     protocol, parameters
-        The protocol's name, and its parameters by name.
+        The protocol's name, and its parameters by name. Models may have grids of their own, in
+        `results.grids`; then `to_dict` has none among the parameters.
     transport
         How the servers talked: "memory" or "tls".
     cost
@@ -367,7 +457,17 @@ class Report(MetricValues):
             name: deepcopy(getattr(self, name))
             for name in ("owners", "samples", "protocol", "parameters", "transport", "openings")
         }
+        rest["parameters"] = deepcopy(self.shared_parameters)
         return {**self._released(), "policy": to_builtins(self.policy), **rest, "cost": asdict(self.cost)}
+
+    @property
+    def shared_parameters(self) -> dict[str, Any]:
+        """The parameters of the protocol that are those of all models: without a grid if one has another."""
+        grid = find_protocol(self.protocol)(**self.parameters).grid
+        if grid is None or all(one == grid for one in self.results.grids.values()):
+            return self.parameters
+        of_grids = ("grid", *Grid.__struct_fields__)
+        return {name: value for name, value in self.parameters.items() if name not in of_grids}
 
     def to_json(self) -> str:
         """Return the JSON text that `ppaurora evaluate --format json` prints."""

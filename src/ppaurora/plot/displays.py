@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -50,6 +50,7 @@ class Display(ABC):
     """
 
     figure: ClassVar[Figure]
+    legend_place: ClassVar[Mapping[str, Any]] = {}  # by default, where Matplotlib finds room
     released: str
     ax_: Axes = field(init=False, repr=False)
     figure_: MatplotlibFigure | SubFigure = field(init=False, repr=False)
@@ -76,14 +77,17 @@ class Display(ABC):
         **style
             How Matplotlib draws it, for instance `color="C3"`.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots(layout="constrained")[1]
+        ax = self._new_axes() if ax is None else ax
         self.ax_, self.figure_ = ax, ax.figure
         self._draw(ax, name, style)
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", **self.legend_place)
         return self
+
+    def _new_axes(self) -> Axes:
+        """Return the axes of a new figure."""
+        from matplotlib import pyplot
+
+        return pyplot.subplots(layout="constrained")[1]
 
     @classmethod
     @abstractmethod

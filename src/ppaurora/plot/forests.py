@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from ppaurora.errors import InputError
 from ppaurora.evaluation.report import MetricValues
@@ -18,6 +20,9 @@ from ppaurora.statistics.estimates import Estimate, Row
 
 _SIDE = 0.12  # that a further report in the same axes is drawn below the first
 _MARGIN = 0.6  # above the first row and below the last
+_WIDTH, _HEIGHT, _ROW = 7.2, 1.6, 0.42  # in inches, of a new figure: without rows, and of a row
+_EDGE = 0.12  # in inches, beside labels
+_MOST_STEPS = 5  # between ticks of the axis of values, so that their labels have room
 
 
 @dataclass(kw_only=True)
@@ -33,10 +38,16 @@ class ForestDisplay(Display):
     reference
         Where a dashed line stands; None if there is none.
     title, of
-        The title of the axis of values; and the model and the outcome, for the legend, if they have names.
+        What the axis of values shows; and the model and the outcome, if they have names.
     """
 
     reference_label: ClassVar[str]
+    # Above the rows, none of which it may cover.
+    legend_place: ClassVar[Mapping[str, Any]] = {
+        "loc": "lower right",
+        "bbox_to_anchor": (1.0, 1.01),
+        "borderaxespad": 0.0,
+    }
     labels: tuple[str, ...]
     values: Column
     reference: float | None
@@ -61,8 +72,17 @@ class ForestDisplay(Display):
             labels=tuple(rows), values=column, reference=reference, title=title, of=of, released=released
         )
 
+    def _new_axes(self) -> Axes:
+        """Return the axes of a new figure that is as high as its rows need."""
+        from matplotlib import pyplot
+
+        figure, ax = pyplot.subplots(figsize=(_WIDTH, _HEIGHT + _ROW * len(self.labels)))
+        figure.set_layout_engine("constrained", w_pad=_EDGE)
+        return ax
+
     def _draw(self, ax: Axes, name: str, style: dict[str, Any]) -> None:
         """Draw a row for every label; a further display in the same axes is drawn a little below."""
+        shared = bool(ax.containers)  # the legend then says which models there are
         if self.reference is not None:
             ax.axvline(self.reference, label=once(ax, self.reference_label), linestyle="--", **GUIDE)
         values, drawn = self.values, np.isfinite(self.values.values)
@@ -77,7 +97,8 @@ class ForestDisplay(Display):
         )
         ax.set_yticks(range(len(self.labels)), self.labels)
         ax.set_ylim(len(self.labels) - 1 + _MARGIN, -_MARGIN)
-        ax.set_xlabel(self.title)
+        ax.xaxis.set_major_locator(MaxNLocator(_MOST_STEPS, steps=[1, 2, 5, 10]))
+        ax.set_xlabel(self.title if shared or not self.of else f"{self.title} of {self.of}")
 
 
 @dataclass(kw_only=True)

@@ -88,7 +88,7 @@ def missing(drawn: NDArray[np.bool_]) -> str:
 def nothing_to_draw(report: MetricValues, figure: Figure) -> InputError:
     """Return the error that says what the report lacks."""
     if report.suppressed:
-        return InputError("the release policy suppresses this result: there is nothing to draw")
+        return InputError("the release policy withholds this result: there is nothing to draw")
     names = " or ".join(f"'{name}'" for name, metric in METRICS.items() if metric.figure is figure)
     return InputError(
         f"nothing to draw: this report has no values of {names}; it has: {', '.join(report.metrics)}"

@@ -22,7 +22,7 @@ def privacy_of(policy: Policy) -> str:
     held_back = "; ".join(_held_back(policy)) or "nothing was held back"
     if policy.kind == PUBLICATION:
         return (
-            f"For publication: {held_back}. Rounding is inside the intervals. This does not bound what "
+            f"For publication: {held_back}. Intervals allow for rounding. This does not bound what "
             "someone who knows much else can learn."
         )
     return f"Exact: {held_back}. Nothing is promised about what the numbers disclose."

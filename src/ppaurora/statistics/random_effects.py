@@ -38,9 +38,7 @@ from ppaurora.statistics.student import student_quantile
 LEAST_SITES = 3
 METHOD = "random effects, Hartung-Knapp"
 
-_TOO_FEW = "fewer than three sites have enough samples of both classes and a defined value"
 _NO_WIDTH = "all sites have the same value, so that the standard error is 0; it is not certainty"
-_SHOWN = 2  # decimals of a prediction interval in a sentence
 
 
 class Scale(Enum):
@@ -143,8 +141,8 @@ class RandomEffects:
     >>> found.pooled.line("AUROC of an average site")
     'AUROC of an average site: 0.790, 95% CI: 0.640-0.889 (random effects, Hartung-Knapp)'
     >>> found.sentence()
-    "Between-site variance of logit AUROC was 0.142 (I² 87 %, 4 sites); a new site's AUROC is expected \
-between 0.35 and 0.97 (95 % prediction interval)."
+    'Between-site variance of logit AUROC was 0.142 (I² 87%, 4 sites); the AUROC of a new site is expected \
+between 0.358 and 0.963 (95% prediction interval).'
     """
 
     quantity: str
@@ -157,21 +155,24 @@ between 0.35 and 0.97 (95 % prediction interval)."
     prediction_interval: Interval | None = None
     sites: int | None = None
 
-    def sentence(self) -> str:
-        """Return the heterogeneity in words."""
+    def sentence(self, place: str = "site") -> str:
+        """Return the heterogeneity in words; `place` is what an owner is called in them."""
         if self.prediction_interval is None or self.i2.value is None:
-            return f"Differences between sites in {self.title} are {self.pooled.note}."
+            state = "withheld" if self.pooled.suppressed else "not computed"
+            return f"Differences between {place}s in {self.title} are {state}: {_too_few(place)}."
         name = Scale(self.scale).name_of(self.title)
-        low, high = self.prediction_interval
-        steps = 10**_SHOWN
-        span = [math.floor(low * steps) / steps, math.ceil(high * steps) / steps]
-        low_shown, high_shown = (f"{end:z.{_SHOWN}f}" for end in span)
-        percent = f"{(self.pooled.confidence_level or 0) * 100:.7g} %"
+        level = self.pooled.shown_level().removesuffix(" CI")
+        low, high = self.shown_prediction()
         return (
-            f"Between-site variance of {name} was {self.tau2.shown_shortly()} "
-            f"(I² {self.i2.value * 100:.0f} %, {self.sites} sites); a new site's {self.title} is expected "
-            f"between {low_shown} and {high_shown} ({percent} prediction interval)."
+            f"Between-{place} variance of {name} was {self.tau2.shown_shortly()} "
+            f"(I² {self.i2.value * 100:.0f}%, {self.sites} {place}s); the {self.title} of a new {place} is "
+            f"expected between {low} and {high} ({level} prediction interval)."
         )
+
+    def shown_prediction(self) -> tuple[str, str]:
+        """Return the bounds of the prediction interval with the digits of the pooled value; empty if none."""
+        span = Estimate(self.pooled.value, interval=self.prediction_interval, digits=self.pooled.digits)
+        return span.shown_bounds() or ("", "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as in the JSON report; every field is present."""
@@ -187,6 +188,10 @@ between 0.35 and 0.97 (95 % prediction interval)."
             "prediction_interval": None if interval is None else list(interval),
             "sites": self.sites,
         }
+
+
+def _too_few(place: str) -> str:
+    return f"fewer than three {place}s have enough samples of both classes and a defined value"
 
 
 def random_effects(
@@ -241,7 +246,7 @@ def withheld_effects(quantity: str, title: str, scale: Scale, *, suppressed: boo
 
     It is not suppressed where the policy has no floors: then there is nothing that anybody could withhold.
     """
-    note = f"{'withheld' if suppressed else 'not computed'}: {_TOO_FEW}"
+    note = f"{'withheld' if suppressed else 'not computed'}: {_too_few('site')}"
     nothing = Estimate(None, suppressed=suppressed, note=note)
     return RandomEffects(quantity, title, scale.value, nothing, nothing, nothing, nothing)
 

@@ -56,7 +56,7 @@ name = "sepsis-2026"
 # A metric with parameters is a table: {{ name = "{Sensitivity.name}", thresholds = [0.2, 0.5] }}
 metrics = {json.dumps(DEFAULT_METRICS)}
 {_settings()}
-# Pairs of the models below that are compared on the same samples: the first one's numbers less the second's.
+# Pairs of the models below that are compared on the same samples: the first one's numbers minus the second's.
 # comparisons = [["new", "old"]]
 # The column that tells which rows are of one patient; it is not sent. Intervals of AUROC allow for it. How
 # many rows a patient has at most is rows_per_person, below.

@@ -19,8 +19,8 @@ DEFECTS = (
         "all-samples-beside-the-line",
         "the line of a forest plot stands elsewhere than at the number that levels are compared with",
         file=f"{_PAGES}/charts/forest.py",
-        old='drawing.line("guide", (scale(reference), _TOP), (scale(reference), floor))',
-        new='drawing.line("guide", (scale(marks[0]), _TOP), (scale(marks[0]), floor))',
+        old="start, end = ((scale(reference), below + place) for place in _BESIDE)",
+        new="start, end = ((scale(marks[0]), below + place) for place in _BESIDE)",
         tests=("tests/pages/test_designs.py::test_the_forest_of_subgroups_has_a_line_at_all_samples",),
     ),
     Defect(

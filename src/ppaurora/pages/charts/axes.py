@@ -61,7 +61,8 @@ def around(
     """Round ends of an axis that shows all of these, with a little room; not beyond what can be."""
     found = list(numbers)
     low, high = min(found), max(found)
-    is_one = high - low <= _SAME * max(abs(low), abs(high))  # or so near that floats have no ticks in between
+    # Or so near that floats have no ticks in between.
+    is_one = high - low <= max(_SAME * max(abs(low), abs(high)), _LEAST_STEP)
     room = max(abs(low) * 0.1, 0.05) if is_one else (high - low) * 0.08
     low, high = max(low - room, within[0]), min(high + room, within[1])
     step = _step(low, high, 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from ppaurora.pages.charts.axes import Scale, around, tick_labels, ticks
 from ppaurora.pages.charts.drawing import LETTER, Chart, Drawing, series
@@ -11,6 +12,8 @@ from ppaurora.statistics.intervals import UNIT, Interval
 
 _WIDTH, _EDGE = 374, 16
 _TOP, _ROW, _FOOT = 8, 48, 30
+_AXIS_TITLE = 18  # more below, for every line of the axis's title
+_BESIDE = (20, 46)  # from where to where a row has its interval, below its text
 _HEADING = 26  # above the rows of a group
 _UNDER_HEADING = 8
 _NOTHING = 26  # the height of a row that has no value
@@ -56,31 +59,39 @@ def forest(
     *,
     title: str,
     caption: str,
+    axis: str = "",
     reference: float | None = None,
     within: Interval = UNIT,
     least_width: float = 0.2,
 ) -> Chart:
     """Draw rows of values, of which there must be one at least.
 
-    `reference` is where a dashed line stands. Values lie `within` these ends; the axis is at least so wide
-    that a narrow interval looks narrow.
+    `axis` is the title of the axis. `reference` is where a dashed line stands, beside every interval. Values
+    lie `within` these ends; the axis is at least so wide that a narrow interval looks narrow.
     """
     numbers = [number for row in rows for number in row.numbers]
     numbers += [] if reference is None else [reference]
     tops, headings = _places(rows)
     floor = tops[-1]
-    drawing = Drawing(_WIDTH, floor + _FOOT, title, "; ".join(f"{row.name}: {row.text}" for row in rows))
+    axis_title = wrap(axis, int((_WIDTH - 2 * _EDGE) / LETTER))
+    height = floor + _FOOT + _AXIS_TITLE * len(axis_title)
+    drawing = Drawing(_WIDTH, height, title, "; ".join(f"{row.name}: {row.text}" for row in rows))
     scale = Scale(*_ends(numbers, within, least_width), _EDGE, _WIDTH - _EDGE)
     marks = ticks(scale.low, scale.high)
     for number, label in zip(marks, tick_labels(marks), strict=True):
         drawing.line("grid", (scale(number), _TOP), (scale(number), floor))
         drawing.text((scale(number), floor + 20), label, "soft", anchor="middle")
     drawing.line("axis", (scale.start, floor), (scale.end, floor))
-    if reference is not None:
-        drawing.line("guide", (scale(reference), _TOP), (scale(reference), floor))
+    for number, line in enumerate(axis_title, 1):
+        below = floor + _FOOT - 8 + _AXIS_TITLE * number
+        drawing.text(((scale.start + scale.end) / 2, below), line, anchor="middle")
     for top, group in headings:
         drawing.text((scale.start, top + 16), group, "soft strong backed")
     for row, top in zip(rows, tops, strict=False):
+        if reference is not None and row.value is not None:
+            below = top + (0 if row.fits else _LINE)
+            start, end = ((scale(reference), below + place) for place in _BESIDE)
+            drawing.line("guide", start, end)
         _draw(drawing, scale, row, top)
     columns = ("number", "value and interval")
     texts = tuple((row.name, row.text) for row in rows)

@@ -27,11 +27,11 @@ def own_roc_curve(
 ) -> Chart:
     """Draw the curve of points from (0, 0) to (1, 1); `area` is the AUROC as a text."""
     caption = (
-        "Sensitivity against 1 − specificity at every threshold"
+        "Sensitivity against 1 - specificity at every threshold"
         + (f"; the area under the curve is {area}" if area else "")
         + ". The dashed line is random guessing."
     )
-    plane = Plane(title, caption, x_title="1 − specificity", y_title="sensitivity (recall)")
+    plane = Plane(title, caption, x_title="1 - specificity", y_title="sensitivity (recall)")
     plane.path("guide", [plane.at(0, 0), plane.at(1, 1)])
     plane.path(
         "own solid",
@@ -50,12 +50,12 @@ def roc_at_thresholds(
 ) -> Chart:
     """Draw specificity and sensitivity at thresholds that grow; `area` is the AUROC as a text."""
     caption = (
-        "Sensitivity against 1 − specificity at the thresholds of the plan, joined by straight lines"
+        "Sensitivity against 1 - specificity at the thresholds of the plan, joined by straight lines"
         + (f"; the area under the curve of all thresholds is {area}" if area else "")
         + ". The dashed line is random guessing."
         + ("" if all(one.place for one in points) else " Thresholds without a point are withheld.")
     )
-    plane = Plane(title, caption, x_title="1 − specificity", y_title="sensitivity (recall)", with_legend=True)
+    plane = Plane(title, caption, x_title="1 - specificity", y_title="sensitivity (recall)", with_legend=True)
     plane.path("guide", [plane.at(0, 0), plane.at(1, 1)])
     drawn = [replace(one, x=_complement(one.x)) for one in points]
     draw_points(plane, drawn, ends=([(1.0, 1.0)], [(0.0, 0.0)]))

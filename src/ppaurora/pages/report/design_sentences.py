@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.data.design import Design
 from ppaurora.evaluation.designed import CLUSTERED
 from ppaurora.pages.report.designs import (
@@ -16,7 +15,7 @@ from ppaurora.pages.report.designs import (
     main_metric,
 )
 from ppaurora.pages.report.numbers import Number, capitalised, place_of, title_of
-from ppaurora.pages.report.sentences import counted, listed, results_sentence
+from ppaurora.pages.report.sentences import counted, instead_of, listed, results_sentence
 from ppaurora.policy.rules import Policy
 from ppaurora.policy.sentences import nearness, shown_count
 from ppaurora.statistics.random_effects import Scale
@@ -42,33 +41,45 @@ def design_results(
     numbers: Sequence[Number],
     design: DesignFacts,
     where: str,
-    evaluated: EvaluationSpec | None,
+    subject: str,
     policy: Policy,
     *,
     suppressed: bool,
 ) -> str:
-    """Return the sentences for the results section; of a plain study, the one about its numbers."""
+    """Return the sentences for the results section; of a plain study, the one about its numbers.
+
+    Models, comparisons, subgroups, sites and rows left out are paragraphs, with an empty line between them.
+    """
     if suppressed or not design.slices:
-        return results_sentence(numbers, where, evaluated, suppressed=suppressed)
-    sentences = (
-        [f"In the pooled test samples of {where}: {_all_models(design, policy)}"]
+        return results_sentence(numbers, where, subject, suppressed=suppressed)
+    models = (
+        f"In the pooled test samples of {where}: {_all_models(design, policy)}"
         if design.has_several
-        else [results_sentence(numbers, where, evaluated, suppressed=False)]
+        else results_sentence(numbers, where, subject, suppressed=False)
     )
-    sentences += [one for found in design.comparisons for one in _compared(found)]
-    sentences += [one for found in design.subgroups if (one := _by_level(found))]
-    sentences += [one for found in design.sites for one in _between_sites(found)]
-    sentences += _left_out(design, policy)
-    return " ".join(sentences)
+    paragraphs = [
+        [models],
+        [one for found in design.comparisons for one in _compared(found)],
+        [one for found in design.subgroups if (one := _by_level(found))],
+        [one for found in design.sites for one in _between_sites(found)],
+        _left_out(design, policy),
+    ]
+    return "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
 
 
 def _all_models(design: DesignFacts, policy: Policy) -> str:
     """Return what every model attained, and for which outcome."""
-    return "; ".join(_attained(one, policy, len(design.outcomes) > 1) for one in design.slices) + "."
+    positive = ""
+    if len(design.outcomes) > 1:
+        positive = "positive by weight" if design.is_weighted else "positive"
+    return "; ".join(_attained(one, policy, positive) for one in design.slices) + "."
 
 
-def _attained(one: SliceFacts, policy: Policy, counted_apart: bool) -> str:
-    """Return the single numbers of a model and an outcome; what is withheld or undefined is said, too."""
+def _attained(one: SliceFacts, policy: Policy, positive: str) -> str:
+    """Return the single numbers of a model and an outcome; what is withheld or undefined is said, too.
+
+    `positive` is what the number of positives is of; without it, they were counted for all models before.
+    """
     of = listed(
         list(
             filter(
@@ -79,23 +90,23 @@ def _attained(one: SliceFacts, policy: Policy, counted_apart: bool) -> str:
         ", ",
     )
     events = ""
-    if counted_apart and one.positives is not None:
-        events = f" ({shown_count(one.positives, policy, 'positive')})"
+    if positive and one.positives is not None:
+        events = f" ({shown_count(one.positives, policy, positive)})"
     if one.suppressed:
         return f"{of}{events}, no value was released, as a rule of the release policy was not met"
+    if one.undefined:
+        return f"{of}{events}, all numbers are undefined: {one.undefined}"
     values = [f"{number.title} {_is(number)}" for number in one.single]
     return f"{of}{events}, {listed(values)}" if values else f"{of}{events}, values are in the table"
 
 
 def _is(number: Number) -> str:
-    if number.value is None:
-        return "was withheld under the release policy" if number.suppressed else "is not defined"
-    return f"was {number.text}"
+    return instead_of(number) if number.value is None else f"was {number.text}"
 
 
 def _lacks(number: Number) -> str:
     """Return why a number has no value."""
-    return "withheld" if number.suppressed else "not defined"
+    return "withheld" if number.suppressed else "undefined"
 
 
 def _compared(found: ComparisonFacts) -> Iterator[str]:
@@ -110,7 +121,8 @@ def _compared(found: ComparisonFacts) -> Iterator[str]:
         if number.value is None:
             yield f"{subject} {_is(number)}."
             continue
-        details = "; ".join(filter(None, (number.shown_interval, number.method, number.test, number.bound)))
+        said = (number.shown_interval, number.method, number.test, number.bound, number.caveat)
+        details = "; ".join(filter(None, said))
         yield f"{subject} was {number.shown}" + (f" ({details})." if details else ".")
 
 
@@ -129,9 +141,11 @@ def _by_level(found: SubgroupFacts) -> str:
         said = f"; {len(lacking)} were {_lacks(lacking[0])}" if lacking else ""
         span = f"from {shown[min(shown)]} to {shown[max(shown)]}"
         return f"{opening} was {span} in {len(numbers) - len(lacking)} levels{said}."
-    parts = [f"{_lacks(one) if one.value is None else one.text} in {level}" for level, one in numbers.items()]
+    parts = [
+        f"{_lacks(one) if one.value is None else one.text} for {level}" for level, one in numbers.items()
+    ]
     differences = [
-        f"{one.level} minus {one.reference}: {number.tested}"
+        "; ".join(filter(None, (f"{one.level} minus {one.reference}: {number.tested}", number.caveat)))
         for one in found.differences
         for number in one.numbers
         if number.metric == main and number.value is not None

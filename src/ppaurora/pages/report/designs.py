@@ -6,12 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ppaurora.evaluation.designed import Comparison, DesignedResults, SitesResult, SliceResult, SubgroupResult
+from ppaurora.evaluation.designed import (
+    ONE_CLASS,
+    Comparison,
+    DesignedResults,
+    SitesResult,
+    SliceResult,
+    SubgroupResult,
+)
 from ppaurora.metrics.roc import Auroc
 from ppaurora.pages.report.numbers import Number, number_of, numbers_of, title_of
 from ppaurora.statistics.differences import Difference
 from ppaurora.statistics.estimates import Estimate, rounded_up
 from ppaurora.statistics.random_effects import RandomEffects
+
+_SIGNIFICANT = 0.05  # below it, readers take p for a difference
 
 REASONS = {
     "missing_score": "without a score",
@@ -34,6 +43,15 @@ class DifferenceNumber(Number):
     def tested(self) -> str:
         """The value, with its interval and its test if there are any."""
         return "; ".join(filter(None, (self.text, self.test, self.bound)))
+
+    @property
+    def caveat(self) -> str:
+        """Why the test finds a difference and the interval does not, where rounding is the reason."""
+        if self.p_value is None or self.bounds is None or self.digits is None:
+            return ""
+        low, high = map(float, self.bounds)
+        contradicts = self.p_value < _SIGNIFICANT and low <= 0 <= high
+        return "the interval allows for rounding, and the test does not" if contradicts else ""
 
     @property
     def bound(self) -> str:
@@ -65,6 +83,11 @@ class SliceFacts:
         """Numbers that are no part of a table."""
         return tuple(number for number in self.numbers if not number.at)
 
+    @property
+    def undefined(self) -> str:
+        """Why there is no number at all, although nothing is withheld; else empty."""
+        return ONE_CLASS if {number.note for number in self.numbers} == {ONE_CLASS} else ""
+
     def get(self, metric: str) -> Number | None:
         """Return the number of a metric that is one number."""
         return next((one for one in self.single if one.metric == metric), None)
@@ -82,7 +105,7 @@ class ComparisonFacts:
     @property
     def name(self) -> str:
         """The two models, and the outcome if it has a name."""
-        return named(f"{self.a} − {self.b}", self.outcome)
+        return named(f"{self.a} - {self.b}", self.outcome)
 
 
 @dataclass(frozen=True)
@@ -181,6 +204,11 @@ class DesignFacts:
         return len(self.slices) > 1
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models; one that is empty if they have none."""
+        return tuple(dict.fromkeys(one.model for one in self.slices))
+
+    @property
     def outcomes(self) -> tuple[str, ...]:
         """The names of the outcomes; one that is empty if they have none."""
         return tuple(dict.fromkeys(one.outcome for one in self.slices))
@@ -277,29 +305,25 @@ def _sites(one: SitesResult) -> SitesFacts:
         one.slice.model,
         one.slice.outcome,
         tuple(_effect(found) for found in one.effects.values()),
-        None if within is None else number_of(within, Auroc.name, Auroc.name, "AUROC within sites", {}),
+        None
+        if within is None
+        else number_of(within, Auroc.name, Auroc.name, "AUROC within institutions", {}),
     )
 
 
 def _effect(found: RandomEffects) -> EffectFacts:
-    span = found.prediction_interval
-    shown = "" if span is None else " to ".join(_ahead(found, span))
     return EffectFacts(
         found.quantity,
         found.title,
         found.scale,
-        number_of(found.pooled, found.quantity, found.quantity, f"{found.title} of an average site", {}),
-        number_of(found.tau2, found.quantity, "tau2", "variance between sites (τ²)", {}),
-        number_of(found.tau, found.quantity, "tau", "standard deviation between sites (τ)", {}),
+        number_of(
+            found.pooled, found.quantity, found.quantity, f"{found.title} of an average institution", {}
+        ),
+        number_of(found.tau2, found.quantity, "tau2", "variance between institutions (τ²)", {}),
+        number_of(found.tau, found.quantity, "tau", "standard deviation between institutions (τ)", {}),
         number_of(found.i2, found.quantity, "i2", "I²", {}),
-        span,
-        shown,
+        found.prediction_interval,
+        " to ".join(filter(None, found.shown_prediction())),
         found.sites,
-        found.sentence(),
+        found.sentence("institution"),
     )
-
-
-def _ahead(found: RandomEffects, span: tuple[float, float]) -> tuple[str, str]:
-    """Return the bounds of the prediction interval with the digits that those of the pooled value have."""
-    shown = Estimate(found.pooled.value, interval=span, digits=found.pooled.digits).shown_bounds()
-    return shown or ("", "")

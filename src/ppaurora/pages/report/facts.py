@@ -5,17 +5,35 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from msgspec import structs
+
 from ppaurora.agreement.disclosure import disclosure
+from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.agreement.terms import Terms
 from ppaurora.evaluation.report import Report
 from ppaurora.messages.owners import SignedStatement
 from ppaurora.owner.report import StudyReport
 from ppaurora.pages.report.design_sentences import design_methods, design_results, where_of
 from ppaurora.pages.report.designs import DesignFacts
-from ppaurora.pages.report.numbers import Number, NumberTable, numbers_of, settings_of, tables_of
+from ppaurora.pages.report.numbers import (
+    Number,
+    NumberTable,
+    numbers_of,
+    settings_of,
+    tables_of,
+    why_without_interval,
+)
 from ppaurora.pages.report.own import OwnFacts
 from ppaurora.pages.report.protection import ON_ONE_MACHINE, Protection, protections
 from ppaurora.pages.report.sections import Section, sections_of
-from ppaurora.pages.report.sentences import caption_of, listed, methods_sentences
+from ppaurora.pages.report.sentences import (
+    caption_of,
+    grids_of,
+    listed,
+    methods_sentences,
+    reading_of,
+    subject_of,
+)
 from ppaurora.pages.report.tripod import ReportingItem, tripod_items
 from ppaurora.policy.rules import Kind, Policy
 from ppaurora.policy.sentences import privacy_of
@@ -94,6 +112,17 @@ class Facts:
     own: OwnFacts | None
     ppaurora: str = __version__
     design: DesignFacts = field(default_factory=DesignFacts)
+    table_caption: str = ""  # below the title of a table of a design, which names its models and outcomes
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The sentences for the results section, by paragraph."""
+        return self.results.split("\n\n")
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known about tables of one model; other tables are in sections, which say it."""
+        return why_without_interval(self.numbers) if self.is_of_one_model else ()
 
     @property
     def single(self) -> tuple[Number, ...]:
@@ -119,6 +148,7 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Return what `ppaurora report --format json` prints; docs/report.md explains the fields."""
         content = asdict(self)
+        content.pop("table_caption")
         design = content.pop("design")
         return {"format": FORMAT, **content, **design, "no_curve": NO_CURVE}
 
@@ -140,35 +170,36 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
     total = sum(samples.values())
     where = f"{len(samples)} institutions ({where_of(total, positives, design, receipt.policy)})"
     servers = tuple(_server(one, found) for one in statements)
+    subject, unnamed = _subjects(manifest.evaluation, design)
     return Facts(
         study=manifest.study,
         owner="" if result is None else result.owner,
         state=state,
         about=(
             *(pair for pair in manifest.evaluation.describe() if pair[0] != "submissions"),
-            *manifest.terms.reading(),
+            *_reading(manifest.terms),
         ),
         institutions=len(samples),
         samples=total,
         positives=positives,
         count_step=receipt.policy.count_step,
         numbers=numbers,
-        caption=caption_of(() if design.has_several else numbers, where, manifest.evaluation),
+        caption=caption_of(() if design.has_several else numbers, where, subject),
         results=_results_of_a_receipt(where)
         if result is None
-        else design_results(
-            numbers, design, where, manifest.evaluation, receipt.policy, suppressed=suppressed
-        ),
+        else design_results(numbers, design, where, subject, receipt.policy, suppressed=suppressed),
         methods=methods_sentences(
             design.numbers or numbers,
             metrics=[metric.name for metric in manifest.terms.metrics],
             institutions=len(samples),
             how=_how(found, versions),
             protocol=manifest.protocol,
+            read=reading_of(manifest.protocol, grids_of(manifest.terms)),
             policy=receipt.policy,
             agreed="All participants had agreed on this beforehand, in a manifest with the SHA-256 "
             f"{manifest.hash}; the servers signed a receipt of the release.",
             released=state == "released",
+            of_patients=bool(manifest.terms.patient),
             more=design_methods(design, manifest.terms),
         ),
         owners=tuple(
@@ -195,7 +226,37 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         receipt=_receipt(found),
         own=own,
         design=design,
+        table_caption=caption_of(() if design.has_several else numbers, where, unnamed),
     )
+
+
+def _subjects(evaluated: EvaluationSpec | None, design: DesignFacts) -> tuple[str, str]:
+    """Return what numbers are of, for texts; and for tables whose titles name models and outcomes, the rest.
+
+    Only a study of several models or outcomes names these; what was agreed to be evaluated names one.
+    """
+    if not design.has_several:
+        return subject_of(evaluated), subject_of(evaluated)
+    models, outcomes = ([one for one in names if one] for names in (design.models, design.outcomes))
+    rest = evaluated
+    if rest is not None:
+        named = {"model": ""} if models else {}
+        rest = structs.replace(rest, **named, **({"outcome": ""} if outcomes else {}))
+    return subject_of(evaluated, models, outcomes), subject_of(rest)
+
+
+def _reading(terms: Terms) -> list[tuple[str, str]]:
+    """Return how scores are read, in lines; by model, if one has a grid of its own."""
+    grids = grids_of(terms)
+    if all(grid == terms.protocol.grid for grid in grids.values()):
+        return terms.reading()
+    return [
+        (
+            f"scores of {name} are read",
+            f"{grid.reading}; one below {grid.low:g} or above {grid.high:g} is refused",
+        )
+        for name, grid in grids.items()
+    ]
 
 
 def _is_suppressed(result: Report | StudyReport, design: DesignFacts) -> bool:
@@ -209,7 +270,10 @@ def evaluation_facts(report: Report) -> Facts:
     design = DesignFacts.of(report.results, {})
     suppressed = _is_suppressed(report, design)
     policy: Policy = report.policy
-    where = f"{report.owners} owners ({where_of(report.samples, report.positives, design, policy)})"
+    where = f"{report.owners} institutions ({where_of(report.samples, report.positives, design, policy)})"
+    subject, unnamed = _subjects(None, design)
+    protocol = find_protocol(report.protocol)(**report.parameters)
+    is_of_all = protocol.settings() == report.shared_parameters
     return Facts(
         study="",
         owner="",
@@ -220,18 +284,20 @@ def evaluation_facts(report: Report) -> Facts:
         positives=report.positives,
         count_step=policy.count_step,
         numbers=numbers,
-        caption=caption_of(() if design.has_several else numbers, where, None),
-        results=design_results(numbers, design, where, None, policy, suppressed=suppressed),
+        caption=caption_of(() if design.has_several else numbers, where, subject),
+        results=design_results(numbers, design, where, subject, policy, suppressed=suppressed),
         methods=methods_sentences(
             design.numbers or numbers,
             metrics=list(report.metrics),
             institutions=report.owners,
             how=f"servers on one machine computed on these (ppaurora {__version__}, protocol "
             f"{report.protocol}); whoever controlled that machine could see all data",
-            protocol=find_protocol(report.protocol)(**report.parameters),
+            protocol=protocol,
+            read=reading_of(protocol) if is_of_all else "",
             policy=policy,
             agreed="",
             released=not suppressed,
+            of_patients=design.has_patients,
             more=design_methods(design, None),
         ),
         owners=(),
@@ -246,6 +312,7 @@ def evaluation_facts(report: Report) -> Facts:
         receipt=None,
         own=None,
         design=design,
+        table_caption=caption_of(() if design.has_several else numbers, where, unnamed),
     )
 
 

@@ -140,7 +140,7 @@ def _differences(facts: Facts, outcome: str) -> Chart | None:
     """Draw how far models are apart, with a line where they would be alike."""
     pairs = [one for one in facts.design.comparisons if one.outcome == outcome]
     numbers = [(one, number) for one in pairs for number in one.numbers]
-    rows = [_forest_row(number, _titled(number), f"{one.a} − {one.b}") for one, number in numbers]
+    rows = [_forest_row(number, _titled(number), f"{one.a} - {one.b}") for one, number in numbers]
     if not any(row.numbers for row in rows):
         return None
     of = f" for {outcome}" if outcome else ""
@@ -151,6 +151,7 @@ def _differences(facts: Facts, outcome: str) -> Chart | None:
         rows,
         title="Differences between models" + (f": {outcome}" if outcome else ""),
         caption=f"{caption} Dashed: no difference.",
+        axis=f"difference{of}",
         reference=0.0,
         within=ANYWHERE,
         least_width=_LEAST_DIFFERENCE,
@@ -182,6 +183,7 @@ def _levels(facts: Facts, whole: SliceFacts) -> Chart | None:
         rows,
         title="Subgroups" + (f": {whole.name}" if whole.name else ""),
         caption=f"{caption} Dashed: all samples." if reference is not None else caption,
+        axis=f"{title}{of}",
         reference=reference,
         within=UNIT if find_metric(main).is_fraction else ANYWHERE,
     )

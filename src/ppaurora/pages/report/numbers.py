@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ppaurora.evaluation.designed import NO_INTERVAL, without_reason
+from ppaurora.evaluation.report import shown_value
 from ppaurora.metrics import METRICS, Metric, find_metric
 from ppaurora.statistics.estimates import Estimate, Table
-
-WITHHELD = "withheld"
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ class Number:
     def text(self) -> str:
         """The value, with its interval if there is one."""
         return f"{self.shown} ({self.shown_interval})" if self.shown_interval else self.shown
+
+    @property
+    def remark(self) -> str:
+        """The note without the reason for a missing interval, which a table gives once for all numbers."""
+        return without_reason(self.note)
 
     @property
     def width(self) -> float | None:
@@ -110,7 +115,7 @@ def number_of(
     decimals: int | None = None,
 ) -> Number:
     """Return it with the digits that it has; or, if nobody has rounded it, with so many decimals."""
-    shown, bounds = estimate.shown_shortly(), estimate.shown_bounds()
+    shown, bounds = shown_value(estimate, shortly=True), estimate.shown_bounds()
     if decimals is not None and estimate.digits is None and estimate.value is not None:
         shown = f"{estimate.value:z.{decimals}f}"
         low, high = estimate.interval or (0.0, 0.0)
@@ -121,7 +126,7 @@ def number_of(
         title=title,
         at=dict(at),
         value=estimate.value,
-        shown=WITHHELD if estimate.suppressed else shown,
+        shown=shown,
         standard_error=estimate.standard_error,
         interval=estimate.interval,
         bounds=bounds,
@@ -132,6 +137,11 @@ def number_of(
         note=estimate.note,
         grid_bound=estimate.grid_bound,
     )
+
+
+def why_without_interval(numbers: Iterable[Number]) -> tuple[str, ...]:
+    """Return in a sentence why numbers have no interval, if the rows of the study are the reason."""
+    return (f"Where there is {NO_INTERVAL}.",) if any(NO_INTERVAL in one.note for one in numbers) else ()
 
 
 def place_of(at: Mapping[str, float]) -> str:

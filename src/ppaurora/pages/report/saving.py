@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Unpack, get_args
 
-from ppaurora.data import ColumnNames, Columns, Samples
+from ppaurora.data import ColumnKeywords, Columns, Samples
 from ppaurora.errors import InputError, MissingPackageError
 from ppaurora.evaluation.report import Report
 from ppaurora.owner.report import StudyReport
@@ -26,7 +26,7 @@ def save_figures(
     formats: Sequence[FigureFormat] = ("svg", "png"),
     data: Any = None,
     study: str | None = None,
-    **columns: Unpack[ColumnNames],
+    **columns: Unpack[ColumnKeywords],
 ) -> list[Path]:
     """Save every figure of a result's report as SVG and PNG; returns the files.
 
@@ -54,7 +54,7 @@ def save_figures(
     ['values-and-their-uncertainty.svg', 'reliability-diagram.svg']
     """
     source = source_of(result if isinstance(result, StudyReport | Report) else Path(result), study=study)
-    samples = None if data is None else own_samples(source, data, Columns(**columns))
+    samples = None if data is None else own_samples(source, data, Columns.called(**columns))
     return save_charts(source, Path(folder), formats, samples)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ppaurora.evaluation.designed import ONE_CLASS
 from ppaurora.pages.report.designs import (
     ComparisonFacts,
     DesignFacts,
@@ -15,7 +16,14 @@ from ppaurora.pages.report.designs import (
     SubgroupFacts,
     main_metric,
 )
-from ppaurora.pages.report.numbers import Number, capitalised, place_of, tables_of, title_of
+from ppaurora.pages.report.numbers import (
+    Number,
+    capitalised,
+    place_of,
+    tables_of,
+    title_of,
+    why_without_interval,
+)
 from ppaurora.pages.report.sentences import listed
 from ppaurora.policy.rules import PRIVATE, Kind
 from ppaurora.policy.sentences import WHY_NO_LEVELS
@@ -24,9 +32,10 @@ _One = TypeVar("_One")
 
 _MOST_COLUMNS = 3  # of numbers with intervals, in one table
 _EFFECT_HEADINGS = (
-    *("quantity", "average site", "τ²", "τ", "I²"),
-    *("a new site is expected within", "sites"),
+    *("quantity", "average institution", "τ²", "τ", "I²"),
+    *("a new institution is expected within", "institutions"),
 )
+_BETWEEN_SITES = "Differences between sites"
 MODELS, COMPARISONS, SUBGROUPS, SITES, LEFT_OUT = "models", "comparisons", "subgroups", "sites", "left-out"
 
 
@@ -79,29 +88,31 @@ def _models(design: DesignFacts, kind: Kind, count_step: int) -> Section | None:
         return None
     tables: list[TextTable] = []
     for outcome in design.outcomes:
-        tables += [_side_by_side(outcome, some) for some in _in_parts(design.of_outcome(outcome))]
+        parts = _in_parts(design.of_outcome(outcome))
+        tables += [_side_by_side(outcome, some, weighted=design.is_weighted) for some in parts]
     tables += [table for one in design.slices for table in _at_places(one.name, one.numbers)]
     numbers = [(one.name, number) for one in design.slices for number in one.numbers]
     return Section(
         MODELS,
         "Models and outcomes" if len(design.outcomes) > 1 else "Models",
-        _counting(kind, count_step, [one.positives for one in design.slices]),
+        _counting(kind, count_step, [one.positives for one in design.slices], weighted=design.is_weighted),
         tuple(tables),
-        _notes(numbers),
+        (*_undefined((one.name, one) for one in design.slices), *_notes(numbers)),
     )
 
 
-def _side_by_side(outcome: str, slices: Sequence[SliceFacts]) -> TextTable:
+def _side_by_side(outcome: str, slices: Sequence[SliceFacts], *, weighted: bool) -> TextTable:
     """Return the single numbers of several models, a column for each."""
     keys = list(dict.fromkeys((number.metric, number.title) for one in slices for number in one.single))
     rows = [
         (capitalised(title), *(_text(one.get(metric)) for one in slices), _methods(metric, slices))
         for metric, title in keys
     ]
+    by_weight = ", by weight" if weighted else ""
     if any(one.positives is not None for one in slices):
-        rows.append(("Positives", *(_count(one.positives, one) for one in slices), ""))
-    if any(one.negatives is not None for one in slices):  # where rows have weights
-        rows.append(("Negatives", *(_count(one.negatives, one) for one in slices), ""))
+        rows.append((f"Positives{by_weight}", *(_count(one.positives, one) for one in slices), ""))
+    if any(one.negatives is not None for one in slices):
+        rows.append((f"Negatives{by_weight}", *(_count(one.negatives, one) for one in slices), ""))
     names = tuple(one.model or one.outcome for one in slices)
     headings = ("number", *names, "interval by")
     title = f"Released numbers, {outcome}" if outcome else "Released numbers"
@@ -142,7 +153,7 @@ def _comparisons(comparisons: Sequence[ComparisonFacts]) -> Section | None:
         COMPARISONS,
         "Comparison of models",
         (
-            "Both models of a pair were evaluated on the same samples; a − b is the number of a minus that "
+            "Both models of a pair were evaluated on the same samples; a - b is the number of a minus that "
             "of b.",
         ),
         (TextTable("Differences between models", *without_empty_columns(headings, rows)),),
@@ -157,26 +168,26 @@ def _subgroups(design: DesignFacts, kind: Kind, count_step: int, apart: bool) ->
     if not design.subgroups:
         return None
     tables = [table for one in design.subgroups for table in _levels(one)]
-    numbers = [
-        (f"{_of(one)} = {level.level}", number)
-        for one in design.subgroups
-        for level in one.levels
-        for number in level.numbers
-    ]
+    levels = [(f"{_of(one)} = {level.level}", level) for one in design.subgroups for level in one.levels]
+    numbers = [(name, number) for name, level in levels for number in level.numbers]
     differences = [
-        (f"{_of(one)}, {found.level} − {found.reference}", number)
+        (f"{_of(one)}, {found.level} - {found.reference}", number)
         for one in design.subgroups
         for found in one.differences
         for number in found.numbers
     ]
-    counts = [level.positives for one in design.subgroups for level in one.levels]
+    counts = [level.positives for _, level in levels]
     words = "Which sample is in which subgroup was known to its own institution only."
     return Section(
         SUBGROUPS,
         "Subgroups",
         (*([words] if apart else []), *_counting(kind, count_step, counts)),
         tuple(tables),
-        (*_withheld_variables(design), *_notes([*numbers, *differences])),
+        (
+            *_withheld_variables(design),
+            *_undefined(levels),
+            *_notes([*numbers, *differences]),
+        ),
     )
 
 
@@ -205,26 +216,28 @@ def _levels(one: SubgroupFacts) -> Iterator[TextTable]:
     rows = []
     for level in one.levels:
         found = differences.get(level.level)
-        less = next((n.tested for n in found.numbers if n.metric == main), "") if found else "reference"
+        apart = next((n.tested for n in found.numbers if n.metric == main), "") if found else "reference"
         counts = [_count(count, level) for count in (level.positives, level.negatives)]
-        rows.append((level.level, *counts, _text(level.get(main)), less))
-    less_of = f"difference from {one.levels[0].level}"
-    headings = (one.variable, "positives", "negatives", title_of(main), less_of)
+        rows.append((level.level, *counts, _text(level.get(main)), apart))
+    headings = (
+        *(one.variable, "positives", "negatives", title_of(main)),
+        f"difference from {one.levels[0].level}",
+    )
     names = (one.variable,)
     yield TextTable(f"{title_of(main)} {_by(one)}", *without_empty_columns(headings, rows), names)
     for some in _in_parts(list(others)):
         titles = [title_of(metric) for metric in some]
         values = [(level.level, *(_text(level.get(metric)) for metric in some)) for level in one.levels]
-        apart = [
-            (f"{found.level} − {found.reference}", *(_less(found.numbers, metric) for metric in some))
+        differing = [
+            (f"{found.level} - {found.reference}", *(_tested(found.numbers, metric) for metric in some))
             for found in one.differences
         ]
         title = f"{capitalised(listed(titles))} {_by(one)}"
-        yield TextTable(title, (one.variable, *titles), (*values, *apart), names, folded=True)
+        yield TextTable(title, (one.variable, *titles), (*values, *differing), names, folded=True)
     yield from _levels_at_places(one)
 
 
-def _less(numbers: Iterable[DifferenceNumber], metric: str) -> str:
+def _tested(numbers: Iterable[DifferenceNumber], metric: str) -> str:
     return next((one.tested for one in numbers if one.metric == metric), "")
 
 
@@ -267,14 +280,14 @@ def _sites(sites: Sequence[SitesFacts]) -> Section | None:
         ]
         if one.within is not None:
             rows.append((one.within.title, one.within.text, *[""] * (len(_EFFECT_HEADINGS) - 2)))
-        title = f"Differences between sites, {one.name}" if one.name else "Differences between sites"
+        title = f"{_BETWEEN_SITES}, {one.name}" if one.name else _BETWEEN_SITES
         if rows:
             headings_and_rows = without_empty_columns(_EFFECT_HEADINGS, rows)
             tables.append(TextTable(title, *headings_and_rows, names=_EFFECT_HEADINGS[2:5]))
     numbers = [(one.name, number) for one in sites for number in _numbers_of(one)]
     return Section(
         SITES,
-        "Differences between institutions",
+        _BETWEEN_SITES,
         (*words, "No institution's own value is released."),
         tuple(tables),
         _notes(numbers),
@@ -300,7 +313,7 @@ def _left_out(design: DesignFacts, kind: Kind, count_step: int, apart: bool) -> 
         LEFT_OUT,
         "Rows left out",
         (
-            stated if apart else "These are the sums over all owners.",
+            stated if apart else "These are the sums over all institutions.",
             *_counting(kind, count_step, [one.value for one in design.left_out]),
         ),
         (TextTable("Rows left out", ("reason", "rows"), rows),),
@@ -314,13 +327,16 @@ def _whole(number: Number) -> str:
 # Parts of all of them
 
 
-def _counting(kind: Kind, count_step: int, counts: Iterable[float | None]) -> tuple[str, ...]:
+def _counting(
+    kind: Kind, count_step: int, counts: Iterable[float | None], *, weighted: bool = False
+) -> tuple[str, ...]:
     """Tell how near released numbers of samples are to the true ones, if any is released."""
     if all(count is None for count in counts):
         return ()
+    counted = "Numbers of positives and negatives by weight" if weighted else "Numbers of samples"
     if kind == PRIVATE:
-        return ("Numbers of samples are released with noise.",)
-    return (f"Numbers of samples are released to the nearest {count_step}.",) if count_step > 1 else ()
+        return (f"{counted} are released with noise.",)
+    return (f"{counted} are released to the nearest {count_step}.",) if count_step > 1 else ()
 
 
 def _text(number: Number | None) -> str:
@@ -339,13 +355,22 @@ def _count(count: int | None, one: SliceFacts) -> str:
     return f"{count:,}"
 
 
-def _notes(numbers: Iterable[tuple[str, Number]]) -> tuple[str, ...]:
-    """Return what is to be known about numbers, each sentence once, with all numbers that it is about."""
+def _undefined(slices: Iterable[tuple[str, SliceFacts]]) -> tuple[str, ...]:
+    """Return which models, outcomes and levels have no number at all, and why."""
+    return tuple(f"{name}: undefined: {one.undefined}." for name, one in slices if one.undefined)
+
+
+def _notes(numbers: Sequence[tuple[str, Number]]) -> tuple[str, ...]:
+    """Return what is to be known about numbers, each sentence once, with all numbers that it is about.
+
+    Why there is no interval is said once for all numbers, and what is undefined elsewhere.
+    """
     by_note: dict[str, list[str]] = {}
     for name, number in numbers:
-        if number.note:
-            by_note.setdefault(number.note, []).append(", ".join(filter(None, (_titled(number), name))))
-    return tuple(f"{'; '.join(dict.fromkeys(about))}: {said}." for said, about in by_note.items())
+        if number.remark and number.remark != ONE_CLASS:
+            by_note.setdefault(number.remark, []).append(", ".join(filter(None, (_titled(number), name))))
+    notes = (f"{'; '.join(dict.fromkeys(about))}: {said}." for said, about in by_note.items())
+    return (*why_without_interval(number for _, number in numbers), *notes)
 
 
 def _in_parts(some: Sequence[_One]) -> list[Sequence[_One]]:

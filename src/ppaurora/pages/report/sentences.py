@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.agreement.terms import Terms
+from ppaurora.data.grid import Grid
+from ppaurora.evaluation.designed import ONE_CLASS
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
 from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Policy, guesses
 from ppaurora.policy.sentences import shown_count
@@ -22,11 +25,8 @@ def counted(samples: int, positives: int | None, policy: Policy) -> str:
     return f"n = {samples:,}, of which {shown_count(positives, policy, 'positive')}"
 
 
-def results_sentence(
-    numbers: Sequence[Number], where: str, evaluated: EvaluationSpec | None, *, suppressed: bool
-) -> str:
-    """`where` is of which samples."""
-    subject = _subject(evaluated)
+def results_sentence(numbers: Sequence[Number], where: str, subject: str, *, suppressed: bool) -> str:
+    """`where` is of which samples, `subject` of which model, as `subject_of` returns it."""
     if suppressed:
         return (
             f"In the pooled test samples of {where}, no performance estimate{subject} was released: a rule "
@@ -37,7 +37,7 @@ def results_sentence(
     parts = []
     for place, number in enumerate(released):
         of = subject if place == 0 else ""
-        read = "" if number.grid_bound is None else f", where {number.note}"
+        read = "" if number.grid_bound is None else f", where {number.remark}"
         parts.append(f"{'the ' if of else ''}{number.title}{of} was {number.text}{read}")
     places = len({tuple(number.at.items()) for number in numbers if number.at})
     if not parts:
@@ -45,34 +45,63 @@ def results_sentence(
     sentence = f"In the pooled test samples of {where}, {'; '.join(parts)}."
     for number in single:
         if number.value is None:
-            why = "was withheld under the release policy" if number.suppressed else "is not defined"
-            sentence += f" {capitalised(number.title)} {why}."
+            sentence += f" {capitalised(number.title)} {instead_of(number)}."
     return sentence
 
 
-def caption_of(numbers: Sequence[Number], where: str, evaluated: EvaluationSpec | None) -> str:
+def instead_of(number: Number) -> str:
+    """Return why a number has no value, as the end of a sentence."""
+    if number.suppressed:
+        return "was withheld under the release policy"
+    return f"is undefined: {ONE_CLASS}" if number.note == ONE_CLASS else "is undefined"
+
+
+def caption_of(numbers: Sequence[Number], where: str, subject: str) -> str:
     """Return the caption of a table of the results."""
-    read = [f" {capitalised(one.title)}: {one.note}." for one in numbers if one.grid_bound is not None]
-    return f"Performance{_subject(evaluated)} in the pooled test samples of {where}." + "".join(read)
+    read = [f" {capitalised(one.title)}: {one.remark}." for one in numbers if one.grid_bound is not None]
+    return f"Performance{subject} in the pooled test samples of {where}." + "".join(read)
 
 
-def reading_of(protocol: Protocol) -> str:
-    """Return how scores were read, in a sentence; nothing if they were taken as they are."""
-    if protocol.grid is None:
+def reading_of(protocol: Protocol, grids: Mapping[str, Grid] | None = None) -> str:
+    """Return how scores were read, in a sentence; nothing if they were taken as they are.
+
+    `grids` are those of models, by name, which take the place of the protocol's own.
+    """
+    if grids and any(grid != protocol.grid for grid in grids.values()):
+        read = "; ".join(f"those of {model} {_read_on(grid)}" for model, grid in grids.items())
+        read = f"read by model: {read}"
+    elif protocol.grid is None:
         return ""
-    read = f"read {protocol.grid.reading}, as the nearest of {protocol.grid.cells:,} values from "
-    read += f"{protocol.grid.low:g} to {protocol.grid.high:g}"
+    else:
+        read = f"read {_read_on(protocol.grid)}"
     if protocol.tabulated:
         return f"Scores were {read}."
     return f"For measures that are made of a table of counts, scores were {read}."
 
 
-def _subject(evaluated: EvaluationSpec | None) -> str:
-    if evaluated is None:
-        return ""
-    version = f" (version {evaluated.version})" if evaluated.version else ""
-    model = f" of {evaluated.model}{version}" if evaluated.model else ""
-    return model + (f" for the outcome {evaluated.outcome}" if evaluated.outcome else "")
+def grids_of(terms: Terms) -> dict[str, Grid]:
+    """Return by model the grid on which its scores are read, where they are."""
+    grids = {name: terms.models[name].grid or terms.protocol.grid for name in sorted(terms.models)}
+    return {name: grid for name, grid in grids.items() if grid is not None}
+
+
+def _read_on(grid: Grid) -> str:
+    return f"{grid.reading}, as the nearest of {grid.cells:,} values from {grid.low:g} to {grid.high:g}"
+
+
+def subject_of(
+    evaluated: EvaluationSpec | None, models: Sequence[str] = (), outcomes: Sequence[str] = ()
+) -> str:
+    """Return of which models and for which outcomes; what has no names is what all agreed to evaluate."""
+    model = outcome = ""
+    if evaluated is not None:
+        version = f" (version {evaluated.version})" if evaluated.version else ""
+        model = f"{evaluated.model}{version}" if evaluated.model else ""
+        outcome = evaluated.outcome or ""
+    model = listed(models) if models else model
+    several = "s" if len(outcomes) > 1 else ""
+    outcome = listed(outcomes) if outcomes else outcome
+    return (f" of {model}" if model else "") + (f" for the outcome{several} {outcome}" if outcome else "")
 
 
 def methods_sentences(
@@ -82,15 +111,17 @@ def methods_sentences(
     institutions: int,
     how: str,
     protocol: Protocol,
+    read: str,
     policy: Policy,
     agreed: str,
     released: bool,
+    of_patients: bool = False,
     more: Sequence[str] = (),
 ) -> str:
-    """`how` says who computed with what; `agreed` where it was written down before; `more` goes between."""
+    """`how` says who computed with what, and `read` how scores were read; `agreed` where it was written down
+    before; `of_patients` that floors count patients; `more` goes between."""
     counts = "its numbers of positives and negatives at every score"
     split = counts if protocol.tabulated else "its scores and labels"
-    read = reading_of(protocol)
     titles = list(dict.fromkeys(title_of(metric) for metric in metrics))
     verb = "was" if len(titles) == 1 else "were"
     sentences = [
@@ -101,7 +132,7 @@ def methods_sentences(
         *more,
         *([_values(numbers, policy, unseen=bool(agreed))] if released else []),
         *_intervals(numbers, policy),
-        *_floors(policy),
+        *_floors(policy, of_patients=of_patients),
         *([agreed] if agreed else []),
     ]
     return " ".join(sentences)
@@ -168,12 +199,17 @@ def _intervals(numbers: Sequence[Number], policy: Policy) -> list[str]:
     return [f"Confidence intervals ({level}) are {said}{how}."]
 
 
-def _floors(policy: Policy) -> list[str]:
+def _floors(policy: Policy, *, of_patients: bool) -> list[str]:
     if not policy.has_floors:
         return []
+    positives, negatives = (
+        ("patients with positive samples", "patients with negative ones")
+        if of_patients
+        else ("positives", "negatives")
+    )
     least = policy.minimum_per_cell
     cells = f", and no number about fewer than {least:,} samples, likewise" if least > 1 else ""
     return [
-        f"Nothing would have been released with fewer than {policy.minimum_positives:,} positives or "
-        f"{policy.minimum_negatives:,} negatives, overall or with any one institution left out{cells}."
+        f"Nothing would have been released with fewer than {policy.minimum_positives:,} {positives} or "
+        f"{policy.minimum_negatives:,} {negatives}, overall or with any one institution left out{cells}."
     ]

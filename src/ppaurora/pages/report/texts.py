@@ -13,11 +13,11 @@ from ppaurora.pages.report.sentences import listed
 from ppaurora.pages.report.tripod import REFERENCE, REFERENCE_URL
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~$&])")
+_MINUS = re.compile(r"(?<![\w.-])-(?=\d)|(?<= )-(?= )")  # of a number, or between two names
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "−": "$-$",
     "·": r"$\cdot$",
     "²": "$^2$",
     "τ": r"$\tau$",
@@ -49,12 +49,14 @@ def _markdown(facts: Facts) -> Iterator[str]:
     if facts.about:
         yield from _markdown_table(("", ""), facts.about)
     yield "## For the paper\n"
-    yield f"Results:\n\n> {say(facts.results)}\n\nMethods:\n\n> {say(facts.methods)}\n"
+    results = "\n>\n> ".join(map(say, facts.paragraphs))
+    yield f"Results:\n\n> {results}\n\nMethods:\n\n> {say(facts.methods)}\n"
     yield "## Results\n"
     if facts.is_of_one_model:
         yield from _markdown_table(*without_empty_columns(HEADINGS, rows_of(facts.single)))
         for table in facts.tables:
             yield from _markdown_table((table.place, *map(capitalised, table.columns)), cells_of(table.rows))
+        yield from (say(words) + "\n" for words in facts.remarks)
     for section in facts.sections:
         yield from _section_markdown(section)
     yield say(facts.privacy) + "\n"
@@ -140,7 +142,7 @@ def _latex(facts: Facts) -> Iterator[str]:
     yield f"% {title_of_report(facts)}; by ppaurora {facts.ppaurora}; needs \\usepackage{{booktabs}}"
     if facts.own is not None:
         yield f"% {OWN_TITLE} {OWN_WORDS}"
-    yield f"% Results: {_on_one_line(facts.results)}"
+    yield "% Results: " + "\n%\n% ".join(map(_on_one_line, facts.paragraphs))
     yield f"% Methods: {_on_one_line(facts.methods)}"
     yield f"% Privacy: {_on_one_line(facts.privacy)}"
     for caption, headings, rows in _latex_tables(facts, own_columns(facts)):
@@ -151,6 +153,7 @@ def _latex(facts: Facts) -> Iterator[str]:
         yield r"\midrule"
         yield from (" & ".join(map(say, row)) + r" \\" for row in rows)
         yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")
+    yield from (f"% {remark}" for remark in facts.remarks)
     for section in facts.sections:
         yield from (f"% {section.title}: {_on_one_line(note)}" for note in section.notes)
 
@@ -164,7 +167,7 @@ def _latex_tables(
     for section in facts.sections:
         for table in section.tables:
             titles = [one if one in table.names else capitalised(one) for one in table.headings]
-            yield f"{table.title}. {facts.caption}", titles, table.rows
+            yield f"{table.title}. {facts.table_caption}", titles, table.rows
 
 
 def _plain_latex_tables(
@@ -183,7 +186,7 @@ def _plain_latex_tables(
 
 
 def escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in _on_one_line(text))
+    return _MINUS.sub("$-$", "".join(_LATEX.get(letter, letter) for letter in _on_one_line(text)))
 
 
 def _on_one_line(text: str) -> str:
@@ -230,7 +233,7 @@ def rows_of(numbers: Iterable[Number]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for one in numbers:
         interval = ", ".join(filter(None, (one.shown_interval, one.method)))
-        rows.append((titled(one), one.shown, interval, one.note))
+        rows.append((titled(one), one.shown, interval, one.remark))
     return rows
 
 

@@ -13,7 +13,7 @@ from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.metrics import find_metric
 from ppaurora.pages.report.designs import DesignFacts
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
-from ppaurora.pages.report.sentences import listed, reading_of
+from ppaurora.pages.report.sentences import grids_of, listed, reading_of
 from ppaurora.policy.rules import HIDDEN, Policy
 from ppaurora.policy.sentences import shown_count
 from ppaurora.study.manifest import Manifest
@@ -91,7 +91,7 @@ def _heterogeneity(design: DesignFacts, suppressed: bool) -> ReportingItem:
         item,
         topic,
         PARTLY if withheld else ANSWERED,
-        "See the section on differences between institutions: variance, I² and prediction intervals. No "
+        "See the section on differences between sites: variance, I² and prediction intervals. No "
         "institution's own value is released.",
     )
 
@@ -99,7 +99,10 @@ def _heterogeneity(design: DesignFacts, suppressed: bool) -> ReportingItem:
 def _setting(manifest: Manifest) -> list[ReportingItem]:
     evaluated: EvaluationSpec = manifest.evaluation
     names = [owner.organisation or owner.name for owner in manifest.owners]
+    named = [name for name in manifest.terms.outcome_names if name]
     outcome = f"Outcome: {evaluated.outcome}." if evaluated.outcome else "The manifest names no outcome."
+    if named:
+        outcome = f"Outcome{'s' if len(named) > 1 else ''}: {listed(named)}."
     positive = f" Positive: {evaluated.positive_class}." if evaluated.positive_class else ""
     return [
         ReportingItem(
@@ -163,7 +166,7 @@ def _methods(manifest: Manifest, titles: list[str], design: DesignFacts) -> list
                     None,
                     (
                         f"{model}. Each institution calculated its own predictions.",
-                        reading_of(manifest.protocol),
+                        reading_of(manifest.protocol, grids_of(manifest.terms)),
                         "To add: how.",
                     ),
                 )
@@ -220,21 +223,27 @@ def _performance(numbers: Sequence[Number], design: DesignFacts, suppressed: boo
         )
     if not numbers:
         return ReportingItem("23a", topic, NOT_EXAMINED, "This report was made without the result.")
+    bare = _bare([number for one in design.slices for number in one.numbers] or numbers)
     numbers = design.numbers or numbers
     withheld = sum(number.suppressed for number in numbers)
-    bare = list(
-        dict.fromkeys(
-            one.title for one in numbers if one.value is not None and not one.at and not one.shown_interval
-        )
-    )
+    of_levels = [number for one in design.subgroups for level in one.levels for number in level.numbers]
+    bare_levels = [title for title in _bare(of_levels) if title not in bare]
     plots = listed(list(dict.fromkeys(_plotted(numbers))))
     words = "See the table of results" + (f", and the plots of {plots}." if plots else ".")
-    if bare:
-        words += f" Without an interval: {listed(bare)}."
+    lacking = [listed(bare)] if bare else []
+    lacking += [f"{listed(bare_levels)} in subgroups"] if bare_levels else []
+    if lacking:
+        words += f" Without an interval: {', and '.join(lacking)}."
     if withheld:
         words += f" Withheld by the policy: {withheld} of {len(numbers)} numbers."
-    status = PARTLY if bare or withheld else ANSWERED
+    status = PARTLY if lacking or withheld else ANSWERED
     return ReportingItem("23a", topic, status, f"{words} {_subgroups(design)}")
+
+
+def _bare(numbers: Sequence[Number]) -> list[str]:
+    """Return the titles of single numbers that have no interval."""
+    single = [one for one in numbers if one.value is not None and not one.at]
+    return list(dict.fromkeys(one.title for one in single if not one.shown_interval))
 
 
 def _subgroups(design: DesignFacts) -> str:

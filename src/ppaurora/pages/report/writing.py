@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Unpack
 
-from ppaurora.data import ColumnNames, Columns, CountTable, Samples, read_dataset
+from ppaurora.data import ColumnKeywords, Columns, CountTable, Samples, read_dataset
 from ppaurora.errors import InputError
 from ppaurora.evaluation.report import Report
 from ppaurora.io.files import replace_file
@@ -33,7 +33,7 @@ def write_report(
     format: str | None = None,
     data: Any = None,
     study: str | None = None,
-    **columns: Unpack[ColumnNames],
+    **columns: Unpack[ColumnKeywords],
 ) -> None:
     """Write a report of a result: released numbers, sentences for a paper, receipt, policy, charts.
 
@@ -68,7 +68,7 @@ def write_report(
     path = Path(path)
     chosen = format or format_of(path)
     source = source_of(result if isinstance(result, StudyReport | Report) else Path(result), study=study)
-    samples = None if data is None else own_samples(source, data, Columns(**columns))
+    samples = None if data is None else own_samples(source, data, Columns.called(**columns))
     save(path, make_report(source, chosen, samples).encode())
 
 
