@@ -82,6 +82,13 @@ def test_patients_and_outcomes() -> None:
     assert not any("not rows" in one for one in told_of(Policy.private(rows_per_person=3), **design))
 
 
+def test_weights() -> None:
+    weight = SampleWeight(most=5)
+    told = "no result unless positives weigh 50 and negatives 50 without any one owner"
+    assert any(one.endswith(told) for one in told_of(Policy(), weight=weight))
+    assert any(one.endswith("one alone may be most of it") for one in told_of(Policy.exact(), weight=weight))
+
+
 @pytest.mark.parametrize("design", [FULL, {"patient": "id"}, {"weight": SampleWeight(most=5)}])
 def test_kinds_are_compared(design: dict[str, Any]) -> None:
     """Figures are those of the first model; a weight does not make a study larger."""

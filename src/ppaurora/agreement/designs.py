@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.samples import Samples
 from ppaurora.errors import InputError
@@ -114,7 +111,7 @@ def problem_with_owners(terms: Terms, owners: int) -> str:
 
 def check_patients_of(terms: Terms) -> None:
     """Refuse a plan with patients whose rules on cells would count each of their rows as a person."""
-    if terms.patient and terms.policy.minimum_per_cell > 1 and terms.policy.rows_per_person == 1:
+    if terms.patient and terms.policy.withholds_cells and terms.policy.rows_per_person == 1:
         raise InputError(
             "patient: patients have several rows; say in [policy] how many one has at most, such as "
             "rows_per_person = 5: numbers of tables then need so many times as many rows, which no fewer "
@@ -125,17 +122,10 @@ def check_patients_of(terms: Terms) -> None:
 def check_rows_per_person(samples: Samples | CountTable, policy: Policy) -> None:
     """Raise if a patient has more rows than noise protects, or than rules on cells count as one person."""
     further = None if isinstance(samples, CountTable) else samples.further
-    if further is None or further.patients is None:
-        return
-    matters = policy.is_private or policy.minimum_per_cell > 1
-    if matters and most_rows(further.patients) > policy.rows_per_person:
+    matters = policy.is_private or policy.withholds_cells
+    if matters and further is not None and further.most_rows > policy.rows_per_person:
         raise InputError(
             f"{samples.source}: a patient has more rows than the study's policy protects "
             f"(rows_per_person = {policy.rows_per_person:,}); leave some of them out, or agree on a plan "
             "that allows more"
         )
-
-
-def most_rows(patients: NDArray[np.int64]) -> int:
-    """Return how many rows the patient with the most has."""
-    return int(np.bincount(patients).max(initial=0))

@@ -172,14 +172,7 @@ def _of_design(terms: Terms, query: Query) -> Iterator[str]:
             f"{terms.policy.rows_per_person:,} rows count as one person"
         )
     if terms.weight is not None:
-        yield (
-            "numbers by weight: sums of weights, and a heavy row counts as much in every number; "
-            + (
-                f"no result unless a class weighs as much as rows of weight {terms.weight.most:,} would"
-                if terms.policy.has_floors
-                else "one row may be most of them"
-            )
-        )
+        yield _of_weights(terms.weight.most, terms.policy)
     if terms.sites:
         yield (
             "how much owners differ, and how many of them count; no owner's own value, but with "
@@ -190,6 +183,15 @@ def _of_design(terms: Terms, query: Query) -> Iterator[str]:
         yield f"how many rows all owners left out, by reason, {'with noise' if private else rounded}"
     if private:
         yield _of_epsilon(terms)
+
+
+def _of_weights(most: int, policy: Policy) -> str:
+    """Return what is told where rows have weights."""
+    said = "sums of weights; a heavy row counts for as many in every number"
+    if not policy.has_floors:
+        return f"{said}, and one alone may be most of it"
+    least = f"{policy.minimum_positives * most:,} and negatives {policy.minimum_negatives * most:,}"
+    return f"{said}; no result unless positives weigh {least} without any one owner"
 
 
 def _of_levels(terms: Terms, query: Query) -> str:

@@ -88,7 +88,7 @@ class Terms(Design):
             )
         if self.policy.is_private:
             self._check_mechanisms()
-        if self.policy.minimum_per_cell > 1:
+        if self.policy.withholds_cells:
             self._check_cuts()
         if not (self._has_tables or self.policy.is_private):
             self._check_tables()

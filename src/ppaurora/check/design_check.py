@@ -80,13 +80,13 @@ class DesignCheck:
         further = samples.further or Further()
         slices = tuple(_slice_check(samples, one, design, grid) for one in design.slices)
         aurocs = {one.slice: one.auroc.value for one in slices}
-        rows_of_each = None if further.patients is None else np.bincount(further.patients)
+        rows = further.rows_by_patient
         weights = further.weights
         return cls(
             slices=slices if design.names_columns else (),
             differences=tuple((pair, _difference(aurocs[pair.a], aurocs[pair.b])) for pair in design.pairs),
-            patients=None if rows_of_each is None else int(np.count_nonzero(rows_of_each)),
-            most_rows=None if rows_of_each is None else int(rows_of_each.max()),
+            patients=None if rows is None else int(np.count_nonzero(rows)),
+            most_rows=None if rows is None else further.most_rows,
             weight=None if weights is None else int(weights.sum(dtype=np.uint64)),
             largest_weight=None if weights is None else int(weights.max()),
             left_out=further.left_out,

@@ -63,6 +63,17 @@ class Further:
         by_name = [column for some in (self.scores, self.labels, self.levels) for column in some.values()]
         return by_name + [column for column in (self.patients, self.weights) if column is not None]
 
+    @property
+    def rows_by_patient(self) -> NDArray[np.int64] | None:
+        """How many rows every patient has; None if every row is a patient."""
+        return None if self.patients is None else np.bincount(self.patients)
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows the patient with the most has."""
+        rows = self.rows_by_patient
+        return 1 if rows is None else int(rows.max(initial=0))
+
     def take(self, chosen: NDArray[Any]) -> Further:
         """Return the same of some rows."""
         return self._each(lambda column: column[chosen])

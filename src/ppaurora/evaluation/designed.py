@@ -99,7 +99,7 @@ class SliceResult:
     @property
     def undefined(self) -> str:
         """Why there is no number at all, although nothing is withheld: "one class only"; else empty."""
-        notes = {number.note for number in _numbers_of(self.metrics)}
+        notes = {number.note for number in numbers_of(self.metrics)}
         return ONE_CLASS if notes == {ONE_CLASS} and not self.suppressed else ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -461,7 +461,7 @@ class _Extras:
         }
 
 
-def _numbers_of(metrics: Mapping[str, Estimate | Table]) -> Iterator[Estimate]:
+def numbers_of(metrics: Mapping[str, Estimate | Table]) -> Iterator[Estimate]:
     """Give all numbers, also those of tables."""
     for found in metrics.values():
         if isinstance(found, Estimate):

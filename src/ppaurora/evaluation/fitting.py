@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from ppaurora.agreement.designs import most_rows
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import MOST_COARSE_CELLS, Design, Model
 from ppaurora.data.grid import Grid
@@ -62,13 +61,10 @@ def fit_rows_per_person(policy: Policy, owners: Sequence[Samples | CountTable]) 
 
     Noise is for the number that was named: fitted to the data, it would tell of it.
     """
-    if policy.is_private or policy.minimum_per_cell <= 1 or policy.rows_per_person > 1:
+    if policy.is_private or not policy.withholds_cells or policy.rows_per_person > 1:
         return policy
-    rows = [
-        most_rows(one.further.patients)
-        for one in owners
-        if isinstance(one, Samples) and one.further is not None and one.further.patients is not None
-    ]
+    further = [one.further for one in owners if isinstance(one, Samples)]
+    rows = [own.most_rows for own in further if own is not None]
     return msgspec.structs.replace(policy, rows_per_person=max(rows, default=1))
 
 

@@ -16,6 +16,7 @@ from ppaurora.evaluation.designed import (
     SitesResult,
     SliceResult,
     SubgroupResult,
+    numbers_of,
 )
 from ppaurora.metrics import find_metric
 from ppaurora.metrics.calibration import Brier
@@ -97,12 +98,8 @@ def _number(content: Any, kind: type[_Kind]) -> _Kind | Table:
 
 def _confidence_levels(slices: list[SliceResult]) -> Iterator[float]:
     """Give the level of every interval; differences between subgroups have the same."""
-    for one in slices:
-        for found in one.metrics.values():
-            numbers = (
-                (found,) if isinstance(found, Estimate) else (n for row in found for n in row.values.values())
-            )
-            yield from (number.confidence_level for number in numbers if number.confidence_level is not None)
+    numbers = (number for one in slices for number in numbers_of(one.metrics))
+    yield from (number.confidence_level for number in numbers if number.confidence_level is not None)
 
 
 def _comparison(content: Mapping[str, Any]) -> Comparison:

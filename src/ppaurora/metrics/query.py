@@ -111,12 +111,12 @@ class Query:
     @property
     def withholds_cells(self) -> bool:
         """Return whether single numbers are withheld that few samples are behind."""
-        return self.policy.minimum_per_cell > 1
+        return self.policy.withholds_cells
 
     @property
     def withholds(self) -> bool:
         """Return whether rules on secret counts may withhold numbers; else what has no value is undefined."""
-        return self.policy.has_floors or self.withholds_cells
+        return self.policy.withholds
 
     @property
     def least_per_cell(self) -> int:
@@ -204,7 +204,7 @@ class Query:
     @property
     def needs_list_counts(self) -> bool:
         """Whether the positives of every owner's list are counted before the merge."""
-        needed = self.policy.has_floors or self.withholds_cells or bool(self.sums) or self.grid is not None
+        needed = self.withholds or bool(self.sums) or self.grid is not None
         return needed or not self.needs_curve
 
     @property

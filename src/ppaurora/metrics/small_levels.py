@@ -51,7 +51,7 @@ def protect_small_levels(
 ) -> tuple[list[RingShare], list[RingShare]]:
     """Return which parts are released, and which of their cells, once levels protect each other."""
     variables, policy = _variables(parts), parts[0].query.policy
-    if not variables or policy.is_private or not (policy.has_floors or policy.minimum_per_cell > 1):
+    if not variables or policy.is_private or not policy.withholds:
         return released, cells
     numbers: list[list[RingShare]] = []
     hidden = _hidden(suite, parts, released) if overlaps else {}

@@ -225,6 +225,16 @@ class Policy(StrictModel):
         return self.minimum_positives > 0 or self.minimum_negatives > 0
 
     @property
+    def withholds_cells(self) -> bool:
+        """Return whether single numbers are withheld that few samples are behind."""
+        return self.minimum_per_cell > 1
+
+    @property
+    def withholds(self) -> bool:
+        """Return whether rules on secret counts may withhold numbers; else what has no value is undefined."""
+        return self.has_floors or self.withholds_cells
+
+    @property
     def is_private(self) -> bool:
         """Return whether numbers are released with noise, instead of being rounded or withheld."""
         return self.kind == PRIVATE

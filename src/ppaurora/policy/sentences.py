@@ -59,6 +59,6 @@ def _held_back(policy: Policy) -> list[str]:
         said.append(
             f"nothing below {policy.minimum_positives:,} positives and {policy.minimum_negatives:,} negatives"
         )
-    if policy.minimum_per_cell > 1:
+    if policy.withholds_cells:
         said.append(f"no number about fewer than {policy.minimum_per_cell:,} samples")
     return said

@@ -51,8 +51,8 @@ DEFECTS = (
         "one-row-too-many",
         "a patient may have a row more than the noise of a private study protects",
         file="src/ppaurora/agreement/designs.py",
-        old="most_rows(further.patients) > policy.rows_per_person:",
-        new="most_rows(further.patients) > policy.rows_per_person + 1:",
+        old="further.most_rows > policy.rows_per_person:",
+        new="further.most_rows > policy.rows_per_person + 1:",
         tests=("tests/check/test_designs.py::test_a_policy_bounds_the_rows_of_a_patient",),
     ),
     Defect(

@@ -208,7 +208,8 @@ def _floors(policy: Policy, *, of_patients: bool) -> list[str]:
         else ("positives", "negatives")
     )
     least = policy.minimum_per_cell
-    cells = f", and no number about fewer than {least:,} samples, likewise" if least > 1 else ""
+    people = "patients" if of_patients else "samples"
+    cells = f", and no number about fewer than {least:,} {people}, likewise" if least > 1 else ""
     return [
         f"Nothing would have been released with fewer than {policy.minimum_positives:,} {positives} or "
         f"{policy.minimum_negatives:,} {negatives}, overall or with any one institution left out{cells}."
