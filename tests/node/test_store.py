@@ -14,7 +14,7 @@ import pytest
 
 from ppaurora.errors import InputError, PpauroraError
 from ppaurora.messages.owners import StudyState
-from ppaurora.node.node import _lock
+from ppaurora.node.operating import hold
 from ppaurora.node.states import AttemptState, StaleAttemptError
 from ppaurora.node.store import Store, SubmissionRecord
 from ppaurora.node.store.database import SCHEMA_VERSION
@@ -126,7 +126,7 @@ def test_of_a_released_study_no_share_is_missed_while_they_are_deleted(
     if state is not StudyState.RUNNING:
         store.set_state(manifest.hash, state)
     store.forget_shares(manifest.hash)
-    assert seen == [submitted]
+    assert seen == [submitted, submitted]  # the share, then its description
 
 
 def test_a_share_that_does_not_fit_its_commitment_is_lost(store: Store, manifest: Manifest) -> None:
@@ -184,5 +184,5 @@ def test_what_fails_inside_a_transaction_undoes_all_of_it(store: Store, manifest
 def test_one_process_serves_a_kit(tmp_path: Path) -> None:
     """Two would undo each other's work; a lock that is let go of is free again."""
     for _ in range(2):
-        with _lock(tmp_path / "serving"), pytest.raises(InputError, match="another process serves this kit"):
-            _lock(tmp_path / "serving")
+        with hold(tmp_path), pytest.raises(InputError, match="another process serves this kit"):
+            hold(tmp_path)

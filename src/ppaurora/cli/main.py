@@ -44,6 +44,7 @@ ROLES = {
         "retry": "ppaurora.cli.node:retry_command",
         "delete": "ppaurora.cli.node:delete_command",
         "confirm-clock": "ppaurora.cli.node:confirm_clock_command",
+        "recover": "ppaurora.cli.node:recover_command",
         "audit": "ppaurora.cli.records:audit_command",
     },
     "Everyone": {

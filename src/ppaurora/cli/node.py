@@ -1,4 +1,4 @@
-"""`ppaurora serve`, `studies`, `abort`, `stop`, `retry`, `delete` and `confirm-clock`."""
+"""`ppaurora serve`, `studies`, `abort`, `stop`, `retry`, `delete`, `confirm-clock` and `recover`."""
 
 from __future__ import annotations
 
@@ -129,3 +129,41 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
         )
         store.confirm_time(time.time())
     click.echo("confirmed")
+
+
+@click.command("recover", epilog=example("ppaurora recover kit"))
+@click.argument("kit", type=FOLDER)
+@yes_option
+def recover_command(kit: Path, yes: bool) -> None:
+    """Let the node of KIT go on whose database was put back in time, if there is no newer backup."""
+    own = NodeKit.read(kit)
+    rollback = operating.find_rollback(own)
+    click.echo("this node was put back in time; its audit log tells what its database lacks:")
+    for line in rollback.told() or ["nothing: what was lost are notes and times"]:
+        click.echo(f"    {printable(line)}")
+    ask(
+        "Is there no newer backup of the kit, and shall the node go on without all this?",
+        yes=yes,
+        declined="not recovered; nothing was changed",
+    )
+    studies = operating.recover(own)
+    for study in studies:
+        name = study.manifest.study
+        if rollback.texts_of(name):
+            click.echo(f"{name}: {study.state} here; {_advice(study.state, kit, name)}")
+    names = [study.manifest.study for study in studies]
+    for name in (name for name in rollback.accepted if name not in names):
+        click.echo(f"{name}: not accepted here any longer; run 'ppaurora accept {kit} MANIFEST'")
+    click.echo("shares that are on disk are taken back in when the node starts: ppaurora serve")
+
+
+def _advice(state: StudyState, kit: Path, study: str) -> str:
+    """Return what is to be done about a study at a node that was put back in time."""
+    if state is StudyState.STOPPED:
+        return (
+            "owners who have withdrawn or replaced something since then run that command again; "
+            f"then 'ppaurora retry {kit} {study}'"
+        )
+    if state is StudyState.DELETED:
+        return "its release was lost; owners who have no result yet need a new study"
+    return "owners whom 'ppaurora status' shows as missing run 'ppaurora submit' again, with the same file"

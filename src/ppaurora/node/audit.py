@@ -7,6 +7,7 @@ follow; and the last one the node keeps in its database as well, and in every re
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,13 @@ from ppaurora.messages.owners import AuditHead, Count, Digest
 
 BEGINNING = AuditHead(entries=0, hash="0" * 64)
 _CONTEXT = b"ppaurora audit 1\0"
+
+# What entries say of a study, where a node that was put back in time has to understand its own log.
+ACCEPTED = "the operator accepted the manifest"
+SUBMITTED = "{} submitted {:,} samples"
+ATTEMPT_BEGAN = "attempt {} began"
+RELEASED_WITH = "released, with attempt {}"
+_SUBMITTED = re.compile(r"\S+ submitted [\d,]+ samples( in place of what it had submitted)?")
 
 
 class Entry(StrictModel):
@@ -117,3 +125,14 @@ def problem_with_head(entries: Sequence[Entry], head: AuditHead) -> str:
     if head.entries and entries[head.entries - 1].hash != head.hash:
         return f"entry {head.entries} or one before it is another than when the receipt was signed"
     return ""
+
+
+def is_submission(text: str) -> bool:
+    """Return whether an entry tells of a submission, and of nothing else."""
+    return _SUBMITTED.fullmatch(text) is not None
+
+
+def numbers_in(form: str, texts: Sequence[str]) -> list[int]:
+    """Return the numbers in those entries that have this form."""
+    pattern = re.compile(re.escape(form).replace(re.escape("{}"), r"(\d+)"))
+    return [int(found[1]) for text in texts if (found := pattern.fullmatch(text))]

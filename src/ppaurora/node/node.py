@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import logging
 import os
-from pathlib import Path
-from typing import IO
 
 from ppaurora.errors import InputError
 from ppaurora.node.activity import Activity
@@ -24,6 +21,7 @@ from ppaurora.node.clock import Clock
 from ppaurora.node.following import Follower
 from ppaurora.node.leading import Leader
 from ppaurora.node.metrics import Metrics
+from ppaurora.node.operating import hold
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.store import STORAGE_ERRORS, Store
@@ -45,18 +43,16 @@ class Node:
         self.kit = kit
         self.metrics = metrics
         self.store = Store(kit.data)
-        self._only_one = _lock(kit.data / "serving")
+        self._only_one = hold(kit.data)
         self.clock = Clock(self.store)
         self.store.record(f"the node starts, with ppaurora {__version__}")
         self.store.fail_interrupted()
-        strays = self.store.remove_strays()
-        if strays:
-            log.info("files of unfinished uploads were deleted", extra={"files": strays})
         self.activity = Activity()
         self.authorities = Authorities(kit)
         self.router = _router(kit, self.authorities)
         self._warm_pool = WarmPool()
         runner = AttemptRunner(kit, self.store, self.router, self.activity, metrics, self._warm_pool)
+        self._look_through_shares(runner)
         self._leader = Leader(kit, self.store, self.activity, runner)
         self.withdrawals = Withdrawals(kit, self.store)
         self.watcher = Watcher(
@@ -74,6 +70,15 @@ class Node:
         self._warm_pool.keep(Protocol.process, kit.title)
         if not self.store.studies():
             log.warning("no study was accepted yet", extra={"do": f"ppaurora accept {kit.folder} MANIFEST"})
+
+    def _look_through_shares(self, runner: AttemptRunner) -> None:
+        """Take shares back in whose rows were lost, and delete what is left of unfinished uploads."""
+        self.store.describe_shares()
+        for study in self.store.studies():
+            runner.take_back(study)
+        strays = self.store.remove_strays()
+        if strays:
+            log.info("files of unfinished uploads were deleted", extra={"files": strays})
 
     def close(self) -> None:
         """Stop what runs; a study goes on when the node is back."""
@@ -105,14 +110,3 @@ def cannot_listen(kit: NodeKit, setting: str, where: str, error: OSError) -> Inp
     return InputError(
         f"cannot listen at {where}: {reason}{hint}; {setting} in {kit.folder / 'node.toml'} says where"
     )
-
-
-def _lock(path: Path) -> IO[bytes]:
-    """Held as long as the process lives: two nodes on one folder would undo each other's work."""
-    file = path.open("ab")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise InputError(f"{path.parent}: another process serves this kit") from None
-    return file

@@ -6,16 +6,26 @@ The commands and the pages of the local app are both written on this.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.node.audit import CheckedLog, check_log
 from ppaurora.node.clock import clock_problem
 from ppaurora.node.status import study_status
-from ppaurora.node.store import STORAGE_ERRORS, AttemptRecord, Store, StudyRecord, trouble_of
+from ppaurora.node.store import (
+    STORAGE_ERRORS,
+    AttemptRecord,
+    PutBackError,
+    Rollback,
+    Store,
+    StudyRecord,
+    trouble_of,
+)
 from ppaurora.study.kit import NodeKit
 
 _OVER = (StudyState.EXPIRED, StudyState.DELETED)
@@ -29,6 +39,35 @@ def opened(kit: NodeKit) -> Iterator[Store]:
             yield store
     except STORAGE_ERRORS as error:
         raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was changed") from None
+
+
+def hold(data: Path) -> IO[bytes]:
+    """Hold a node's data until the file is closed: two nodes on one folder would undo each other's work."""
+    file = (data / "serving").open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise InputError(f"{data}: another process serves this kit") from None
+    return file
+
+
+def find_rollback(kit: NodeKit) -> Rollback:
+    """Return what the database of a node lacks that was put back in time; raise if it lacks nothing."""
+    try:
+        with opened(kit):
+            pass
+    except PutBackError as error:
+        return error.rollback
+    raise InputError(f"{kit.data}: this node was not put back in time; there is nothing to recover")
+
+
+def recover(kit: NodeKit) -> list[StudyRecord]:
+    """Let a node go on from what is left of its database, and return its studies as they are then."""
+    rollback = find_rollback(kit)
+    with hold(kit.data), Store(kit.data, recovering=True) as store:
+        store.recover(rollback)
+        return store.studies()
 
 
 def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:

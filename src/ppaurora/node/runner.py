@@ -56,11 +56,23 @@ class AttemptRunner:
 
     def lost_shares(self, study: StudyRecord) -> list[str]:
         """Owners whose shares, compared with their commitments now, are not here as they were sent."""
-        server, takers = self.kit.server(study.manifest), study.manifest.protocol.input_servers
-        if server not in takers:
+        place = self._place(study)
+        if place is None:
             return []
-        self.store.check_shares(study, takers.index(server))
+        self.store.check_shares(study, place)
         return self.store.lost_shares(study)
+
+    def take_back(self, study: StudyRecord) -> None:
+        """Take in again what is on disk of a study whose rows were lost, if this node takes submissions."""
+        place = self._place(study)
+        taken = [] if place is None else self.store.take_back(study, place)
+        if taken:
+            log.warning("shares were taken back in", extra={**about(study), "owners": taken})
+
+    def _place(self, study: StudyRecord) -> int | None:
+        """Return which of an owner's commitments is to this node's share; None if it gets none."""
+        server, takers = self.kit.server(study.manifest), study.manifest.protocol.input_servers
+        return takers.index(server) if server in takers else None
 
     def workers_for(self, study: StudyRecord, agreed: Sequence[Submitted]) -> int:
         """Return how many workers this node would compute with."""

@@ -51,6 +51,7 @@ from ppaurora.node.store import (
     SubmissionRecord,
     SupersededError,
     TooOftenError,
+    delete_share,
 )
 from ppaurora.node.uploads import PIECE, read_offer, read_withdrawal, receive_share
 from ppaurora.node.withdrawing import Withdrawals
@@ -280,7 +281,7 @@ class OwnersService:
             refuse(RefusalCode.CLOSED, f"{error}; nothing more can be submitted")
         finally:
             if stored is None or stored.file != path.name:
-                path.unlink(missing_ok=True)
+                delete_share(path)
         if stored.file == path.name:
             self._metrics.submissions.inc()
             facts = {"study": study.manifest.study, "owner": offered.owner, "samples": stored.samples}

@@ -116,6 +116,7 @@ class Watcher:
         if study.hash not in self.accepted:
             owners = [owner.pin for owner in study.manifest.owners]
             self._authorities.trust(study.manifest.authorities, owners)
+            self._runner.take_back(study)
             self.accepted.add(study.hash)
             log.info("study accepted", extra=about(study))
 

@@ -5,12 +5,16 @@ shares themselves are files, written and synced before the row that names them.
 
     database        the connections, the schema, transactions; whether anything can be written
     trouble         why it cannot
-    row_checksums   digests of rows, against disks that flip bits
+    row_checksums   digests of rows and their sum, against disks that flip bits or forget pages
+    mark            how far the database was, outside of it
+    rollback        whether it is older than that, or than the audit log
+    descriptions    what owners said of shares, beside their files
     audit           the audit log: its file, and its end in the database
     records         what is read of studies, submissions and attempts, and errors
     store           everything that is kept, and how it changes
 """
 
+from ppaurora.node.store.descriptions import delete_share
 from ppaurora.node.store.records import (
     AttemptRecord,
     BegunError,
@@ -23,6 +27,7 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
+from ppaurora.node.store.rollback import PutBackError, Rollback
 from ppaurora.node.store.store import Store
 from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
 
@@ -33,13 +38,16 @@ __all__ = [
     "ClosedError",
     "ConflictError",
     "DamagedError",
+    "PutBackError",
     "ReleasedAttempt",
     "ReusedError",
+    "Rollback",
     "Store",
     "StudyRecord",
     "SubmissionRecord",
     "SupersededError",
     "TooOftenError",
+    "delete_share",
     "known_trouble",
     "trouble_of",
 ]

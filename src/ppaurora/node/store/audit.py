@@ -34,10 +34,6 @@ class AuditedDatabase(Database):
 
     _has_locked_file = False  # read and written by who holds the database's own lock
 
-    @property
-    def audit_file(self) -> Path:
-        return self._file.with_name("audit.log")
-
     def record(self, text: str) -> None:
         """Add an entry, durable with the transaction that it is a part of, or not at all."""
         with self._transaction() as db:
@@ -60,6 +56,7 @@ class AuditedDatabase(Database):
 
     def _committed(self) -> None:
         """Write to the file what waits; what cannot be written now waits for the next transaction."""
+        super()._committed()
         if self._has_locked_file:  # whoever has recorded something meanwhile waits for that, and writes it
             return
         with contextlib.suppress(*STORAGE_ERRORS):
@@ -79,7 +76,7 @@ class AuditedDatabase(Database):
         kept = self._kept_lines()
         found = _append(descriptor, kept)
         last = read_entry(kept[-1].line).entry
-        with self._transaction() as db:
+        with self._transaction(counts=False) as db:
             db.execute("UPDATE audit SET written = 1 WHERE entry <= ?", (last,))
             db.execute("DELETE FROM audit WHERE entry < ?", (last,))
         return found

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Self
 
 from ppaurora.errors import InputError
+from ppaurora.node.store.mark import Mark
+from ppaurora.node.store.rollback import PutBackError, find_rollback
 from ppaurora.node.store.row_checksums import (
     add_row_checksums,
     damaged_tables,
@@ -93,8 +95,14 @@ CREATE TABLE IF NOT EXISTS clock (
     ahead REAL NOT NULL DEFAULT 0, -- seconds by which the machine's clock was ahead of it, if not believed
     confirmations INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE IF NOT EXISTS progress (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    changes INTEGER NOT NULL, -- transactions that have changed something; the mark beside it says how many
+    content TEXT NOT NULL -- the sum of the checksums of all other rows
+);
+INSERT INTO progress (id, changes, content) VALUES (1, 0, '0');
 """
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
@@ -106,20 +114,25 @@ Value = str | int | float | bytes | None
 class Database:
     """The database of one node, in a folder of its own. Methods may be called from any thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, recovering: bool = False) -> None:
+        """Open a database, or make one; with `recovering`, also one that lacks what its node had done."""
         self.now: Callable[[], float] = time.time  # by which everything is stamped
         try:
-            self._open(folder)
+            self._open(folder, recovering)
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"cannot keep anything in {folder}: {error}") from None
 
-    def _open(self, folder: Path) -> None:
+    def _open(self, folder: Path, recovering: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.shares = folder / "shares"
         self.shares.mkdir(exist_ok=True, mode=0o700)
         self._file = folder / "node.db"
+        self._mark = Mark(folder)
+        if not recovering:
+            self._check_not_put_back()
         self._lock, self._reading = threading.RLock(), threading.Lock()
         self._writer: int | None = None  # the thread that has begun a transaction
+        self._marked = -1  # what this process has raised the mark to
         with contextlib.ExitStack() as opened:
             self._db = opened.enter_context(contextlib.closing(_connect(self._file)))
             self._place = _place(self._file)
@@ -152,6 +165,16 @@ class Database:
             add_row_checksums(db)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
+    @property
+    def audit_file(self) -> Path:
+        return self._file.with_name("audit.log")
+
+    def _check_not_put_back(self) -> None:
+        """Raise if the database lacks what its node had made durable; nothing is opened for writing then."""
+        found = find_rollback(self._file, self._mark, self.audit_file)
+        if found is not None:
+            raise PutBackError(self._file.parent, found)
+
     def _check_whole(self) -> None:
         problem = structure_problem(self._db) or ", ".join(damaged_tables(self._db))
         if problem:
@@ -171,8 +194,11 @@ class Database:
         self.close()
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield a transaction, durable when it is left; inside another one it is a part of that."""
+    def _transaction(self, *, counts: bool = True) -> Iterator[sqlite3.Connection]:
+        """Yield a transaction, durable when it is left; inside another one it is a part of that.
+
+        One that changes something `counts`, so that a database without it is known to be older.
+        """
         with self._lock:
             inside_another = self._db.in_transaction
             if inside_another:
@@ -180,8 +206,11 @@ class Database:
                 return
             self._db.execute("BEGIN IMMEDIATE")
             self._writer = threading.get_ident()
+            before = self._db.total_changes
             try:
                 yield self._db
+                if counts and self._db.total_changes != before:
+                    self._db.execute("UPDATE progress SET changes = changes + 1")
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:  # a full disk may have ended it already
@@ -192,7 +221,15 @@ class Database:
             self._committed()
 
     def _committed(self) -> None:
-        """Called when something was written, and is durable."""
+        """Have the mark follow what is durable; if it cannot now, it does with the next transaction."""
+        with contextlib.suppress(*STORAGE_ERRORS):
+            self._raise_mark()
+
+    def _raise_mark(self) -> None:
+        (row,) = self._rows("SELECT changes FROM progress")
+        if row["changes"] > self._marked:
+            self._mark.raise_to(row["changes"])
+            self._marked = row["changes"]
 
     def _rows(self, query: str, *values: Value) -> list[sqlite3.Row]:
         """Return rows as they are durable, whoever writes; inside a transaction, as that has left them."""
@@ -211,6 +248,7 @@ class Database:
                 file.flush()
             with self._transaction():
                 pass
+            self._raise_mark()
             self._check_rows()
         except STORAGE_ERRORS as error:
             return trouble_of(error)

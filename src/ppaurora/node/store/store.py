@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -11,6 +12,15 @@ from ppaurora.errors import InputError
 from ppaurora.io.models import from_json, to_json
 from ppaurora.io.times import Time, as_time
 from ppaurora.messages.owners import HistoryEntry, HistoryEvent, SignedStatement, StudyState, Submitted
+from ppaurora.node.audit import (
+    ACCEPTED,
+    ATTEMPT_BEGAN,
+    RELEASED_WITH,
+    SUBMITTED,
+    is_submission,
+    numbers_in,
+    read_entry,
+)
 from ppaurora.node.states import (
     ATTEMPT_CHANGES,
     STUDY_CHANGES,
@@ -20,7 +30,15 @@ from ppaurora.node.states import (
     StateError,
 )
 from ppaurora.node.store.audit import AuditedDatabase
+from ppaurora.node.store.descriptions import (
+    ShareDescription,
+    delete_share,
+    describe,
+    described,
+    description_path,
+)
 from ppaurora.node.store.records import (
+    REFUSALS,
     AttemptRecord,
     BegunError,
     ClosedError,
@@ -33,6 +51,7 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
+from ppaurora.node.store.rollback import Rollback, last_line
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
@@ -76,6 +95,45 @@ class Store(AuditedDatabase):
                 (now, now),
             )
 
+    # What is left of a database that was put back in time.
+
+    def recover(self, rollback: Rollback) -> None:
+        """Let a node go on whose database was put back: continue its mark and its audit log.
+
+        A study that has lost more than submissions, whose shares are taken back in, stops here until the
+        operator has looked; one that has lost its release is over.
+        """
+        with self._transaction() as db:
+            db.execute("UPDATE progress SET changes = MAX(changes, ?)", (rollback.mark,))
+            line = last_line(self.audit_file)
+            entry = 0 if line is None else read_entry(line).entry
+            if entry > self.audit_head().entries:
+                db.execute("DELETE FROM audit")
+                db.execute("INSERT INTO audit (entry, line, written) VALUES (?, ?, 1)", (entry, line))
+            lost = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
+            self.record(f"put back in time: the database lacked {lost}; the operator let the node go on")
+            for study in self.studies():
+                lost = rollback.texts_of(study.manifest.study)
+                if study.state not in _OVER and not all(map(is_submission, lost)):
+                    self._recover_study(study, lost)
+
+    def _recover_study(self, study: StudyRecord, lost: Sequence[str]) -> None:
+        note = f"this node was put back in time, and has lost: {'; '.join(lost)}"
+        with self._transaction() as db:
+            for number in numbers_in(ATTEMPT_BEGAN, lost):  # so that no number is used twice
+                db.execute(
+                    "INSERT OR IGNORE INTO attempts (study, number, state, note, started_at, ended_at) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    (study.hash, number, AttemptState.FAILED, "known from the log only", 0.0, self.now()),
+                )
+            for number in self._open_attempts(study.hash):
+                self._set_attempt_state(study.hash, number, AttemptState.FAILED, "this node was put back")
+            if numbers_in(RELEASED_WITH, lost):
+                self._unlink(self._end(study.hash, StudyState.DELETED, note))
+            else:
+                among = (*_GOING_ON, StudyState.STOPPED)
+                self.set_state(study.hash, StudyState.STOPPED, note, among=among)
+
     # Studies that the operator has accepted, and the one way to change their states.
 
     def accept(self, manifest: Manifest) -> bool:
@@ -99,7 +157,7 @@ class Store(AuditedDatabase):
                 "INSERT INTO studies (hash, name, manifest, accepted_at, state) VALUES (?, ?, ?, ?, ?)",
                 (manifest.hash, manifest.study, manifest.text(), self.now(), StudyState.COLLECTING),
             )
-            self.record_of(manifest.hash, f"the operator accepted the manifest {manifest.hash}")
+            self.record_of(manifest.hash, f"{ACCEPTED} {manifest.hash}")
         return True
 
     def studies(self) -> list[StudyRecord]:
@@ -203,11 +261,13 @@ class Store(AuditedDatabase):
     def submit(self, study: str, submission: SubmissionRecord) -> SubmissionRecord:
         """Keep a submission, and return it; if the owner has sent it before, return what was kept.
 
-        The share's file must be durable before. A higher revision takes the place of a lower one. Raises if
-        something else or something later was submitted, or if the study takes nothing more, or if the
-        computation has begun, or if another study has it, or after too many changes. One that is over keeps
-        nothing.
+        The share's file must be durable before; its description is when this returns. A higher revision takes
+        the place of a lower one. Raises if something else or something later was submitted, or if the study
+        takes nothing more, or if the computation has begun, or if another study has it, or after too many
+        changes. One that is over keeps nothing.
         """
+        if submission.file is not None:
+            describe(self.shares / submission.file, ShareDescription.of(study, submission))
         with self._transaction():
             state, before = self._state(study), self.latest_revision(study, submission.owner)
             if state in (StudyState.EXPIRED, StudyState.DELETED):
@@ -223,7 +283,7 @@ class Store(AuditedDatabase):
             event = HistoryEvent.REPLACED if replaces else HistoryEvent.SUBMITTED
             self._remember(study, submission.entry(event))
             instead = " in place of what it had submitted" if replaces else ""
-            self.record_of(study, f"{submission.owner} submitted {submission.samples:,} samples{instead}")
+            self.record_of(study, SUBMITTED.format(submission.owner, submission.samples) + instead)
             if state is StudyState.RUNNING:
                 self.set_state(study, StudyState.COLLECTING, "")
         self._delete_file(before)
@@ -297,8 +357,12 @@ class Store(AuditedDatabase):
     def _write_submission(self, study: str, submission: SubmissionRecord) -> None:
         with self._transaction() as db:
             db.execute(
-                "INSERT OR REPLACE INTO submissions (study, owner, samples, floors, commitments, file, "
-                "received_at, revision, withdrawn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO submissions (study, owner, samples, floors, commitments, file, "
+                "received_at, revision, withdrawn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (study, owner) DO UPDATE SET samples = excluded.samples, "
+                "floors = excluded.floors, commitments = excluded.commitments, "
+                "file = excluded.file, damaged = 0, received_at = excluded.received_at, "
+                "revision = excluded.revision, withdrawn = excluded.withdrawn, told_peers = 0",
                 (
                     study,
                     submission.owner,
@@ -315,7 +379,7 @@ class Store(AuditedDatabase):
     def _delete_file(self, submission: SubmissionRecord | None) -> None:
         """Delete a file that no row will name; a crash before leaves a stray, which goes at a start."""
         if submission is not None and submission.file is not None:
-            (self.shares / submission.file).unlink(missing_ok=True)
+            delete_share(self.shares / submission.file)
 
     def is_another(self, submission: SubmissionRecord, kept: SubmissionRecord) -> bool:
         """Return whether an owner has sent something else before; raise if the disk has changed it."""
@@ -426,8 +490,7 @@ class Store(AuditedDatabase):
     def forget_shares(self, study: str) -> int:
         """Delete a study's shares, and return how many; what was submitted stays on record."""
         rows = self._rows("SELECT file FROM submissions WHERE study = ? AND file IS NOT NULL", study)
-        for row in rows:
-            (self.shares / row["file"]).unlink(missing_ok=True)
+        self._unlink([row["file"] for row in rows])
         with self._transaction() as db:
             update = "UPDATE submissions SET file = NULL, damaged = 0 WHERE study = ? AND file = ?"
             # Somebody else may have seen the same files at the same time; only one of both tells of them.
@@ -436,13 +499,49 @@ class Store(AuditedDatabase):
                 self.record_of(study, f"{forgotten} shares were deleted")
         return forgotten
 
+    def take_back(self, study: StudyRecord, place: int) -> list[str]:
+        """Take shares of a study in again whose rows were lost, and return whose.
+
+        A share that is whole, with what its owner said of it, fits the commitment at this `place`. What the
+        store refuses now is left where it is.
+        """
+        taken = []
+        for file, about in described(self.shares):
+            record = about.record(file)
+            if about.study != study.hash or file in self._files() or record.owner in taken:
+                continue
+            if record.owner not in study.manifest.owner_names or len(record.commitments) <= place:
+                continue
+            if self._digest(file) != record.commitments[place]:
+                continue
+            with contextlib.suppress(*REFUSALS):
+                if self.submit(study.hash, record).file == file:
+                    self.record_of(study.hash, f"the share of {record.owner} was taken back in from its file")
+                    taken.append(record.owner)
+        return taken
+
     def remove_strays(self) -> int:
-        """Delete files that no row names, of uploads that were cut off or lost a race; return how many."""
-        known = {row["file"] for row in self._rows("SELECT file FROM submissions WHERE file IS NOT NULL")}
+        """Delete files that no row names, of uploads that were cut off or lost a race; return how many.
+
+        A share of a study that is not known here stays, with its description: the study may have been lost.
+        """
+        known = self._files()
+        known |= {file for file, about in described(self.shares) if self.study(about.study) is None}
+        known |= {description_path(self.shares / file).name for file in known}
         strays = [path for path in self.shares.iterdir() if path.name not in known]
         for path in strays:
             path.unlink(missing_ok=True)
         return len(strays)
+
+    def describe_shares(self) -> None:
+        """Write the descriptions that are missing, as of shares from before there were any."""
+        for row in self._rows("SELECT * FROM submissions WHERE file IS NOT NULL"):
+            share, record = self.shares / row["file"], SubmissionRecord.from_row(row)
+            if share.exists() and not description_path(share).exists():
+                describe(share, ShareDescription.of(row["study"], record))
+
+    def _files(self) -> set[str]:
+        return {row["file"] for row in self._rows("SELECT file FROM submissions WHERE file IS NOT NULL")}
 
     # Attempts, their results, and how studies end.
 
@@ -489,7 +588,7 @@ class Store(AuditedDatabase):
                 "INSERT INTO attempts (study, number, state, agreed, started_at) VALUES (?, ?, ?, ?, ?)",
                 (study, number, AttemptState.RUNNING, to_json(agreed).decode(), self.now()),
             )
-            self.record_of(study, f"attempt {number} began")
+            self.record_of(study, ATTEMPT_BEGAN.format(number))
 
     def _has_exactly(self, study: str, agreed: Sequence[Submitted]) -> bool:
         rows = self._rows("SELECT owner FROM submissions WHERE study = ? AND NOT withdrawn", study)
@@ -546,7 +645,7 @@ class Store(AuditedDatabase):
             ).fetchone()
             if released is None:
                 self._set_attempt_state(study, number, AttemptState.RELEASED)
-                self.record_of(study, f"released, with attempt {number}")
+                self.record_of(study, RELEASED_WITH.format(number))
             elif released["number"] != number:
                 raise StaleAttemptError("another attempt was released before")
 
@@ -556,7 +655,7 @@ class Store(AuditedDatabase):
             self.set_state(study, StudyState.RELEASED, "", among=(StudyState.RUNNING, StudyState.RELEASED))
             if self.attempt_state(study, number) is AttemptState.COMPUTED:
                 self._set_attempt_state(study, number, AttemptState.RELEASED)
-                self.record_of(study, f"released, with attempt {number}")
+                self.record_of(study, RELEASED_WITH.format(number))
 
     def result(self, study: str, owner: str) -> tuple[int, ResultShare] | None:
         """Return the attempt and this node's part of its result; raise `DamagedError` if that is damaged."""
@@ -638,7 +737,7 @@ class Store(AuditedDatabase):
 
     def _unlink(self, files: Sequence[str]) -> int:
         for file in files:
-            (self.shares / file).unlink(missing_ok=True)
+            delete_share(self.shares / file)
         return len(files)
 
     def _open_attempts(self, study: str) -> list[int]:

@@ -1,0 +1,70 @@
+"""A description beside the file of every share, so that a share whose row was lost can be taken back in.
+
+A share itself tells nothing: not of which study it is, nor whose. Beside the file `TOKEN` lies `TOKEN.about`:
+what its owner said when it sent the share, as the row has it, and a digest of that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from ppaurora.io.files import replace_file
+from ppaurora.io.models import StrictModel, from_json, to_json
+from ppaurora.messages.owners import Digest, Submitted
+from ppaurora.node.store.records import SubmissionRecord
+
+_ENDING = ".about"
+
+
+class ShareDescription(StrictModel):
+    """What an owner said of a share, and when this node had it."""
+
+    study: Digest
+    submitted: Submitted
+    received_at: float
+
+    @classmethod
+    def of(cls, study: str, submission: SubmissionRecord) -> Self:
+        return cls(study=study, submitted=submission.submitted, received_at=submission.received_at)
+
+    def record(self, file: str) -> SubmissionRecord:
+        """Return this as the row that named the file."""
+        said = self.submitted
+        return SubmissionRecord(
+            said.owner,
+            said.samples,
+            said.commitments,
+            self.received_at,
+            file=file,
+            floors=said.floors,
+            revision=said.revision,
+        )
+
+
+def description_path(share: Path) -> Path:
+    return share.with_name(share.name + _ENDING)
+
+
+def describe(share: Path, description: ShareDescription) -> None:
+    """Write a description, durably, for this node's eyes only."""
+    content = to_json(description)
+    digest = hashlib.sha256(content).hexdigest().encode()
+    replace_file(description_path(share), content + b"\n" + digest + b"\n", mode=0o600)
+
+
+def described(folder: Path) -> Iterator[tuple[str, ShareDescription]]:
+    """Yield the name of every share that is here with its description; what the disk has changed is none."""
+    for path in sorted(folder.glob(f"*{_ENDING}")):
+        share = path.with_name(path.name.removesuffix(_ENDING))
+        content, _, rest = path.read_bytes().partition(b"\n")
+        if share.exists() and rest == hashlib.sha256(content).hexdigest().encode() + b"\n":
+            yield share.name, from_json(ShareDescription, content)
+
+
+def delete_share(share: Path) -> None:
+    """Delete a share and its description; the description last, so that none is left alone by a crash."""
+    share.unlink(missing_ok=True)
+    description_path(share).unlink(missing_ok=True)

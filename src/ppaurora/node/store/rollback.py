@@ -1,0 +1,115 @@
+"""Whether a database is older than what its node has done: what must agree at a start, compared.
+
+The mark says how many changes there were, the audit log which. Both are written after the database, so one
+that is behind either was put back: by a disk that has spoilt its write-ahead log, which SQLite then drops
+without a word, by a file that was lost, or by a person who restored an earlier one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from ppaurora.errors import InputError
+from ppaurora.node.audit import ACCEPTED, Entry, read_entry
+from ppaurora.node.store.mark import Mark
+
+_LAST_LINES = 1 << 14  # bytes; a line has at most some thousand
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """What a database lacks."""
+
+    changes: int  # how many, by the mark
+    mark: int
+    lost: tuple[Entry, ...]  # what they were, as far as the audit log tells
+
+    def texts_of(self, study: str) -> list[str]:
+        """Return what was lost of one study."""
+        texts = [entry.text for entry in self.lost]
+        return [text.removeprefix(f"{study}: ") for text in texts if text.startswith(f"{study}: ")]
+
+    @property
+    def accepted(self) -> list[str]:
+        """Return the names of studies whose acceptance was lost."""
+        texts = [entry.text.partition(": ") for entry in self.lost]
+        return [name for name, _, text in texts if text.startswith(ACCEPTED)]
+
+    def told(self) -> list[str]:
+        """Return what was lost, for people, a line each."""
+        lines = [f"{entry.time} {entry.text}" for entry in self.lost[:_MOST_SHOWN]]
+        more = len(self.lost) - _MOST_SHOWN
+        return [*lines, f"and {more} more, see audit.log"] if more > 0 else lines
+
+
+class PutBackError(InputError):
+    """The database is older than what its node has done; nothing was opened for writing."""
+
+    def __init__(self, folder: Path, rollback: Rollback) -> None:
+        self.folder = folder
+        self.rollback = rollback
+        told = rollback.told()
+        lost = "; lost, by the audit log: " + "; ".join(told) if told else ""
+        super().__init__(
+            f"{folder}: this node was put back in time: its database lacks "
+            f"{rollback.changes or len(rollback.lost)} changes that it had made durable{lost}. Nothing was "
+            "deleted. If there is a newer backup of the kit, put that back. If there is none, 'ppaurora "
+            f"recover {folder.parent}' goes on from what is here, and says who has to do what: "
+            "docs/deploying.md, 'A node that was put back in time'"
+        )
+
+
+def find_rollback(database: Path, mark: Mark, log: Path) -> Rollback | None:
+    """Compare a database with its mark and its audit log; None if it is at least as far as both.
+
+    It is looked at last: a node that runs meanwhile writes there first.
+    """
+    marked, logged = mark.read(), _last_entry(log)
+    changes, entries = _reached(database)
+    if changes >= marked and entries >= logged:
+        return None
+    return Rollback(max(marked - changes, 0), marked, _entries_after(log, entries))
+
+
+def last_line(log: Path) -> str | None:
+    """Return the last whole line of an audit log, if it is one that a node wrote."""
+    with contextlib.suppress(FileNotFoundError, ValueError), log.open("rb") as file:
+        file.seek(max(os.fstat(file.fileno()).st_size - _LAST_LINES, 0))
+        line = file.read().rpartition(b"\n")[0].rpartition(b"\n")[2].decode()
+        read_entry(line)
+        return line
+    return None
+
+
+def _last_entry(log: Path) -> int:
+    line = last_line(log)
+    return 0 if line is None else read_entry(line).entry
+
+
+def _entries_after(log: Path, number: int) -> tuple[Entry, ...]:
+    """Return the entries behind this one that can be read."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for line in log.read_bytes().split(b"\n"):
+            with contextlib.suppress(ValueError):
+                found.append(read_entry(line.decode()))
+    return tuple(entry for entry in found if entry.entry > number)
+
+
+def _reached(database: Path) -> tuple[int, int]:
+    """Return how many changes and entries of the audit log a database has; none if it is empty or gone.
+
+    It is opened for reading only, so that SQLite leaves a write-ahead log as it is.
+    """
+    if not database.exists() or not database.stat().st_size:
+        return 0, 0
+    with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        changes = db.execute("SELECT MAX(changes) FROM progress").fetchone() if "progress" in tables else (0,)
+        entries = db.execute("SELECT MAX(entry) FROM audit").fetchone() if "audit" in tables else (0,)
+        return changes[0] or 0, entries[0] or 0

@@ -1,0 +1,269 @@
+"""A database that is older than what its node has done: noticed at a start, told of, and gone on from."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ppaurora.errors import InputError
+from ppaurora.messages.owners import StudyState
+from ppaurora.node.audit import check_log
+from ppaurora.node.states import AttemptState
+from ppaurora.node.store import PutBackError, Store, SubmissionRecord
+from ppaurora.node.store.database import Database
+from ppaurora.node.store.mark import Mark
+from ppaurora.study.manifest import Manifest
+from tests.support.trials import kept_share
+
+_WAL_HEADER, _FRAME_HEADER = 32, 24
+
+
+def submitted(store: Store, manifest: Manifest, owner: str = "harbour") -> SubmissionRecord:
+    """A share in its file, and the row that names it."""
+    share = owner.encode() * 40
+    file = hashlib.sha256(share).hexdigest()[:32]
+    (store.shares / file).write_bytes(share)
+    record = SubmissionRecord(
+        owner, 40, (hashlib.sha256(share).hexdigest(), "0" * 64), store.now(), file=file
+    )
+    return store.submit(manifest.hash, record)
+
+
+@pytest.fixture
+def killed(store: Store, manifest: Manifest, tmp_path: Path) -> Callable[[], Path]:
+    """Copies of the data folder of a killed node: what it did last is in the write-ahead log only."""
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    submitted(store, manifest)
+    kept_share(store, manifest)
+    numbers = iter(range(1_000_000))
+
+    def copy() -> Path:
+        folder = tmp_path / f"killed-{next(numbers)}"
+        shutil.copytree(store.shares.parent, folder)
+        return folder
+
+    return copy
+
+
+def owners(store: Store, manifest: Manifest) -> list[str]:
+    study = store.study(manifest.hash)
+    return [] if study is None else [one.owner for one in store.submissions(study)]
+
+
+def test_a_folder_as_the_kill_left_it_has_everything(killed: Callable[[], Path], manifest: Manifest) -> None:
+    with Store(killed()) as store:
+        assert sorted(owners(store, manifest)) == ["harbour", "north"]
+
+
+def frames(wal: bytes) -> Iterator[int]:
+    """Where the frames of a write-ahead log begin."""
+    (page,) = struct.unpack(">I", wal[8:12])
+    yield from range(_WAL_HEADER, len(wal), _FRAME_HEADER + page)
+
+
+def is_noticed(folder: Path, manifest: Manifest) -> bool:
+    """Whether it is refused, with every file as it was; else nothing may be missing."""
+    files = [path for path in folder.rglob("*") if path.is_file() and "-shm" not in path.name]
+    before = [path.read_bytes() for path in files]
+    try:
+        with Store(folder) as store:
+            assert sorted(owners(store, manifest)) == ["harbour", "north"]
+    except PutBackError as error:
+        refusal = error
+    else:
+        return False
+    assert refusal.exit_code == 2
+    assert "was put back in time" in str(refusal)
+    assert "north submitted" in str(refusal) or not (folder / "audit.log").exists()
+    assert [path.read_bytes() for path in files] == before
+    return True
+
+
+def test_a_write_ahead_log_that_was_cut_anywhere_is_noticed(
+    killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    whole = (killed() / "node.db-wal").read_bytes()
+    noticed = []
+    for place in (0, 10, _WAL_HEADER, *(at + more for at in frames(whole) for more in (0, 12, 500))):
+        folder = killed()
+        (folder / "node.db-wal").write_bytes(whole[:place])
+        noticed.append(is_noticed(folder, manifest))
+    assert all(noticed[:-6])  # what follows the last change is that the audit log has it
+    folder = killed()
+    (folder / "node.db-wal").unlink()
+    assert is_noticed(folder, manifest)
+
+
+def test_a_flipped_bit_in_any_frame_is_noticed(killed: Callable[[], Path], manifest: Manifest) -> None:
+    """Of what follows the last commit, nothing is needed."""
+    whole = (killed() / "node.db-wal").read_bytes()
+    noticed = 0
+    for place in [3, 17, 25, *(at + more for at in frames(whole) for more in (0, 9, 17, 100, 3_000))]:
+        folder = killed()
+        damaged = bytearray(whole)
+        damaged[place] ^= 4
+        (folder / "node.db-wal").write_bytes(damaged)
+        noticed += is_noticed(folder, manifest)
+    assert noticed > 10
+
+
+@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b""), lambda path: path.unlink()])
+def test_no_database_beside_an_audit_log_is_noticed(
+    spoil: Callable[[Path], object], killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    folder = killed()
+    spoil(folder / "node.db")
+    (folder / "node.db-wal").unlink()
+    assert is_noticed(folder, manifest)
+    (folder / "node.mark").unlink()
+    assert is_noticed(folder, manifest)
+    (folder / "audit.log").unlink()
+    with Store(folder) as store:  # nothing is left that could tell
+        assert store.studies() == []
+
+
+def test_the_mark_alone_tells(killed: Callable[[], Path]) -> None:
+    folder = killed()
+    (folder / "node.db-wal").unlink()
+    (folder / "audit.log").unlink()
+    with pytest.raises(PutBackError, match="lacks 2 changes"):
+        Store(folder)
+
+
+def test_without_the_comparison_submissions_would_be_lost_silently(
+    killed: Callable[[], Path], manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of the tests above."""
+    monkeypatch.setattr(Database, "_check_not_put_back", lambda self: None)
+    folder = killed()
+    (folder / "node.db-wal").unlink()
+    with pytest.raises(AssertionError):
+        is_noticed(folder, manifest)
+
+
+def test_a_page_of_an_earlier_time_is_damage(store: Store, manifest: Manifest, tmp_path: Path) -> None:
+    """A write that the disk forgot: the rows that are there are as they were written, and one is missing."""
+    kept_share(store, manifest)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    earlier = store._file.read_bytes()
+    submitted(store, manifest)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    later = store._file.read_bytes()
+    (size,) = struct.unpack(">H", later[16:18])
+    noticed = 0
+    for start in range(0, len(earlier), size):
+        if earlier[start : start + size] == later[start : start + size]:
+            continue
+        folder = tmp_path / f"forgotten-{start}"
+        shutil.copytree(store.shares.parent, folder)
+        (folder / "node.db").write_bytes(
+            later[:start] + earlier[start : start + size] + later[start + size :]
+        )
+        with pytest.raises(InputError, match="damaged|put back"):
+            Store(folder)
+        noticed += 1
+    assert noticed > 3
+
+
+def test_a_mark_that_was_torn_has_the_number_before(tmp_path: Path) -> None:
+    mark = Mark(tmp_path)
+    assert mark.read() == 0
+    for number in (1, 2, 3):
+        mark.raise_to(number)
+        assert mark.read() == number
+    mark.raise_to(2)
+    assert mark.read() == 3
+    content = bytearray((tmp_path / "node.mark").read_bytes())
+    content[512] ^= 1  # the slot of odd numbers
+    (tmp_path / "node.mark").write_bytes(content)
+    assert mark.read() == 2
+
+
+def recovered(folder: Path) -> Store:
+    with pytest.raises(PutBackError) as found:
+        Store(folder)
+    with Store(folder, recovering=True) as store:
+        store.recover(found.value.rollback)
+    return Store(folder)
+
+
+def test_recovering_takes_shares_back_in_and_continues_the_log(
+    killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    folder = killed()
+    (folder / "node.db-wal").unlink()
+    with recovered(folder) as store:
+        assert owners(store, manifest) == []
+        (study,) = store.studies()
+        assert study.state is StudyState.COLLECTING  # only submissions were lost
+        assert store.take_back(study, 0) == ["harbour"]  # north's share has another commitment
+        assert owners(store, manifest) == ["harbour"]
+        assert store.take_back(study, 0) == []
+        checked = check_log(*store.audit_log())
+        assert checked.problem == ""
+        texts = [entry.text for entry in checked.entries]
+        assert "trial: the share of harbour was taken back in from its file" in texts
+        assert sum("put back in time" in text for text in texts) == 1
+
+
+def test_a_share_of_a_study_that_was_lost_waits_for_it(
+    killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    folder = killed()
+    (folder / "node.db").unlink()
+    (folder / "node.db-wal").unlink()
+    with recovered(folder) as store:
+        assert store.studies() == []
+        store.remove_strays()
+        assert store.accept(manifest)
+        (study,) = store.studies()
+        assert store.take_back(study, 0) == ["harbour"]
+
+
+def test_a_study_that_lost_an_attempt_waits_for_its_operator(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.begin_attempt(manifest.hash, 3)
+    folder = tmp_path / "killed"
+    shutil.copytree(store.shares.parent, folder)
+    (folder / "node.db-wal").unlink()
+    with recovered(folder) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert "lost: attempt 3 began" in study.note
+        assert again.last_attempt(manifest.hash) == 3  # no number is used twice
+        assert again.has_begun(manifest.hash)
+        again.retry(manifest.hash)
+
+
+def test_a_study_that_lost_its_release_is_over(store: Store, manifest: Manifest, tmp_path: Path) -> None:
+    store.begin_attempt(manifest.hash, 1)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.computed(manifest.hash, 1, {})
+    store.end_with(manifest.hash, 1)
+    assert store.attempt_state(manifest.hash, 1) is AttemptState.RELEASED
+    folder = tmp_path / "killed"
+    shutil.copytree(store.shares.parent, folder)
+    (folder / "node.db-wal").unlink()
+    with recovered(folder) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.DELETED
+        assert "released, with attempt 1" in study.note
+
+
+def test_a_share_that_does_not_fit_is_not_taken_in(killed: Callable[[], Path], manifest: Manifest) -> None:
+    folder = killed()
+    (folder / "node.db-wal").unlink()
+    for path in (folder / "shares").iterdir():
+        if not path.name.endswith(".about"):
+            path.write_bytes(path.read_bytes()[:-1])
+    with recovered(folder) as store:
+        (study,) = store.studies()
+        assert store.take_back(study, 0) == []
+        assert store.remove_strays() == 4  # two shares, and what was said of them
