@@ -21,7 +21,7 @@ from ppaurora.messages.nodes import Answer, Outcome, Verdict
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import leading
 from ppaurora.node.activity import Activity
-from ppaurora.node.leading import Leader
+from ppaurora.node.leading import Leader, MustStopError
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.sni_router import SniRouter
@@ -223,18 +223,27 @@ def leader(store: Store, consortium: Trials) -> Iterator[Leader]:
     leader.close()
 
 
-@pytest.mark.parametrize(("last", "believed"), [(0, True), (1_000_000, True), (1_000_001, False)])
+def test_an_attempt_that_only_another_node_knows_of_stops_the_study(
+    leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It began here first, so this node was put back. The study goes on when its operator says so."""
+    monkeypatch.setattr(leading, "ask", lambda *_: Answer(answer=Verdict.READY, last=1_000_000))
+    (study,) = store.studies()
+    with pytest.raises(MustStopError, match="proxy 1 knows of attempt 1000000, and this node did not"):
+        leader._plan(study, 0)
+    assert store.has_begun(study.hash)  # what was submitted stays
+    assert leader._plan(study, store.last_attempt(study.hash)).number == 1_000_001
+
+
 def test_a_number_of_attempts_that_is_made_up_uses_up_none(
-    leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch, last: int, believed: bool
+    leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numbers are never used twice, so who could name any would soon have used up all."""
-    monkeypatch.setattr(leading, "ask", lambda *_: Answer(answer=Verdict.READY, last=last))
+    monkeypatch.setattr(leading, "ask", lambda *_: Answer(answer=Verdict.READY, last=1_000_001))
     (study,) = store.studies()
-    if believed:
-        assert leader._plan(study, 0).number == last + 1
-    else:
-        with pytest.raises(PeerMisbehavedError, match="says that there was an attempt 1,000,001"):
-            leader._plan(study, 0)
+    with pytest.raises(PeerMisbehavedError, match="says that there was an attempt 1,000,001"):
+        leader._plan(study, 0)
+    assert not store.has_begun(study.hash)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.COMPUTED, Verdict.FAILED, Verdict.UNKNOWN_ATTEMPT])

@@ -18,22 +18,19 @@ from ppaurora.messages.owners import (
     WithdrawalAcknowledgement,
 )
 from ppaurora.messages.refusals import RefusalCode
-from ppaurora.node.activity import Activity
-from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
-from ppaurora.node.service import OwnersService
 from ppaurora.node.store import Store
 from ppaurora.policy.rules import Floors
 from ppaurora.study.kit import NodeKit
 from tests.support.deployment import NODES
-from tests.support.trials import Trials
+from tests.support.trials import Trials, owners_service
 
 
 @pytest.fixture
 def routes(consortium: Trials, store: Store) -> set[tuple[str, str]]:
     """Method and path of everything that the service answers."""
     kit = NodeKit.read(consortium.kit(NODES[0]))
-    app = OwnersService(kit, store, Activity(), Metrics()).app
+    app = owners_service(kit, store).app
     return {
         (route.method.lower(), route.resource.canonical)
         for route in app.router.routes()

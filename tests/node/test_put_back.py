@@ -164,7 +164,7 @@ def test_a_page_of_an_earlier_time_is_damage(store: Store, manifest: Manifest, t
         (folder / "node.db").write_bytes(
             later[:start] + earlier[start : start + size] + later[start + size :]
         )
-        with pytest.raises(InputError, match="damaged|put back"):
+        with pytest.raises(InputError, match=r"damaged|put back"):
             Store(folder)
         noticed += 1
     assert noticed > 3

@@ -11,13 +11,10 @@ from aiohttp.test_utils import make_mocked_request
 
 from ppaurora.io.models import from_json
 from ppaurora.messages.owners import ReleasedPart
-from ppaurora.node.activity import Activity
-from ppaurora.node.metrics import Metrics
 from ppaurora.node.refusals import RequestRefusedError
-from ppaurora.node.service import OwnersService
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
-from tests.support.trials import OWNERS, Trials, kept_share, part
+from tests.support.trials import OWNERS, Trials, kept_share, owners_service, part
 
 
 def test_a_part_is_given_out_once_it_is_released_and_not_before(
@@ -25,7 +22,7 @@ def test_a_part_is_given_out_once_it_is_released_and_not_before(
 ) -> None:
     """A part that is computed and not released may be one of several, of which owners could get two."""
     manifest = consortium.manifest
-    service = OwnersService(NodeKit.read(consortium.kit("proxy-0")), store, Activity(), Metrics())
+    service = owners_service(NodeKit.read(consortium.kit("proxy-0")), store)
 
     async def participant(_: web.Request) -> tuple[StudyRecord, str]:
         (study,) = store.studies()

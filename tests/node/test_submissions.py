@@ -25,13 +25,12 @@ from ppaurora.errors import RefusedError
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.owners import OFFER_HEADER, PATH, Refusal, StudyState
 from ppaurora.node import service as service_module
-from ppaurora.node.service import OwnersService
 from ppaurora.node.store import SubmissionRecord
 from ppaurora.study.manifest import Manifest
 from ppaurora.testing.consortium import POLICY
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import command
-from tests.support.trials import PreparedUpload, StartNode, Trials, becomes, half_sent
+from tests.support.trials import PreparedUpload, StartNode, Trials, becomes, half_sent, owners_service
 
 
 def put(nodes: Trials, manifest: Manifest, upload: PreparedUpload, **changed: str | None) -> tuple[int, str]:
@@ -239,7 +238,7 @@ def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNod
     """The node is told to stop while a submission is committed: it is there whole, or not at all."""
     node = alone("proxy-0", lambda store, manifest: None)
     (study,) = node.store.studies()
-    service = OwnersService(node.kit, node.store, node.activity, node.metrics)
+    service = owners_service(node.kit, node.store, node.activity)
     path = node.store.shares / "upload"
     path.write_bytes(b"share")
     offered = SubmissionRecord("north", 20, ("0" * 64, "1" * 64), time.time())
@@ -325,7 +324,7 @@ def test_a_node_in_trouble_says_so(
 ) -> None:
     """To the owner by a code; to its operator, unless the disk is full, by the error's type and place."""
     node = alone("proxy-0", lambda store, manifest: None)
-    service = OwnersService(node.kit, node.store, node.activity, node.metrics)
+    service = owners_service(node.kit, node.store, node.activity)
 
     async def fail(_: web.Request) -> web.Response:
         raise error

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,9 +22,16 @@ from ppaurora.errors import RefusedError
 from ppaurora.io.models import to_json
 from ppaurora.messages.nodes import Hello
 from ppaurora.messages.owners import OFFER_HEADER, PATH, Acknowledgement, Offer, StudyState, StudyStatus
+from ppaurora.node.activity import Activity
+from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node
+from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.questions import ask
+from ppaurora.node.runner import AttemptRunner
+from ppaurora.node.service import OwnersService
+from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.store import Store, SubmissionRecord
+from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.records import with_digest
 from ppaurora.sharing.commitment import SALT_BYTES, commit
@@ -129,7 +136,9 @@ class Trials(Deployment):
         return NodeClient(self.owner(owner), manifest, server, 60.0)
 
     def shares(self, node: str = "proxy-0") -> set[str]:
-        return set(os.listdir(self.kit(node) / "data" / "shares"))
+        """The files of shares that a node has, without their descriptions."""
+        files = set(os.listdir(self.kit(node) / "data" / "shares"))
+        return {file for file in files if not file.endswith(".about")}
 
     def upload(self, manifest: Manifest, count: int = 20) -> PreparedUpload:
         protocol, shape = manifest.protocol, manifest.terms.shape
@@ -240,3 +249,11 @@ def kept_share(store: Store, manifest: Manifest, owner: str = "north") -> Path:
     path.write_bytes(b"share")
     store.submit(manifest.hash, SubmissionRecord(owner, 20, ("0" * 64, "1" * 64), time.time(), path.name))
     return path
+
+
+def owners_service(kit: NodeKit, store: Store, activity: Activity | None = None) -> OwnersService:
+    """The owners' port of a node of which no more is there than its store."""
+    activity, metrics = activity or Activity(), Metrics()
+    runner = AttemptRunner(kit, store, cast(SniRouter, None), activity, metrics)
+    records = PeerRecords(kit, store, activity, runner)
+    return OwnersService(kit, store, activity, metrics, Withdrawals(kit, store), records)

@@ -4,6 +4,8 @@
                                           -> Acknowledgement
     PUT  /v6/studies/{hash}/withdrawal    body: Withdrawal
                                           -> WithdrawalAcknowledgement
+    PUT  /v6/studies/{hash}/known         body: SignedStatement, of a release that the node does not know of
+                                          -> StudyStatus
     GET  /v6/studies/{hash}               -> StudyStatus
     GET  /v6/studies/{hash}/release       -> ReleasedPart
     GET  /v6/openapi.json                 this, for machines

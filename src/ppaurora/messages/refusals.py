@@ -77,6 +77,7 @@ class RefusalCode(StrEnum):
         "or floors under which the study cannot compute what was asked for",
         Outlook.FINAL,
     )
+    NOT_SIGNED = "not-signed", 422, "this is not what a node of the study has signed of its release"
     DAMAGED = "damaged", 410, "the node's disk has changed its part of your result"
     NOT_READY = (
         "not-ready",

@@ -85,7 +85,13 @@ class Follower:
             return Answer(answer=Verdict.UNKNOWN_STUDY, note=note)
         asker, leader = study.manifest.server_of(pin), study.manifest.protocol.leader
         if asker is not None and isinstance(question, Hello):
-            return Answer(answer=Verdict.HELLO, version=__version__, protocol_version=VERSION)
+            return Answer(
+                answer=Verdict.HELLO,
+                version=__version__,
+                protocol_version=VERSION,
+                last=self._store.last_attempt(study.hash),
+                statement=own_statement(self._kit, self._store, study.hash),
+            )
         if asker is not leader or self._kit.server(study.manifest) is leader:
             return Answer(answer=Verdict.REFUSED, note=f"only {leader.title} of the study leads")
         match question:
@@ -113,6 +119,7 @@ class Follower:
                 answer=verdict,
                 note=note,
                 last=self._store.last_attempt(study.hash),
+                statement=self._store.statements(study.hash).get(self._kit.server(study.manifest).file_name),
                 workers=self._runner.workers_for(study, agreed) if verdict is Verdict.READY else 1,
             )
 
@@ -120,6 +127,9 @@ class Follower:
         manifest = study.manifest
         if study.state in (StudyState.EXPIRED, StudyState.DELETED, StudyState.RELEASED):
             return Verdict.CLOSED, f"the study is {study.state.value} there"
+        released = self._store.release_elsewhere(study.hash)
+        if released:
+            return Verdict.CLOSED, released
         if study.state is StudyState.STOPPED:
             return Verdict.STOPPED, study.note
         if [submitted.owner for submitted in agreed] != manifest.owner_names:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 
 from ppaurora.messages.findings import Finding
 from ppaurora.node.store.trouble import known_trouble
@@ -25,6 +26,7 @@ class Health:
         self._trouble = ""
         self._looked = time.monotonic()
         self.clock = ""  # what is wrong with the machine's clock
+        self.put_back: tuple[str, ...] = ()  # studies whose release this node was told of, and has forgotten
 
     @property
     def trouble(self) -> str:
@@ -62,8 +64,17 @@ class Health:
             Finding.bad("database and disk", self._trouble),
             Finding.bad("watcher", stuck),
             Finding.warn("clock", self.clock),
+            Finding.warn("records", forgotten(self.put_back)),
         )
         return tuple(finding for finding in found if finding.detail)
+
+
+def forgotten(studies: Sequence[str]) -> str:
+    """Return what is said of studies that were released without this node's knowledge."""
+    names = ", ".join(studies)
+    return (
+        f"released elsewhere, and not known here: {names}; this node was put back in time" if studies else ""
+    )
 
 
 def not_ready(trouble: str, title: str) -> str:

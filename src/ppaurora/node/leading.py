@@ -39,6 +39,7 @@ from ppaurora.node.status import lost_shares
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
+from ppaurora.study.receipt import problem_with_statement
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
@@ -158,13 +159,29 @@ class Leader:
         workers = self._runner.workers_for(study, agreed)
         for peer in self._peers(study):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
+            self._check_not_put_back(study, peer, answer, last)
             _check_ready(peer, answer)
             workers = min(workers, answer.workers)
-            if answer.last > last + _MOST_AHEAD:
-                # Numbers are never used twice: one that is made up could use up all of them.
-                raise PeerMisbehavedError(peer.title, f"says that there was an attempt {answer.last:,}")
-            last = max(last, answer.last)
         return self._runner.plan(study, last + 1, fresh_token(), agreed, workers)
+
+    def _check_not_put_back(self, study: StudyRecord, peer: Server, answer: Answer, last: int) -> None:
+        """Raise if another node knows of a release or an attempt that this one does not.
+
+        An attempt begins here first. So what others know of and this node does not, it has forgotten.
+        """
+        if answer.statement is not None and not problem_with_statement(answer.statement, study.manifest):
+            self._store.learn_of_release(study.hash, answer.statement)
+            raise NotReadyError(self._store.release_elsewhere(study.hash))
+        if answer.last > last + _MOST_AHEAD:
+            # Numbers are never used twice: one that is made up could use up all of them.
+            raise PeerMisbehavedError(peer.title, f"says that there was an attempt {answer.last:,}")
+        if answer.last > last:
+            self._store.learn_of_attempt(study.hash, answer.last)
+            raise MustStopError(
+                f"{peer.title} knows of attempt {answer.last}, and this node did not: it was put back in "
+                "time. Owners who have withdrawn or replaced something since then run that command again; "
+                "then 'ppaurora retry'"
+            )
 
     def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:
         """Wait for shares that are on their way to other nodes: a stop is to refuse none of them."""

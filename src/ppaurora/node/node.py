@@ -4,6 +4,7 @@ watching    looks after all studies: who is let in, what is deleted, what goes o
 leading     takes studies further that this node leads
 following   answers the leaders of the others
 withdrawing passes on what owners withdraw
+peer_records  asks whether others know of a release that this node has forgotten
 runner      a node's part of an attempt, whoever leads
 """
 
@@ -22,6 +23,7 @@ from ppaurora.node.following import Follower
 from ppaurora.node.leading import Leader
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.operating import hold
+from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.store import STORAGE_ERRORS, Store
@@ -65,8 +67,10 @@ class Node:
             metrics,
             self.clock,
         )
+        self.peer_records = PeerRecords(kit, self.store, self.activity, runner)
         self.router.open(Follower(kit, self.store, self.activity, runner).answer)
         self.watcher.start()
+        self.peer_records.start()
         self._warm_pool.keep(Protocol.process, kit.title)
         if not self.store.studies():
             log.warning("no study was accepted yet", extra={"do": f"ppaurora accept {kit.folder} MANIFEST"})

@@ -18,6 +18,7 @@ from ppaurora.messages.owners import (
     Offer,
     Refusal,
     ReleasedPart,
+    SignedStatement,
     StudyStatus,
     Withdrawal,
     WithdrawalAcknowledgement,
@@ -134,6 +135,16 @@ OPENAPI: dict[str, Any] = {
                 "responses": _responses(
                     "On record; the share is deleted.", WithdrawalAcknowledgement, 400, 408, 409, 503, 507
                 ),
+            }
+        },
+        f"{PATH}/{{study}}/known": {
+            "put": {
+                "summary": "Show a release that this node has forgotten, as another has signed it.",
+                "description": "A node that was put back in time cannot know. It stops the study, so that no "
+                "second result comes of it.",
+                "parameters": [_STUDY],
+                "requestBody": {"required": True, "content": _content(SignedStatement)},
+                "responses": _responses("The study's course, then.", StudyStatus, 400, 408, 422, 503, 507),
             }
         },
         f"{PATH}/{{study}}/release": {

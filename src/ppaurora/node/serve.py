@@ -58,7 +58,9 @@ async def _serve(node: Node) -> None:
         administration = admin_app(node.kit, node.activity, node.metrics)
         await _listen(running, administration, _listener(node.kit, "listen_admin", settings.listen_admin))
         if settings.listen_owners is not None:
-            service = OwnersService(node.kit, node.store, node.activity, node.metrics, node.withdrawals)
+            service = OwnersService(
+                node.kit, node.store, node.activity, node.metrics, node.withdrawals, node.peer_records
+            )
             listener = _listener(node.kit, "listen_owners", settings.listen_owners)
             await _let_in(running, service.app, listener, node.authorities)
         log.info(

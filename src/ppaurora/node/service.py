@@ -36,6 +36,7 @@ from ppaurora.node.activity import Activity
 from ppaurora.node.logs import RateLimitedLog, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import OPENAPI
+from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
 from ppaurora.node.statements import all_statements
 from ppaurora.node.status import study_status
@@ -53,7 +54,7 @@ from ppaurora.node.store import (
     TooOftenError,
     delete_share,
 )
-from ppaurora.node.uploads import PIECE, read_offer, read_withdrawal, receive_share
+from ppaurora.node.uploads import PIECE, read_offer, read_statement, read_withdrawal, receive_share
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
@@ -77,13 +78,15 @@ class OwnersService:
         store: Store,
         activity: Activity,
         metrics: Metrics,
-        withdrawals: Withdrawals | None = None,
+        withdrawals: Withdrawals,
+        peer_records: PeerRecords,
     ) -> None:
         self._kit = kit
         self._store = store
         self._activity = activity
         self._metrics = metrics
-        self._withdrawals = withdrawals or Withdrawals(kit, store)
+        self._withdrawals = withdrawals
+        self._peer_records = peer_records
         self._refusals = RateLimitedLog(log, most=100)
         self._recorded: dict[tuple[str, str, str], float] = {}  # when a refusal came into the audit log
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
@@ -98,6 +101,7 @@ class OwnersService:
                 web.get(f"{PATH}/{{study}}", self._status),
                 web.put(f"{PATH}/{{study}}/submission", self._submit),
                 web.put(f"{PATH}/{{study}}/withdrawal", self._withdraw),
+                web.put(f"{PATH}/{{study}}/known", self._learn),
                 web.get(f"{PATH}/{{study}}/release", self._release),
             ]
         )
@@ -150,6 +154,15 @@ class OwnersService:
         return _response(
             await asyncio.to_thread(study_status, self._kit, self._store, study, progress, trouble, owner)
         )
+
+    async def _learn(self, request: web.Request) -> web.Response:
+        """Hear of a release that this node may have forgotten."""
+        study, _ = await self._participant(request)
+        signed = await read_statement(request)
+        problem = await asyncio.to_thread(self._peer_records.learn, study, signed)
+        if problem:
+            refuse(RefusalCode.NOT_SIGNED, f"{RefusalCode.NOT_SIGNED.meaning}: {problem}")
+        return await self._status(request)
 
     async def _submit(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)

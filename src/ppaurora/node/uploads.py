@@ -7,14 +7,14 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from aiohttp import web
 
 from ppaurora.channel.servers import Server
 from ppaurora.io.files import sync
-from ppaurora.io.models import from_json
-from ppaurora.messages.owners import OFFER_HEADER, Offer, Withdrawal
+from ppaurora.io.models import StrictModel, from_json
+from ppaurora.messages.owners import OFFER_HEADER, Offer, SignedStatement, Withdrawal
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.refusals import refuse
 from ppaurora.sharing.commitment import SALT_BYTES
@@ -23,6 +23,8 @@ from ppaurora.study.manifest import Manifest
 PIECE = 1 << 18
 _SECONDS_FOR_A_PIECE = 60.0
 _SLOWEST_BYTES_PER_SECOND = 20_000
+
+M = TypeVar("M", bound=StrictModel)
 
 
 def read_offer(request: web.Request, manifest: Manifest, server: Server) -> Offer:
@@ -50,11 +52,19 @@ def read_offer(request: web.Request, manifest: Manifest, server: Server) -> Offe
 
 
 async def read_withdrawal(request: web.Request) -> Withdrawal:
+    return await _read_message(request, Withdrawal, "a withdrawal has a revision, and nothing else")
+
+
+async def read_statement(request: web.Request) -> SignedStatement:
+    return await _read_message(request, SignedStatement, "this is not what a node signs of a release")
+
+
+async def _read_message(request: web.Request, kind: type[M], problem: str) -> M:
     try:
         async with asyncio.timeout(_SECONDS_FOR_A_PIECE):
-            return from_json(Withdrawal, await request.read())
+            return from_json(kind, await request.read())
     except ValueError:
-        raise web.HTTPBadRequest(reason="a withdrawal has a revision, and nothing else") from None
+        raise web.HTTPBadRequest(reason=problem) from None
     except TimeoutError:
         refuse(RefusalCode.TOO_SLOW)
 

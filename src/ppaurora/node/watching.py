@@ -105,6 +105,10 @@ class Watcher:
         lost = [self._store.lost_shares(study) for study in studies if study.state in UNDER_WAY]
         self._metrics.studies(studies)
         self._metrics.lost_shares.set(sum(map(len, lost)))
+        stopped = [study for study in studies if study.state is StudyState.STOPPED]
+        self._activity.health.put_back = tuple(
+            study.manifest.study for study in stopped if self._store.release_elsewhere(study.hash)
+        )
 
     def _tell_health(self) -> None:
         health = self._activity.health

@@ -30,6 +30,7 @@ from ppaurora.messages.owners import (
     Offer,
     Refusal,
     ReleasedPart,
+    SignedStatement,
     StudyStatus,
     Withdrawal,
     WithdrawalAcknowledgement,
@@ -59,6 +60,11 @@ class NodeClient:
 
     def status(self) -> StudyStatus:
         return self._request(StudyStatus, "GET", self._path)
+
+    def tell(self, signed: SignedStatement) -> StudyStatus:
+        """Show the node a release that it does not know of, and return how it sees the study then."""
+        headers = {"Content-Type": "application/json"}
+        return self._request(StudyStatus, "PUT", f"{self._path}/known", to_json(signed), headers)
 
     def submit(
         self, offer: Offer, body: bytes, connection: PinnedConnection | None = None

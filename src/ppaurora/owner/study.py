@@ -24,7 +24,7 @@ from ppaurora.errors import (
     RefusedError,
 )
 from ppaurora.messages import VERSION
-from ppaurora.messages.owners import ReleasedPart, StudyState, StudyStatus
+from ppaurora.messages.owners import ReleasedPart, SignedStatement, StudyState, StudyStatus
 from ppaurora.messages.refusals import PASSING, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.delivery import Delivery
@@ -35,8 +35,10 @@ from ppaurora.owner.prepared import OwnData, PreparedSubmission, Scores
 from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_receipt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.receipt import problem_with_statement
 
 _SECONDS_BETWEEN_LOOKS = 1.0
+_UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING, StudyState.STOPPED)
 
 Watch = Callable[[str], None]
 Review = Callable[[DataCheck], None]
@@ -359,17 +361,32 @@ class Study:
         return self._delivery.describe(heard)
 
     def status(self) -> dict[str, NodeStatus]:
-        """Return what each node says of the study, by title; of one that cannot be reached, why."""
+        """Return what each node says of the study, by title; of one that cannot be reached, why.
+
+        A node that does not know of the release whose result this kit has was put back in time, and is told.
+        """
+        released = self._signed_release()
 
         def ask(client: NodeClient) -> NodeStatus:
             try:
-                return client.status()
+                answer = client.status()
+                return client.tell(released) if released and answer.state in _UNDER_WAY else answer
             except (PeerError, RefusedError) as error:
                 return Unreachable(str(error), refused=isinstance(error, RefusedError))
 
         with ThreadPoolExecutor(len(self._clients)) as pool:
             answers = pool.map(ask, self._clients.values())
             return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
+
+    def _signed_release(self) -> SignedStatement | None:
+        """Return a statement of the release whose result this kit has, the shortest; None without one."""
+        try:
+            collected = self._inbox.find()
+        except InputError:
+            return None
+        signed = [] if collected is None else [one for part in collected.answers for one in part.statements]
+        fitting = [one for one in signed if not problem_with_statement(one, self.manifest)]
+        return min(fitting, key=lambda one: len(one.statement.history), default=None)
 
     def wait(self, watch: Watch | None = None, timeout: float | None = None) -> StudyReport:
         """Wait until the result is released, someone has to act, or the time is up.

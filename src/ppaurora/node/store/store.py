@@ -62,6 +62,16 @@ _OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 
 
+def released_elsewhere(signed: SignedStatement) -> str:
+    """Return the note on a release that is news to a node."""
+    said = signed.statement
+    return (
+        f"its result was released with attempt {said.attempt}, as {said.server} has signed, and this node "
+        "does not know of it: it was put back in time. Nothing more is computed; owners without a result "
+        "need a new study"
+    )
+
+
 class Store(AuditedDatabase):
     """Studies, submissions, attempts and their results, as this node has them on record.
 
@@ -110,8 +120,8 @@ class Store(AuditedDatabase):
             if entry > self.audit_head().entries:
                 db.execute("DELETE FROM audit")
                 db.execute("INSERT INTO audit (entry, line, written) VALUES (?, ?, 1)", (entry, line))
-            lost = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
-            self.record(f"put back in time: the database lacked {lost}; the operator let the node go on")
+            lacks = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
+            self.record(f"put back in time: the database lacked {lacks}; the operator let the node go on")
             for study in self.studies():
                 lost = rollback.texts_of(study.manifest.study)
                 if study.state not in _OVER and not all(map(is_submission, lost)):
@@ -119,13 +129,9 @@ class Store(AuditedDatabase):
 
     def _recover_study(self, study: StudyRecord, lost: Sequence[str]) -> None:
         note = f"this node was put back in time, and has lost: {'; '.join(lost)}"
-        with self._transaction() as db:
-            for number in numbers_in(ATTEMPT_BEGAN, lost):  # so that no number is used twice
-                db.execute(
-                    "INSERT OR IGNORE INTO attempts (study, number, state, note, started_at, ended_at) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    (study.hash, number, AttemptState.FAILED, "known from the log only", 0.0, self.now()),
-                )
+        with self._transaction():
+            for number in numbers_in(ATTEMPT_BEGAN, lost):
+                self.learn_of_attempt(study.hash, number)
             for number in self._open_attempts(study.hash):
                 self._set_attempt_state(study.hash, number, AttemptState.FAILED, "this node was put back")
             if numbers_in(RELEASED_WITH, lost):
@@ -133,6 +139,36 @@ class Store(AuditedDatabase):
             else:
                 among = (*_GOING_ON, StudyState.STOPPED)
                 self.set_state(study.hash, StudyState.STOPPED, note, among=among)
+
+    def learn_of_attempt(self, study: str, number: int) -> None:
+        """Record an attempt that this node has forgotten, so that no number is used twice."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO attempts (study, number, state, note, started_at, ended_at) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (study, number, AttemptState.FAILED, "this node was put back", self.now(), self.now()),
+            )
+
+    def learn_of_release(self, study: str, signed: SignedStatement) -> None:
+        """Keep what a node has signed of a release, and stop the study if that is news here.
+
+        From then on no attempt begins: a second result of the same study would tell how the two differ. An
+        attempt that was computed here may yet be released.
+        """
+        number = signed.statement.attempt
+        with self._transaction():
+            self.keep_statement(study, signed)
+            is_known = self.attempt_state(study, number) in (AttemptState.COMPUTED, AttemptState.RELEASED)
+            if is_known or self._state(study) in (*_OVER, StudyState.STOPPED):
+                return
+            self.learn_of_attempt(study, number)
+            self.set_state(study, StudyState.STOPPED, released_elsewhere(signed))
+
+    def release_elsewhere(self, study: str) -> str:
+        """Return the note on a release that this node was told of and does not know, if there is one."""
+        if self._state(study) in _OVER:
+            return ""
+        return "".join(released_elsewhere(signed) for signed in list(self.statements(study).values())[:1])
 
     # Studies that the operator has accepted, and the one way to change their states.
 
@@ -268,6 +304,9 @@ class Store(AuditedDatabase):
         """
         if submission.file is not None:
             describe(self.shares / submission.file, ShareDescription.of(study, submission))
+        return self._submit_described(study, submission)
+
+    def _submit_described(self, study: str, submission: SubmissionRecord) -> SubmissionRecord:
         with self._transaction():
             state, before = self._state(study), self.latest_revision(study, submission.owner)
             if state in (StudyState.EXPIRED, StudyState.DELETED):
@@ -515,7 +554,7 @@ class Store(AuditedDatabase):
             if self._digest(file) != record.commitments[place]:
                 continue
             with contextlib.suppress(*REFUSALS):
-                if self.submit(study.hash, record).file == file:
+                if self._submit_described(study.hash, record).file == file:
                     self.record_of(study.hash, f"the share of {record.owner} was taken back in from its file")
                     taken.append(record.owner)
         return taken
@@ -580,6 +619,8 @@ class Store(AuditedDatabase):
         """
         with self._transaction() as db:
             self.set_state(study, StudyState.RUNNING, "", among=_GOING_ON)
+            if self.statements(study):
+                raise StateError(self.release_elsewhere(study))
             if agreed and has_shares and not self._has_exactly(study, agreed):
                 raise ChangedError("an owner has withdrawn or replaced its submission meanwhile")
             if number <= self.last_attempt(study):
@@ -692,6 +733,8 @@ class Store(AuditedDatabase):
     def retry(self, study: str) -> None:
         """Let a stopped study go on here, and count failures anew."""
         with self._transaction() as db:
+            if self.release_elsewhere(study):
+                raise InputError(self.release_elsewhere(study))
             target = StudyState.RUNNING if self.last_attempt(study) else StudyState.COLLECTING
             try:
                 self.set_state(study, target, "", among=(StudyState.STOPPED,))
