@@ -17,7 +17,7 @@ import pytest
 from ppaurora.credentials.certificates import Authority, Issued, load_key
 from ppaurora.io.models import to_builtins
 from ppaurora.messages.nodes import Ready
-from ppaurora.messages.owners import PATH, Submitted
+from ppaurora.messages.owners import Submitted, studies_path
 from ppaurora.node.questions import CONTROL, ask
 from ppaurora.node.sni_router import job_name
 from ppaurora.owner.client import NodeClient
@@ -43,7 +43,7 @@ def knock(port: int, context: ssl.SSLContext, study: str) -> dict[str, Any]:
     """At the owners' port: how is the study?"""
     connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
     with contextlib.closing(connection):
-        connection.request("GET", f"{PATH}/{study}")
+        connection.request("GET", f"{studies_path()}/{study}")
         return dict(json.loads(connection.getresponse().read()))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ppaurora.errors import RefusedError
 from ppaurora.io.models import to_json
-from ppaurora.messages.owners import OFFER_HEADER, PATH
+from ppaurora.messages.owners import OFFER_HEADER, studies_path
 from ppaurora.node.store import ClosedError, Store, SubmissionRecord
 from ppaurora.study.manifest import Manifest
 from tests.support.trials import Trials, becomes
@@ -38,7 +38,7 @@ def say(nodes: Trials, manifest: Manifest, request: bytes) -> bytes:
 def test_malformed_requests_are_no_errors_of_the_node(nodes: Trials) -> None:
     manifest = nodes.study("malformed-requests")
     upload = nodes.upload(manifest)
-    path = f"{PATH}/{manifest.hash}".encode()
+    path = f"{studies_path()}/{manifest.hash}".encode()
     offer = f"{OFFER_HEADER}: {to_json(upload.offer).decode()}\r\n".encode()
     put = b"PUT " + path + b"/submission HTTP/1.1\r\nHost: x\r\n"
     deep = f"{OFFER_HEADER}: ".encode() + b"[" * 7000 + b"\r\n"

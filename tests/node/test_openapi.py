@@ -8,6 +8,7 @@ import re
 import msgspec
 import pytest
 
+from ppaurora.messages import VERSIONS
 from ppaurora.messages import owners as messages
 from ppaurora.messages.owners import (
     Acknowledgement,
@@ -18,7 +19,7 @@ from ppaurora.messages.owners import (
     WithdrawalAcknowledgement,
 )
 from ppaurora.messages.refusals import RefusalCode
-from ppaurora.node.openapi import OPENAPI
+from ppaurora.node.openapi import openapi
 from ppaurora.node.store import Store
 from ppaurora.policy.rules import Floors
 from ppaurora.study.kit import NodeKit
@@ -39,7 +40,12 @@ def routes(consortium: Trials, store: Store) -> set[tuple[str, str]]:
 
 
 def test_every_route_is_described_and_no_other(routes: set[tuple[str, str]]) -> None:
-    described = {(method, path) for path, methods in OPENAPI["paths"].items() for method in methods}
+    described = {
+        (method, path)
+        for version in VERSIONS
+        for path, methods in openapi(version)["paths"].items()
+        for method in methods
+    }
     assert routes == described
 
 
@@ -47,7 +53,7 @@ def test_every_refusal_is_described() -> None:
     """A status that a node refuses with is among some request's responses."""
     described = {
         status
-        for methods in OPENAPI["paths"].values()
+        for methods in openapi()["paths"].values()
         for operation in methods.values()
         for status in operation["responses"]
     }
@@ -55,7 +61,7 @@ def test_every_refusal_is_described() -> None:
 
 
 def test_path_parameters_are_declared() -> None:
-    for path, methods in OPENAPI["paths"].items():
+    for path, methods in openapi()["paths"].items():
         for operation in methods.values():
             declared = {p["name"] for p in operation.get("parameters", []) if p["in"] == "path"}
             assert declared == set(re.findall(r"{(\w+)}", path))
@@ -63,8 +69,8 @@ def test_path_parameters_are_declared() -> None:
 
 def test_schemas_are_those_of_the_messages() -> None:
     """Every reference leads somewhere; every schema has the fields of its message, and no others."""
-    schemas = OPENAPI["components"]["schemas"]
-    references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(OPENAPI)))
+    schemas = openapi()["components"]["schemas"]
+    references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(openapi())))
     assert references <= set(schemas)
     for message in (
         Offer,

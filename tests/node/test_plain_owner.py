@@ -14,8 +14,8 @@ import pytest
 import ppaurora
 from ppaurora.data.samples import check_samples
 from ppaurora.io.models import to_json
-from ppaurora.messages.owners import DESCRIPTION_PATH, Acknowledgement, StudyState
-from ppaurora.node.openapi import OPENAPI
+from ppaurora.messages.owners import Acknowledgement, StudyState, description_path
+from ppaurora.node.openapi import openapi
 from ppaurora.sharing.commitment import SALT_BYTES, commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
 from ppaurora.testing.consortium import PROTOCOL
@@ -95,10 +95,10 @@ def test_the_description_is_served(owner: PlainOwner) -> None:
     kit = OwnerKit.read(owner.deployment.kit(owner.name))
     host, port = owner.manifest.owners_address(LEADER)
     connection = http.client.HTTPSConnection(host, port, context=kit.client_context(owner.manifest))
-    connection.request("GET", DESCRIPTION_PATH)
+    connection.request("GET", description_path())
     served = json.loads(connection.getresponse().read())
     connection.close()
-    assert served == OPENAPI
+    assert served == openapi()
 
 
 def test_offers_that_are_refused(owner: PlainOwner) -> None:
@@ -158,4 +158,4 @@ def test_offers_that_are_refused(owner: PlainOwner) -> None:
     status = owner.status(LEADER)
     assert (status.submitted, status.missing, status.attempt) == (PAIR[:1], PAIR[1:], 0)
     assert (status.state, status.server) == (StudyState.COLLECTING, LEADER.title)
-    assert len(list(shares_folder.iterdir())) == 1
+    assert len(list(shares_folder.iterdir())) == 2  # the share and its description

@@ -14,9 +14,8 @@ import pytest
 
 from ppaurora.errors import InputError, PpauroraError
 from ppaurora.messages.owners import StudyState
-from ppaurora.node.operating import hold
 from ppaurora.node.states import AttemptState, StaleAttemptError
-from ppaurora.node.store import Store, SubmissionRecord
+from ppaurora.node.store import Store, SubmissionRecord, hold
 from ppaurora.node.store.database import SCHEMA_VERSION
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest
@@ -73,7 +72,12 @@ def test_an_expired_study_is_over(store: Store, consortium: Trials) -> None:
 
 @pytest.mark.parametrize(
     ("version", "problem"),
-    [(1, "before the first release"), (SCHEMA_VERSION + 1, "newer ppaurora; upgrade this one")],
+    [
+        (
+            SCHEMA_VERSION + 1,
+            r"newer ppaurora \(schema 9; this one reads up to 8\). Upgrade this one; or go back",
+        )
+    ],
 )
 def test_a_database_of_another_version_is_refused_and_left_alone(
     tmp_path: Path, version: int, problem: str

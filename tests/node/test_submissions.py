@@ -23,7 +23,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from ppaurora.errors import RefusedError
 from ppaurora.io.models import from_json, to_json
-from ppaurora.messages.owners import OFFER_HEADER, PATH, Refusal, StudyState
+from ppaurora.messages.owners import OFFER_HEADER, Refusal, StudyState, studies_path
 from ppaurora.node import service as service_module
 from ppaurora.node.store import SubmissionRecord
 from ppaurora.study.manifest import Manifest
@@ -44,7 +44,7 @@ def put(nodes: Trials, manifest: Manifest, upload: PreparedUpload, **changed: st
     port = nodes.addresses["proxy-0"][0]
     connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
     with contextlib.closing(connection):
-        connection.putrequest("PUT", f"{PATH}/{manifest.hash}/submission")
+        connection.putrequest("PUT", f"{studies_path()}/{manifest.hash}/submission")
         for name, value in headers.items():
             if value is not None:
                 connection.putheader(name, value)
@@ -113,7 +113,7 @@ def test_submissions_that_are_refused(nodes: Trials) -> None:
         (nodes.client("north", manifest), "0" * 64),
         (nodes.client("north", manifest), "..%2f"),
     ):
-        client._path = f"{PATH}/{study}"
+        client._path = f"{studies_path()}/{study}"
         for request in (client.status, client.release, lambda c=client: upload.send(c)):
             assert nodes.refusal(request) == "unknown-study"
     assert nodes.shares() == before
@@ -285,7 +285,7 @@ def test_requests_that_are_not_http_are_not_quoted(nodes: Trials) -> None:
     manifest = nodes.study("quoting")
     upload = nodes.upload(manifest)
     context = nodes.owner("north").client_context(manifest)
-    address = f"PUT {PATH}/{manifest.hash}/submission HTTP/1.1\r\nHost: x\r\n".encode()
+    address = f"PUT {studies_path()}/{manifest.hash}/submission HTTP/1.1\r\nHost: x\r\n".encode()
     for noise in (
         address + b"Transfer-Encoding: chunked\r\n\r\n" + upload.bodies[0],
         address + b"Content-Length: 0\r\n\r\n" + upload.bodies[0],

@@ -13,6 +13,7 @@ from ppaurora.cli.main import cli
 from ppaurora.credentials.certificates import describe_certificates
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
+from ppaurora.messages import SPOKEN, VERSION
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
@@ -37,7 +38,7 @@ def test_a_manifest_of_an_earlier_version_is_refused_with_what_to_do(kits: Path)
     """Whatever its rules were called: those of version 6 had no kind, and digits that were decided inside."""
     path = kits / "sepsis-2026.json"
     old = json.loads(path.read_text())
-    assert old["version"] == 8
+    assert old["version"] == VERSION
     old["version"] = 6
     del old["terms"]["policy"]["kind"]
     old["terms"]["policy"] |= {"digits": "auto", "most_digits": 4}
@@ -45,8 +46,8 @@ def test_a_manifest_of_an_earlier_version_is_refused_with_what_to_do(kits: Path)
     with pytest.raises(InputError) as caught:
         Manifest.read(path)
     assert str(caught.value) == (
-        f"{path}: version: this ppaurora takes part in studies of version 8 only; take the ppaurora that the "
-        "study was made with, or make it anew from its plan"
+        f"{path}: version: this ppaurora takes part in studies of version {SPOKEN} only; take the ppaurora "
+        "that the study was made with, or make it anew from its plan"
     )
 
 

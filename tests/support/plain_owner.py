@@ -12,12 +12,12 @@ from ppaurora.data.samples import Samples
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.owners import (
     OFFER_HEADER,
-    PATH,
     Acknowledgement,
     Offer,
     Refusal,
     ReleasedPart,
     StudyStatus,
+    studies_path,
 )
 from ppaurora.sharing.commitment import commit, fresh_salt
 from ppaurora.study.kit import OwnerKit
@@ -65,7 +65,7 @@ class PlainOwner:
 
     @property
     def path(self) -> str:
-        return f"{PATH}/{self.manifest.hash}"
+        return f"{studies_path()}/{self.manifest.hash}"
 
     def status(self, server: Server) -> StudyStatus:
         return self.request(StudyStatus, server, "GET", self.path)

@@ -21,7 +21,14 @@ from ppaurora.channel.servers import Server
 from ppaurora.errors import RefusedError
 from ppaurora.io.models import to_json
 from ppaurora.messages.nodes import Hello
-from ppaurora.messages.owners import OFFER_HEADER, PATH, Acknowledgement, Offer, StudyState, StudyStatus
+from ppaurora.messages.owners import (
+    OFFER_HEADER,
+    Acknowledgement,
+    Offer,
+    StudyState,
+    StudyStatus,
+    studies_path,
+)
 from ppaurora.node.activity import Activity
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node
@@ -197,7 +204,7 @@ def half_sent(
     """An upload to proxy 0 of which half is sent; what is yielded sends the rest and returns the answer."""
     context = nodes.owner("north").client_context(manifest)
     body = upload.bodies[0]
-    lines = [f"PUT {PATH}/{manifest.hash}/submission HTTP/1.1", "Host: x", "Connection: close"]
+    lines = [f"PUT {studies_path()}/{manifest.hash}/submission HTTP/1.1", "Host: x", "Connection: close"]
     lines += [f"{OFFER_HEADER}: {to_json(upload.offer).decode()}"]
     lines += [f"Content-Length: {len(body)}", f"{more}", ""]
     with (

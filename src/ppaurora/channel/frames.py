@@ -1,6 +1,6 @@
 """The frame: a fixed header, then exactly as many bytes as it announces. No I/O here.
 
-magic     4 bytes   "PPA" and the digit of the wire format's version
+magic     4 bytes   "PPA8": the wire format's version when this form of a frame was new
 depth     4 bytes   how many messages led to this one, itself included (for counting rounds)
 session  16 bytes   the session's public name; zeros until the keys are agreed
 sequence  4 bytes   0, 1, 2, ... per direction of a link
@@ -16,11 +16,10 @@ import numpy as np
 
 from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerMisbehavedError
-from ppaurora.version import WIRE_VERSION
 
 SESSION_BYTES = 16
 _LAYOUT = struct.Struct(f">4sI{SESSION_BYTES}sII")
-_MAGIC = b"PPA%d" % WIRE_VERSION
+_MAGIC = b"PPA8"
 HEADER_BYTES = _LAYOUT.size
 MAX_PAYLOAD_BYTES = 1 << 31
 MAX_SEQUENCE = (1 << 32) - 1

@@ -15,6 +15,7 @@ from ppaurora.cli.options import expect_hash_option, force_option, yes_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
+from ppaurora.messages import VERSION, VERSIONS
 from ppaurora.setup.acceptance import accept, review, said_of_sizes
 from ppaurora.study.kit import read_kit
 from ppaurora.study.manifest import Manifest
@@ -109,6 +110,13 @@ def _show_comparison(found: Comparison) -> None:
 @click.option(
     "--compose", is_flag=True, help=f"Add a compose file for containers to the nodes' kits: {COMPOSE}."
 )
+@click.option(
+    "--wire-version",
+    type=click.IntRange(min(VERSIONS), VERSION),
+    default=VERSION,
+    show_default=True,
+    help="Of the protocol between participants: an earlier one while some have not upgraded.",
+)
 @force_option
 def provision_command(
     plan: Path | None,
@@ -119,6 +127,7 @@ def provision_command(
     encrypt: bool,
     systemd: bool,
     compose: bool,
+    wire_version: int,
     force: bool,
 ) -> None:
     """Make the manifest and a kit per participant from PLAN, a study.toml."""
@@ -130,7 +139,9 @@ def provision_command(
     if encrypt and not pack:
         raise InputError("--encrypt: is for the files that --pack writes; add --pack")
     units = [unit for unit, wanted in ((SYSTEMD, systemd), (COMPOSE, compose)) if wanted]
-    manifest = provision(plan, out, reuse, force=force, packed=pack, encrypted=encrypt, units=units)
+    manifest = provision(
+        plan, out, reuse, force=force, packed=pack, encrypted=encrypt, units=units, version=wire_version
+    )
     show(manifest)
     click.echo(f"{out / manifest.study}.json and one folder per participant in {out}")
     if pack:

@@ -1,14 +1,16 @@
 """Between an owner and the nodes that it talks to, and the statements that nodes sign.
 
-    PUT  /v6/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
+    PUT  /v9/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
                                           -> Acknowledgement
-    PUT  /v6/studies/{hash}/withdrawal    body: Withdrawal
+    PUT  /v9/studies/{hash}/withdrawal    body: Withdrawal
                                           -> WithdrawalAcknowledgement
-    PUT  /v6/studies/{hash}/known         body: SignedStatement, of a release that the node does not know of
+    PUT  /v9/studies/{hash}/known         body: SignedStatement, of a release that the node does not know of
                                           -> StudyStatus
-    GET  /v6/studies/{hash}               -> StudyStatus
-    GET  /v6/studies/{hash}/release       -> ReleasedPart
-    GET  /v6/openapi.json                 this, for machines
+    GET  /v9/studies/{hash}               -> StudyStatus
+    GET  /v9/studies/{hash}/release       -> ReleasedPart
+    GET  /v9/openapi.json                 this, for machines
+
+or with the version of the study's manifest, if that is the one before.
 
 Anything else is answered by a Refusal.
 
@@ -30,9 +32,18 @@ from ppaurora.policy.rules import Floors, Policy
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
 
-PATH = f"/v{VERSION}/studies"
-DESCRIPTION_PATH = f"/v{VERSION}/openapi.json"
 OFFER_HEADER = "Ppaurora-Submission"
+
+
+def studies_path(version: int = VERSION) -> str:
+    """Return the path of all studies of a version."""
+    return f"/v{version}/studies"
+
+
+def description_path(version: int = VERSION) -> str:
+    """Return the path of the description for machines."""
+    return f"/v{version}/openapi.json"
+
 
 # The length is said twice: "$" alone would let a line's end through.
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]

@@ -15,7 +15,6 @@ from pathlib import Path
 from ppaurora.agreement.terms import Job
 from ppaurora.errors import PartyFailedError
 from ppaurora.io.models import canonical_json
-from ppaurora.messages import VERSION
 from ppaurora.messages.owners import Submitted
 from ppaurora.messages.process import Event, Failed, Finished, Opened, Placed, Progressed, Task
 from ppaurora.messages.workers import Crew, Endpoint, PeerEndpoints
@@ -64,7 +63,7 @@ class AttemptPlan:
 
     def binding(self) -> bytes:
         """Return what the session's keys are bound to: manifest and submissions."""
-        return canonical_json([VERSION, self.manifest.hash, self.agreed])
+        return canonical_json([self.manifest.version, self.manifest.hash, self.agreed])
 
 
 class Attempt:

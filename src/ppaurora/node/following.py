@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from ppaurora.errors import InputError, PeerError
 from ppaurora.io.text import printable
-from ppaurora.messages import VERSION
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
@@ -88,7 +87,7 @@ class Follower:
             return Answer(
                 answer=Verdict.HELLO,
                 version=__version__,
-                protocol_version=VERSION,
+                protocol_version=study.manifest.version,
                 last=self._store.last_attempt(study.hash),
                 statement=own_statement(self._kit, self._store, study.hash),
             )

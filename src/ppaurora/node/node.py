@@ -22,11 +22,10 @@ from ppaurora.node.clock import Clock
 from ppaurora.node.following import Follower
 from ppaurora.node.leading import Leader
 from ppaurora.node.metrics import Metrics
-from ppaurora.node.operating import hold
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.sni_router import SniRouter
-from ppaurora.node.store import STORAGE_ERRORS, Store
+from ppaurora.node.store import STORAGE_ERRORS, Store, hold
 from ppaurora.node.watching import Watcher
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.party.starting import WarmPool

@@ -10,9 +10,7 @@ from ppaurora.io.models import StrictModel
 from ppaurora.io.times import Time
 from ppaurora.messages import VERSION
 from ppaurora.messages.owners import (
-    DESCRIPTION_PATH,
     OFFER_HEADER,
-    PATH,
     Acknowledgement,
     Digest,
     Offer,
@@ -22,6 +20,8 @@ from ppaurora.messages.owners import (
     StudyStatus,
     Withdrawal,
     WithdrawalAcknowledgement,
+    description_path,
+    studies_path,
 )
 from ppaurora.sharing.commitment import Salt
 from ppaurora.sharing.stages import ResultShare
@@ -78,84 +78,92 @@ def _responses(description: str, message: type[StrictModel], *refusals: int) -> 
     }
 
 
-OPENAPI: dict[str, Any] = {
-    "openapi": "3.1.0",
-    "info": {
-        "title": "ppaurora, the owners' port of a node",
-        "version": f"v{VERSION}",
-        "description": "TLS 1.3 with client certificates; a study's manifest says whose keys are let in.",
+_OF_A_STUDY: dict[str, Any] = {
+    "": {
+        "get": {
+            "summary": "How far a study is.",
+            "parameters": [_STUDY],
+            "responses": _responses("The study's course.", StudyStatus),
+        }
     },
-    "paths": {
-        DESCRIPTION_PATH: {
-            "get": {
-                "summary": "This description.",
-                "responses": {"200": {"description": "An OpenAPI document."}},
-            }
-        },
-        f"{PATH}/{{study}}": {
-            "get": {
-                "summary": "How far a study is.",
-                "parameters": [_STUDY],
-                "responses": _responses("The study's course.", StudyStatus),
-            }
-        },
-        f"{PATH}/{{study}}/submission": {
-            "put": {
-                "summary": "Submit the owner's share for this node; durable once it is acknowledged.",
-                "description": "The same body again gets the same acknowledgement. Another one takes "
-                "its place if its revision is higher and the computation has not begun; send it first to the "
-                "server that leads. Anything else is refused.",
-                "parameters": [
-                    _STUDY,
-                    {
-                        "name": OFFER_HEADER,
-                        "in": "header",
-                        "required": True,
-                        "description": "A commitment is the SHA-256 of salt and share; there is one for each "
-                        "server that takes submissions, in the order of the protocol.",
-                        "content": _content(Offer),
-                    },
-                ],
-                "requestBody": {
+    "/submission": {
+        "put": {
+            "summary": "Submit the owner's share for this node; durable once it is acknowledged.",
+            "description": "The same body again gets the same acknowledgement. Another one takes "
+            "its place if its revision is higher and the computation has not begun; send it first to the "
+            "server that leads. Anything else is refused.",
+            "parameters": [
+                _STUDY,
+                {
+                    "name": OFFER_HEADER,
+                    "in": "header",
                     "required": True,
-                    "description": "32 bytes of salt, then the share.",
-                    "content": {"application/octet-stream": {}},
+                    "description": "A commitment is the SHA-256 of salt and share; there is one for each "
+                    "server that takes submissions, in the order of the protocol.",
+                    "content": _content(Offer),
                 },
-                "responses": _responses("Stored.", Acknowledgement, 400, 408, 409, 411, 413, 422, 503, 507),
-            }
-        },
-        f"{PATH}/{{study}}/withdrawal": {
-            "put": {
-                "summary": "Withdraw what the owner has submitted, until the computation begins.",
-                "description": "First at the server that leads, which decides whether it is in time, "
-                "and tells the others; they acknowledge it when they have heard, and refuse with `pending` "
-                "before.",
-                "parameters": [_STUDY],
-                "requestBody": {"required": True, "content": _content(Withdrawal)},
-                "responses": _responses(
-                    "On record; the share is deleted.", WithdrawalAcknowledgement, 400, 408, 409, 503, 507
-                ),
-            }
-        },
-        f"{PATH}/{{study}}/known": {
-            "put": {
-                "summary": "Show a release that this node has forgotten, as another has signed it.",
-                "description": "A node that was put back in time cannot know. It stops the study, so that no "
-                "second result comes of it.",
-                "parameters": [_STUDY],
-                "requestBody": {"required": True, "content": _content(SignedStatement)},
-                "responses": _responses("The study's course, then.", StudyStatus, 400, 408, 422, 503, 507),
-            }
-        },
-        f"{PATH}/{{study}}/release": {
-            "get": {
-                "summary": "This node's part of the owner's result.",
-                "parameters": [_STUDY],
-                "responses": _responses(
-                    "To be added to the other nodes' parts of the same attempt.", ReleasedPart, 410
-                ),
-            }
-        },
+            ],
+            "requestBody": {
+                "required": True,
+                "description": "32 bytes of salt, then the share.",
+                "content": {"application/octet-stream": {}},
+            },
+            "responses": _responses("Stored.", Acknowledgement, 400, 408, 409, 411, 413, 422, 503, 507),
+        }
     },
-    "components": {"schemas": _SCHEMAS[1]},
+    "/withdrawal": {
+        "put": {
+            "summary": "Withdraw what the owner has submitted, until the computation begins.",
+            "description": "First at the server that leads, which decides whether it is in time, "
+            "and tells the others; they acknowledge it when they have heard, and refuse with `pending` "
+            "before.",
+            "parameters": [_STUDY],
+            "requestBody": {"required": True, "content": _content(Withdrawal)},
+            "responses": _responses(
+                "On record; the share is deleted.", WithdrawalAcknowledgement, 400, 408, 409, 503, 507
+            ),
+        }
+    },
+    "/known": {
+        "put": {
+            "summary": "Show a release that this node has forgotten, as another has signed it.",
+            "description": "A node that was put back in time cannot know. It stops the study, so that no "
+            "second result comes of it.",
+            "parameters": [_STUDY],
+            "requestBody": {"required": True, "content": _content(SignedStatement)},
+            "responses": _responses("The study's course, then.", StudyStatus, 400, 408, 422, 503, 507),
+        }
+    },
+    "/release": {
+        "get": {
+            "summary": "This node's part of the owner's result.",
+            "parameters": [_STUDY],
+            "responses": _responses(
+                "To be added to the other nodes' parts of the same attempt.", ReleasedPart, 410
+            ),
+        }
+    },
 }
+
+
+def openapi(version: int = VERSION) -> dict[str, Any]:
+    """Return the description of what is answered about studies of a version."""
+    study = f"{studies_path(version)}/{{study}}"
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "ppaurora, the owners' port of a node",
+            "version": f"v{version}",
+            "description": "TLS 1.3 with client certificates; a study's manifest says whose keys are let in.",
+        },
+        "paths": {
+            description_path(version): {
+                "get": {
+                    "summary": "This description.",
+                    "responses": {"200": {"description": "An OpenAPI document."}},
+                }
+            },
+            **{f"{study}{what}": methods for what, methods in _OF_A_STUDY.items()},
+        },
+        "components": {"schemas": _SCHEMAS[1]},
+    }

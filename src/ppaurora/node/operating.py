@@ -6,11 +6,9 @@ The commands and the pages of the local app are both written on this.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState, StudyStatus
@@ -24,6 +22,7 @@ from ppaurora.node.store import (
     Rollback,
     Store,
     StudyRecord,
+    hold,
     trouble_of,
 )
 from ppaurora.study.kit import NodeKit
@@ -41,17 +40,6 @@ def opened(kit: NodeKit) -> Iterator[Store]:
         raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was changed") from None
 
 
-def hold(data: Path) -> IO[bytes]:
-    """Hold a node's data until the file is closed: two nodes on one folder would undo each other's work."""
-    file = (data / "serving").open("ab")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise InputError(f"{data}: another process serves this kit") from None
-    return file
-
-
 def find_rollback(kit: NodeKit) -> Rollback:
     """Return what the database of a node lacks that was put back in time; raise if it lacks nothing."""
     try:
@@ -65,7 +53,7 @@ def find_rollback(kit: NodeKit) -> Rollback:
 def recover(kit: NodeKit) -> list[StudyRecord]:
     """Let a node go on from what is left of its database, and return its studies as they are then."""
     rollback = find_rollback(kit)
-    with hold(kit.data), Store(kit.data, recovering=True) as store:
+    with Store(kit.data, recovering=True) as store, hold(kit.data):
         store.recover(rollback)
         return store.studies()
 

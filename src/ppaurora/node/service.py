@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from aiohttp import ClientPayloadError, web
@@ -20,22 +21,22 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.io.models import StrictModel, to_json
-from ppaurora.messages import VERSION
+from ppaurora.messages import VERSIONS
 from ppaurora.messages.owners import (
-    DESCRIPTION_PATH,
-    PATH,
     Acknowledgement,
     Problem,
     Refusal,
     ReleasedPart,
     StudyState,
     WithdrawalAcknowledgement,
+    description_path,
+    studies_path,
 )
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.activity import Activity
 from ppaurora.node.logs import RateLimitedLog, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
-from ppaurora.node.openapi import OPENAPI
+from ppaurora.node.openapi import openapi
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
 from ppaurora.node.statements import all_statements
@@ -95,16 +96,20 @@ class OwnersService:
         self.app = web.Application(
             middlewares=[self._answer_errors], client_max_size=PIECE, handler_args=HANDLER
         )
-        self.app.add_routes(
-            [
-                web.get(DESCRIPTION_PATH, self._openapi),
-                web.get(f"{PATH}/{{study}}", self._status),
-                web.put(f"{PATH}/{{study}}/submission", self._submit),
-                web.put(f"{PATH}/{{study}}/withdrawal", self._withdraw),
-                web.put(f"{PATH}/{{study}}/known", self._learn),
-                web.get(f"{PATH}/{{study}}/release", self._release),
-            ]
-        )
+        for version in VERSIONS:
+            self.app.add_routes(self._routes(version))
+
+    def _routes(self, version: int) -> list[web.RouteDef]:
+        """Return what is answered about studies of a version."""
+        study = f"{studies_path(version)}/{{study}}"
+        return [
+            web.get(description_path(version), partial(self._openapi, version)),
+            web.get(study, self._status),
+            web.put(f"{study}/submission", self._submit),
+            web.put(f"{study}/withdrawal", self._withdraw),
+            web.put(f"{study}/known", self._learn),
+            web.get(f"{study}/release", self._release),
+        ]
 
     @web.middleware
     async def _answer_errors(
@@ -145,8 +150,8 @@ class OwnersService:
             self._store.record_of(study.hash, f"a request of {owner} was refused ({code})")
             self._recorded[key] = now
 
-    async def _openapi(self, request: web.Request) -> web.Response:
-        return web.json_response(OPENAPI)
+    async def _openapi(self, version: int, _: web.Request) -> web.Response:
+        return web.json_response(openapi(version))
 
     async def _status(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
@@ -328,7 +333,7 @@ class OwnersService:
                 study=study.hash,
                 owner=owner,
                 attempt=attempt,
-                protocol_version=VERSION,
+                protocol_version=study.manifest.version,
                 submissions=tuple(submission.submitted for submission in submissions),
                 part=part,
                 salt=salt,

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable
 
 from ppaurora.io.times import as_time
-from ppaurora.messages import VERSION
 from ppaurora.messages.owners import SignedStatement, Statement
 from ppaurora.node.logs import about
 from ppaurora.node.store import ReleasedAttempt, Store, StudyRecord
@@ -45,7 +44,7 @@ def _statement(kit: NodeKit, store: Store, study: StudyRecord, attempt: Released
         computed_at=as_time(attempt.computed_at),
         released_at=as_time(study.ended_at or 0.0),
         ppaurora=__version__,
-        protocol_version=VERSION,
+        protocol_version=study.manifest.version,
         audit=store.audit_head(),
     )
 

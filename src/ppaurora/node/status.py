@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ppaurora.messages import VERSION
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
@@ -37,7 +36,7 @@ def study_status(
         progress=progress,
         attempt=store.last_attempt(study.hash),
         version=__version__,
-        protocol_version=VERSION,
+        protocol_version=study.manifest.version,
         server=kit.server(study.manifest).title,
         time=time.time(),
     )

@@ -25,7 +25,6 @@ from ppaurora.io.models import StrictModel, from_json, to_json
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import (
     OFFER_HEADER,
-    PATH,
     Acknowledgement,
     Offer,
     Refusal,
@@ -34,6 +33,7 @@ from ppaurora.messages.owners import (
     StudyStatus,
     Withdrawal,
     WithdrawalAcknowledgement,
+    studies_path,
 )
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
@@ -50,7 +50,7 @@ class NodeClient:
         self.server = server
         self.host, self.port = manifest.owners_address(server)
         self._pin = manifest.node(server).pin
-        self._path = f"{PATH}/{manifest.hash}"
+        self._path = f"{studies_path(manifest.version)}/{manifest.hash}"
         self._context = kit.client_context(manifest)
         self._timeout = timeout
 

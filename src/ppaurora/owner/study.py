@@ -23,7 +23,6 @@ from ppaurora.errors import (
     ProtocolError,
     RefusedError,
 )
-from ppaurora.messages import VERSION
 from ppaurora.messages.owners import ReleasedPart, SignedStatement, StudyState, StudyStatus
 from ppaurora.messages.refusals import PASSING, RefusalCode
 from ppaurora.owner.client import NodeClient
@@ -436,7 +435,7 @@ class Study:
         for server, answer in zip(protocol.result_servers, answers, strict=True):
             if (answer.study, answer.owner) != (manifest.hash, self.kit.name):
                 raise PeerMisbehavedError(server.title, "answered with another study's result")
-            if answer.protocol_version != VERSION:
+            if answer.protocol_version != manifest.version:
                 raise PeerMisbehavedError(server.title, "computed with another version of the protocol")
             for what in ("attempt", "submissions"):
                 if getattr(answer, what) != getattr(first, what):

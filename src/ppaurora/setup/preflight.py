@@ -10,7 +10,6 @@ from pathlib import Path
 from ppaurora.channel.servers import Server
 from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, RefusedError
-from ppaurora.messages import VERSION
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.nodes import Hello, Verdict
 from ppaurora.messages.refusals import RefusalCode
@@ -107,7 +106,7 @@ def _node(client: NodeClient, manifest: Manifest) -> Iterator[Finding]:
         yield Finding.bad(f"{title} reached", str(error), fix)
         return
     yield Finding.good(f"{title} reached", client.where)
-    same = (answer.protocol_version, answer.study) == (VERSION, manifest.hash)
+    same = (answer.protocol_version, answer.study) == (manifest.version, manifest.hash)
     yield Finding.judge(
         f"{title} knows the study",
         same,
@@ -194,6 +193,6 @@ def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> str:
         raise RefusedError(peer.title, RefusalCode.UNKNOWN_STUDY, RefusalCode.UNKNOWN_STUDY.meaning)
     if answer.answer is Verdict.IN_TROUBLE:
         raise RefusedError(peer.title, RefusalCode.NOT_READY, answer.note)
-    if answer.protocol_version != VERSION:
+    if answer.protocol_version != manifest.version:
         raise PeerMisbehavedError(peer.title, "speaks another version of the protocol")
     return f"{manifest.node(peer).nodes_address}; ppaurora {answer.version} there, {__version__} here"

@@ -6,6 +6,7 @@ participants who mean different manifests cannot compute together by mistake.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -22,14 +23,14 @@ from ppaurora.credentials.certificates import describe_certificates
 from ppaurora.errors import InputError
 from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, canonical_json, checked
-from ppaurora.messages import VERSION
+from ppaurora.messages import SPOKEN, VERSION, VERSIONS
 from ppaurora.messages.owners import Submitted
 from ppaurora.protocols import Protocol
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 
 _TAKE_ANOTHER = "take the file STUDY.json that 'ppaurora provision' wrote"
 _ANOTHER_VERSION = (
-    f"version: this ppaurora takes part in studies of version {VERSION} only; "
+    f"version: this ppaurora takes part in studies of version {SPOKEN} only; "
     "take the ppaurora that the study was made with, or make it anew from its plan"
 )
 _HASH_DIGITS = re.compile(r"[0-9a-f]{12,64}")
@@ -64,7 +65,7 @@ class Manifest(StrictModel):
     authorities: str  # PEM; whom certificates must be signed by
 
     def __post_init__(self) -> None:
-        if self.version != VERSION:
+        if self.version not in VERSIONS:
             raise InputError(_ANOTHER_VERSION)
         _check_nodes(self)
         _check_direction(self)
@@ -112,7 +113,7 @@ class Manifest(StrictModel):
             content = json.loads(text)
         except (ValueError, RecursionError):
             raise InputError(f"{source}: is not a manifest (not JSON); {_TAKE_ANOTHER}") from None
-        if isinstance(content, dict) and content.get("version", VERSION) != VERSION:
+        if isinstance(content, dict) and content.get("version", VERSION) not in VERSIONS:
             raise InputError(f"{source}: {_ANOTHER_VERSION}")  # whatever its fields were
         manifest = checked(cls, content, source)
         if manifest.text() != text:
@@ -198,6 +199,20 @@ class Manifest(StrictModel):
             lines.append((f"owner {owner.name}", f"{whose}key {owner.pin}"))
         lines += [("authority", described) for described in describe_certificates(self.authorities)]
         return lines
+
+
+@functools.lru_cache(maxsize=1024)
+def version_of(text: str) -> int | str:
+    """Return the version of a manifest that may be of any; of one that cannot be read, that it is unknown."""
+    try:
+        return int(json.loads(text)["version"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "unknown"
+
+
+def is_spoken(text: str) -> bool:
+    """Return whether a manifest is of a version that this ppaurora speaks."""
+    return version_of(text) in VERSIONS
 
 
 def is_hash_of(digits: str, manifest: Manifest) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from ppaurora.credentials.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
 from ppaurora.io.files import write_secret
+from ppaurora.messages import VERSION
 from ppaurora.study.kit import STUDIES
 from ppaurora.study.manifest import Manifest, NodeEntry, OwnerEntry
 from ppaurora.study.names import split_address
@@ -46,6 +47,7 @@ def provision(
     packed: bool = False,
     encrypted: bool = False,
     units: Collection[str] = (),
+    version: int = VERSION,
 ) -> Manifest:
     """Write the kits to a folder that does not exist yet. Two nodes of one organisation have to be forced.
 
@@ -54,6 +56,7 @@ def provision(
 
     With `packed`, each of the others also gets its kit as one file to hand over, `NAME.kit`, and its key is
     nowhere else; `encrypted` ones have a pass phrase each. `units` are files for the machines of nodes.
+    An earlier `version` of the protocol is for a study of which not all participants have upgraded.
     """
     plan = read_plan(plan_path)
     if out.exists():
@@ -73,7 +76,7 @@ def provision(
         name: _credentials(name, participant, plan_path.parent, reuse, authority)
         for name, participant in names.items()
     }
-    manifest = _manifest(plan, credentials, str(plan_path), force)
+    manifest = _manifest(plan, credentials, str(plan_path), force, version)
     out.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f"{out.name}.", dir=out.parent))
     try:
@@ -126,7 +129,9 @@ def _credentials(
     return _Credentials(issued.certificate, authority.certificate, issued.key)
 
 
-def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str, force: bool) -> Manifest:
+def _manifest(
+    plan: Plan, credentials: dict[str, _Credentials], source: str, force: bool, version: int
+) -> Manifest:
     pins = {name: pin_of_pem(held.certificate) for name, held in credentials.items()}
     for name, held in credentials.items():
         if days_left(held.certificate) <= 0:
@@ -134,6 +139,7 @@ def _manifest(plan: Plan, credentials: dict[str, _Credentials], source: str, for
     authorities = sorted({held.authority.decode().strip() for held in credentials.values()})
     try:
         manifest = Manifest(
+            version=version,
             study=plan.name,
             evaluation=plan.evaluation,
             terms=plan.terms,

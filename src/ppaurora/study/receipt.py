@@ -18,7 +18,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.credentials.signatures import Signature, problem_with, sign
 from ppaurora.errors import InputError, NotVerifiedError
 from ppaurora.io.models import StrictModel, canonical_json, checked, to_builtins
-from ppaurora.messages import VERSION
+from ppaurora.messages import SPOKEN, VERSIONS
 from ppaurora.messages.owners import AttemptNumber, Count, Digest, HistoryEvent, SignedStatement, Statement
 from ppaurora.policy.rules import Policy
 from ppaurora.study.manifest import Manifest
@@ -112,9 +112,9 @@ class Receipt(StrictModel):
             raise NotVerifiedError(f"it is not a receipt; {TAKE_ANOTHER}")
         manifest = content.get("manifest")
         version = manifest.get("version") if isinstance(manifest, dict) else None
-        if version != VERSION:
+        if version not in VERSIONS:
             raise NotVerifiedError(
-                f"its study is of another version of the protocol than {VERSION}, which this ppaurora knows; "
+                f"its study is of another version of the protocol than {SPOKEN}, which this ppaurora knows; "
                 "verify it with the ppaurora that its statements name"
             )
         try:

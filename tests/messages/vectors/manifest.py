@@ -117,6 +117,7 @@ CONTENTS = {
     "grid, lower scores": _grid(),
     "a table beside the lists": _content({"name": "fast", "grid": {"decimals": 3}}),
     "paper": _paper(),
+    "the version before": _content({"name": "fast"}, version=VERSION - 1),
 }
 
 
@@ -204,7 +205,7 @@ def _bad_contents(good: Entry) -> list[Fault]:
         ("a whole number with a decimal point", "expected int", "terms.limits.attempts", 3.0),
         ("owners that are no list", "expected array", "owners", {}),
         ("a later version", "version", "version", VERSION + 1),
-        ("an earlier version", "version", "version", VERSION - 1),
+        ("a version before the last one", "version", "version", VERSION - 2),
         ("an unknown protocol", "unknown protocol", "terms.protocol", {"name": "slow"}),
         ("a protocol without a name", "unknown protocol", "terms.protocol.name", MISSING),
         ("a protocol that is a text", "table", "terms.protocol", "fast"),

@@ -6,6 +6,8 @@ shares themselves are files, written and synced before the row that names them.
     database        the connections, the schema, transactions; whether anything can be written
     trouble         why it cannot
     row_checksums   digests of rows and their sum, against disks that flip bits or forget pages
+    holding         one process at a time
+    migration       from what an earlier ppaurora wrote
     mark            how far the database was, outside of it
     rollback        whether it is older than that, or than the audit log
     descriptions    what owners said of shares, beside their files
@@ -15,6 +17,7 @@ shares themselves are files, written and synced before the row that names them.
 """
 
 from ppaurora.node.store.descriptions import delete_share
+from ppaurora.node.store.holding import hold
 from ppaurora.node.store.records import (
     AttemptRecord,
     BegunError,
@@ -48,6 +51,7 @@ __all__ = [
     "SupersededError",
     "TooOftenError",
     "delete_share",
+    "hold",
     "known_trouble",
     "trouble_of",
 ]

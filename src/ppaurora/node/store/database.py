@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Self
 
 from ppaurora.errors import InputError
+from ppaurora.node.store.holding import hold
 from ppaurora.node.store.mark import Mark
+from ppaurora.node.store.migration import damaged_before, keep_copy, problem_with_studies, write_anew
 from ppaurora.node.store.rollback import PutBackError, find_rollback
 from ppaurora.node.store.row_checksums import (
     add_row_checksums,
@@ -26,7 +28,7 @@ from ppaurora.node.store.row_checksums import (
 from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, trouble_of
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS studies (
+CREATE TABLE studies (
     hash TEXT PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     manifest TEXT NOT NULL,
@@ -37,7 +39,7 @@ CREATE TABLE IF NOT EXISTS studies (
     ended_at REAL,
     told_peers INTEGER NOT NULL DEFAULT 0
 );
-CREATE TABLE IF NOT EXISTS submissions (
+CREATE TABLE submissions (
     study TEXT NOT NULL REFERENCES studies(hash),
     owner TEXT NOT NULL,
     samples INTEGER NOT NULL,
@@ -51,7 +53,7 @@ CREATE TABLE IF NOT EXISTS submissions (
     told_peers INTEGER NOT NULL DEFAULT 0, -- whether all others who take submissions know of the withdrawal
     PRIMARY KEY (study, owner)
 );
-CREATE TABLE IF NOT EXISTS history (
+CREATE TABLE history (
     number INTEGER PRIMARY KEY,
     study TEXT NOT NULL REFERENCES studies(hash),
     event TEXT NOT NULL,
@@ -60,7 +62,7 @@ CREATE TABLE IF NOT EXISTS history (
     commitments TEXT NOT NULL, -- a list in JSON
     at TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS attempts (
+CREATE TABLE attempts (
     study TEXT NOT NULL REFERENCES studies(hash),
     number INTEGER NOT NULL,
     state TEXT NOT NULL,
@@ -70,7 +72,7 @@ CREATE TABLE IF NOT EXISTS attempts (
     ended_at REAL,
     PRIMARY KEY (study, number)
 );
-CREATE TABLE IF NOT EXISTS results (
+CREATE TABLE results (
     study TEXT NOT NULL REFERENCES studies(hash),
     owner TEXT NOT NULL,
     attempt INTEGER NOT NULL,
@@ -78,24 +80,24 @@ CREATE TABLE IF NOT EXISTS results (
     salt BLOB NOT NULL, -- of the commitment to the part
     PRIMARY KEY (study, owner)
 );
-CREATE TABLE IF NOT EXISTS statements (
+CREATE TABLE statements (
     study TEXT NOT NULL REFERENCES studies(hash),
     server TEXT NOT NULL,
     content TEXT NOT NULL, -- a signed statement of the release, in JSON
     PRIMARY KEY (study, server)
 );
-CREATE TABLE IF NOT EXISTS audit (
+CREATE TABLE audit (
     entry INTEGER PRIMARY KEY,
     line TEXT NOT NULL, -- the last of the audit log's file, and those that wait to be written to it
     written INTEGER NOT NULL DEFAULT 0
 );
-CREATE TABLE IF NOT EXISTS clock (
+CREATE TABLE clock (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     seen_at REAL NOT NULL, -- the node's time when it last wrote it down
     ahead REAL NOT NULL DEFAULT 0, -- seconds by which the machine's clock was ahead of it, if not believed
     confirmations INTEGER NOT NULL DEFAULT 0
 );
-CREATE TABLE IF NOT EXISTS progress (
+CREATE TABLE progress (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     changes INTEGER NOT NULL, -- transactions that have changed something; the mark beside it says how many
     content TEXT NOT NULL -- the sum of the checksums of all other rows
@@ -138,31 +140,51 @@ class Database:
             self._place = _place(self._file)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
             self._reader = opened.enter_context(contextlib.closing(_connect(self._file)))
             self._reader.execute("PRAGMA query_only = ON")
-            if self._version() != SCHEMA_VERSION:
-                os.chmod(self._file, 0o600)
-                self._write_schema(folder)
-            self._check_whole()
+            self._make_current(folder)
+            self._db.execute("PRAGMA foreign_keys = ON")
             self._opened = opened.pop_all()
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
-    def _write_schema(self, folder: Path) -> None:
-        with self._transaction() as db:
-            version = self._version()
-            if version > SCHEMA_VERSION:
-                raise InputError(f"{folder}: was written by a newer ppaurora; upgrade this one")
-            if _NEW < version < SCHEMA_VERSION:
-                raise InputError(
-                    f"{folder}: was written by a ppaurora from before the first release, and cannot be read; "
-                    "move it away, then accept the studies again"
-                )
-            for statement in _SCHEMA.split(";\n"):
-                db.execute(statement)
-            add_row_checksums(db)
+    def _make_current(self, folder: Path) -> None:
+        """Give a new database its tables, and have one of an earlier ppaurora be one of today."""
+        version = self._version()
+        if version > SCHEMA_VERSION:
+            raise InputError(
+                f"{folder}: was written by a newer ppaurora (schema {version}; this one reads up to "
+                f"{SCHEMA_VERSION}). Upgrade this one; or go back to the copy that the newer one has made, "
+                f"node.db.schema-{SCHEMA_VERSION}: docs/deploying.md, 'Upgrading'"
+            )
+        if version == _NEW:
+            os.chmod(self._file, 0o600)
+            self._write_schema()
+            return
+        self._check_whole(version)
+        problem = problem_with_studies(self._db, folder)
+        if problem:
+            raise InputError(problem)
+        if version < SCHEMA_VERSION:
+            with hold(folder):
+                self._migrate()
+
+    def _write_schema(self) -> None:
+        with self._transaction(counts=False) as db:
+            if self._version() == _NEW:  # and nobody else has been faster
+                _create_tables(db)
+                add_row_checksums(db)
+                db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _migrate(self) -> None:
+        """Write everything anew as it is today; a copy of what was there stays beside it."""
+        version = self._version()
+        if version == SCHEMA_VERSION:  # somebody else has done it meanwhile
+            return
+        keep_copy(self._db, self._file, version)
+        with self._transaction(counts=False) as db:
+            write_anew(db, _create_tables)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     @property
@@ -175,8 +197,10 @@ class Database:
         if found is not None:
             raise PutBackError(self._file.parent, found)
 
-    def _check_whole(self) -> None:
-        problem = structure_problem(self._db) or ", ".join(damaged_tables(self._db))
+    def _check_whole(self, version: int) -> None:
+        is_current = version == SCHEMA_VERSION
+        damaged = damaged_tables(self._db) if is_current else damaged_before(self._db, version)
+        problem = structure_problem(self._db) or ", ".join(damaged)
         if problem:
             raise InputError(
                 f"{self._file}: {DAMAGED} ({problem}); what it says cannot be relied on. Put the last backup "
@@ -263,6 +287,11 @@ class Database:
     def _is_damaged(self, table: str, where: str, *values: str) -> bool:
         with self._reading:
             return is_damaged(self._reader, table, where, values)
+
+
+def _create_tables(db: sqlite3.Connection) -> None:
+    for statement in _SCHEMA.split(";\n"):
+        db.execute(statement)
 
 
 def _connect(file: Path) -> sqlite3.Connection:

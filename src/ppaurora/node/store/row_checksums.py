@@ -29,6 +29,7 @@ def add_row_checksums(db: sqlite3.Connection) -> None:
     """Give every table a column with the digest of each row, and the triggers that keep it and the sum."""
     for table in _tables(db):
         db.execute(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
+        db.execute(f"UPDATE {table} SET seal = {_checksum_of(db, table)}")  # noqa: S608
         update = f"UPDATE {table} SET seal = {_checksum_of(db, table)} WHERE rowid = NEW.rowid;"  # noqa: S608
         for event in ("INSERT", f"UPDATE OF {', '.join(_columns(db, table))}"):
             name = f"seal_{table}_{event.split()[0].lower()}"

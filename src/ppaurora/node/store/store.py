@@ -37,6 +37,7 @@ from ppaurora.node.store.descriptions import (
     described,
     description_path,
 )
+from ppaurora.node.store.migration import delete_copies
 from ppaurora.node.store.records import (
     REFUSALS,
     AttemptRecord,
@@ -55,7 +56,7 @@ from ppaurora.node.store.rollback import Rollback, last_line
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.study.manifest import Manifest
+from ppaurora.study.manifest import Manifest, is_spoken
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
 _OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
@@ -135,7 +136,7 @@ class Store(AuditedDatabase):
             for number in self._open_attempts(study.hash):
                 self._set_attempt_state(study.hash, number, AttemptState.FAILED, "this node was put back")
             if numbers_in(RELEASED_WITH, lost):
-                self._unlink(self._end(study.hash, StudyState.DELETED, note))
+                self._delete_ended(self._end(study.hash, StudyState.DELETED, note))
             else:
                 among = (*_GOING_ON, StudyState.STOPPED)
                 self.set_state(study.hash, StudyState.STOPPED, note, among=among)
@@ -197,13 +198,20 @@ class Store(AuditedDatabase):
         return True
 
     def studies(self) -> list[StudyRecord]:
-        """Return all studies that were accepted, the earliest first."""
-        return [StudyRecord.from_row(row) for row in self._rows("SELECT * FROM studies ORDER BY accepted_at")]
+        """Return all studies that were accepted, the earliest first.
+
+        Those that an earlier ppaurora has seen to their end are not among them: it is known that there were
+        any, so that none begins anew, and no more.
+        """
+        return self._studies("ORDER BY accepted_at")
 
     def study(self, hash_: str) -> StudyRecord | None:
         """Return the study of this hash; None if it was not accepted here."""
-        rows = self._rows("SELECT * FROM studies WHERE hash = ?", hash_)
-        return StudyRecord.from_row(rows[0]) if rows else None
+        return next(iter(self._studies("WHERE hash = ?", hash_)), None)
+
+    def _studies(self, which: str, *values: str) -> list[StudyRecord]:
+        rows = self._rows(f"SELECT * FROM studies {which}", *values)  # noqa: S608
+        return [StudyRecord.from_row(row) for row in rows if is_spoken(row["manifest"])]
 
     def set_state(
         self,
@@ -753,7 +761,7 @@ class Store(AuditedDatabase):
             self.record_of(
                 study, f"its time is over: {len(files)} shares and the parts of its result were deleted"
             )
-        return self._unlink(files)
+        return self._delete_ended(files)
 
     def delete(self, study: str, note: str) -> int:
         """Delete shares and results for the operator, end what runs, and return the number of shares."""
@@ -765,7 +773,7 @@ class Store(AuditedDatabase):
             self.record_of(
                 study, f"the operator deleted it, with {len(files)} shares and the parts of its result"
             )
-        return self._unlink(files)
+        return self._delete_ended(files)
 
     def _end(self, study: str, state: StudyState, note: str) -> list[str]:
         """Set the study's last state, and return the files that nothing names any longer."""
@@ -777,6 +785,11 @@ class Store(AuditedDatabase):
             db.execute("UPDATE submissions SET file = NULL WHERE study = ?", (study,))
             db.execute("DELETE FROM results WHERE study = ?", (study,))
         return [row["file"] for row in rows]
+
+    def _delete_ended(self, files: Sequence[str]) -> int:
+        """Delete files of a study that has ended, and copies of the database that have it still."""
+        delete_copies(self._file)
+        return self._unlink(files)
 
     def _unlink(self, files: Sequence[str]) -> int:
         for file in files:
