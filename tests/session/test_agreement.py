@@ -64,3 +64,35 @@ def test_a_public_key_of_low_order_is_the_peers_fault() -> None:
     zero_key = SessionSecrets().contribution()[:32] + bytes(32)
     with pytest.raises(PeerMisbehavedError, match="proxy 1"):
         honest.agree(Role.PROXY_0, {Role.PROXY_1: zero_key, Role.HELPER: zero_key}, bytes(32), 1)
+
+
+def test_one_server_that_brings_something_new_changes_every_key() -> None:
+    """As where two machines were put back to one moment, and drew the same as then."""
+    secrets = {role: SessionSecrets() for role in Role}
+
+    def keys(helper: SessionSecrets) -> set[bytes]:
+        all_secrets = {**secrets, Role.HELPER: helper}
+        sent = {role: all_secrets[role].contribution() for role in Role}
+        found = set()
+        for role in Role:
+            others: dict[Server, bytes] = {peer: sent[peer] for peer in role.peers}
+            agreed = all_secrets[role].agree(role, others, bytes(32), 1)
+            found |= {*agreed.keys.values(), agreed.session}
+        return found
+
+    first = keys(secrets[Role.HELPER])
+    assert len(first) == 4
+    assert first == keys(secrets[Role.HELPER])  # the control: with nothing new, all is as it was
+    assert not first & keys(SessionSecrets())
+
+
+def test_a_server_that_tells_two_others_different_things_is_noticed_by_their_first_frame() -> None:
+    """They have no name of the session in common then, and no key."""
+    mine, yours = SessionSecrets(), SessionSecrets()
+    told = [SessionSecrets().contribution() for _ in range(2)]
+    first = mine.agree(Role.PROXY_0, {Role.PROXY_1: yours.contribution(), Role.HELPER: told[0]}, bytes(32), 1)
+    second = yours.agree(
+        Role.PROXY_1, {Role.PROXY_0: mine.contribution(), Role.HELPER: told[1]}, bytes(32), 1
+    )
+    assert first.session != second.session
+    assert first.keys[Role.PROXY_1] != second.keys[Role.PROXY_0]

@@ -1,0 +1,94 @@
+"""A node whose whole folder was put back agrees with itself; owners and other nodes tell it of a release."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+
+from ppaurora.data.samples import check_samples
+from ppaurora.errors import InputError
+from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.node.store import Store
+from ppaurora.owner.study import Study
+from ppaurora.study.manifest import Manifest
+from ppaurora.study.receipt import sign_statement
+from tests.support.deployment import samples
+from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, becomes
+
+_SEEDS = itertools.count(7400)  # other data for every study
+
+
+def released(nodes: Trials, name: str) -> Study:
+    """A study whose result the first owner has."""
+    nodes.study(name)
+    studies = [Study(nodes.kit(owner), name) for owner in PAIR]
+    for study in studies:
+        study.submit(check_samples(study.kit.name, *samples(40, next(_SEEDS))))
+    studies[0].wait(timeout=300)
+    return studies[0]
+
+
+def forget(store: Store, manifest: Manifest) -> None:
+    """As if the folder were from before the computation."""
+    with store._transaction() as db:
+        for table in ("results", "statements", "attempts"):
+            db.execute(f"DELETE FROM {table} WHERE study = ?", (manifest.hash,))  # noqa: S608
+        db.execute(
+            "UPDATE studies SET state = 'collecting', note = '', ended_at = NULL WHERE hash = ?",
+            (manifest.hash,),
+        )
+
+
+def test_an_owner_with_the_result_stops_a_node_that_has_forgotten_it(nodes: Trials) -> None:
+    owner = released(nodes, "forgotten")
+    manifest = owner.manifest
+    assert becomes(lambda: all(one.state == "released" for one in owner.status().values()))
+    with nodes.store("proxy-1") as store:
+        forget(store, manifest)
+    try:
+        stranger = Study(nodes.kit("harbour"), manifest.study)  # it has no result: it can tell nothing
+        told = stranger.status()[PROXY_1.title]
+        assert told.state == StudyState.COLLECTING
+        told = owner.status()[PROXY_1.title]
+        assert isinstance(told, StudyStatus)
+        assert told.state == StudyState.STOPPED
+        assert "released with attempt 1" in told.note
+        assert becomes(lambda: json.loads(nodes.get("proxy-1", "/healthz"))["status"] == "attention")
+        with nodes.store("proxy-1") as store:
+            with pytest.raises(InputError, match="was released with attempt 1"):
+                store.retry(manifest.hash)
+            assert store.last_attempt(manifest.hash) == 1  # no number is used twice
+    finally:
+        with nodes.store("proxy-1") as store:
+            store.delete(manifest.hash, "the trial is over")
+    assert becomes(lambda: json.loads(nodes.get("proxy-1", "/healthz"))["status"] == "ok")
+
+
+def test_other_nodes_stop_one_that_has_forgotten_it(nodes: Trials) -> None:
+    """The leader, asked to begin by nobody but itself, hears of it before anything begins."""
+    owner = released(nodes, "forgotten-by-the-leader")
+    manifest = owner.manifest
+    with nodes.store("proxy-0") as store:
+        forget(store, manifest)
+    try:
+        assert becomes(lambda: nodes.client("harbour", manifest, PROXY_0).status().state == "stopped")
+        note = nodes.client("harbour", manifest, PROXY_0).status().note
+        assert "released with attempt 1" in note
+    finally:
+        with nodes.store("proxy-0") as store:
+            store.delete(manifest.hash, "the trial is over")
+    assert becomes(lambda: json.loads(nodes.get("proxy-0", "/healthz"))["status"] == "ok")
+
+
+def test_what_no_node_has_signed_stops_nothing(nodes: Trials) -> None:
+    owner = released(nodes, "made-up-release")
+    other = nodes.study("not-released")
+    signed = owner._signed_release()
+    assert signed is not None
+    client = nodes.client("north", other, PROXY_1)
+    assert nodes.refusal(lambda: client.tell(signed)) == "not-signed"  # of another study
+    made_up = sign_statement(signed.statement, nodes.kit("north") / "key.pem")
+    assert nodes.refusal(lambda: client.tell(made_up)) == "not-signed"
+    assert client.status().state == "collecting"
