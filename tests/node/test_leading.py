@@ -231,7 +231,6 @@ def test_an_attempt_that_only_another_node_knows_of_stops_the_study(
     (study,) = store.studies()
     with pytest.raises(MustStopError, match="proxy 1 knows of attempt 1000000, and this node did not"):
         leader._plan(study, 0)
-    assert store.has_begun(study.hash)  # what was submitted stays
     assert leader._plan(study, store.last_attempt(study.hash)).number == 1_000_001
 
 

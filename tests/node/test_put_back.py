@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import shutil
 import struct
@@ -13,10 +14,11 @@ import pytest
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.audit import check_log
-from ppaurora.node.states import AttemptState
-from ppaurora.node.store import PutBackError, Store, SubmissionRecord
+from ppaurora.node.states import AttemptState, StaleAttemptError
+from ppaurora.node.store import BegunError, PutBackError, Store, SubmissionRecord
 from ppaurora.node.store.database import Database
-from ppaurora.node.store.mark import Mark
+from ppaurora.node.store.descriptions import ShareDescription, describe
+from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.study.manifest import Manifest
 from tests.support.trials import kept_share
 
@@ -172,16 +174,16 @@ def test_a_page_of_an_earlier_time_is_damage(store: Store, manifest: Manifest, t
 
 def test_a_mark_that_was_torn_has_the_number_before(tmp_path: Path) -> None:
     mark = Mark(tmp_path)
-    assert mark.read() == 0
+    assert mark.read() == Reached()
     for number in (1, 2, 3):
-        mark.raise_to(number)
-        assert mark.read() == number
-    mark.raise_to(2)
-    assert mark.read() == 3
+        mark.raise_to(Reached(number, 10 * number))
+        assert mark.read() == Reached(number, 10 * number)
+    mark.raise_to(Reached(2, 20))
+    assert mark.read() == Reached(3, 30)
     content = bytearray((tmp_path / "node.mark").read_bytes())
     content[512] ^= 1  # the slot of odd numbers
     (tmp_path / "node.mark").write_bytes(content)
-    assert mark.read() == 2
+    assert mark.read() == Reached(2, 20)
 
 
 def recovered(folder: Path) -> Store:
@@ -237,9 +239,89 @@ def test_a_study_that_lost_an_attempt_waits_for_its_operator(
         (study,) = again.studies()
         assert study.state is StudyState.STOPPED
         assert "lost: attempt 3 began" in study.note
-        assert again.last_attempt(manifest.hash) == 3  # no number is used twice
-        assert again.has_begun(manifest.hash)
+        assert again.last_attempt(manifest.hash) == 3
         again.retry(manifest.hash)
+        with pytest.raises(StaleAttemptError):  # no number is used twice
+            again.begin_attempt(manifest.hash, 3)
+        again.begin_attempt(manifest.hash, 4)
+
+
+@pytest.mark.parametrize("is_sent_again", [False, True])
+def test_a_study_that_lost_a_submission_and_an_attempt_can_go_on(
+    store: Store, manifest: Manifest, tmp_path: Path, is_sent_again: bool
+) -> None:
+    """The share on disk is taken back in; where that is lost, too, its owner sends it again."""
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    sent = submitted(store, manifest)
+    store.begin_attempt(manifest.hash, 1)
+    folder = tmp_path / "killed"
+    shutil.copytree(store.shares.parent, folder)
+    (folder / "node.db-wal").unlink()
+    if is_sent_again:
+        (folder / "shares" / str(sent.file)).unlink()
+    with recovered(folder) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert again.take_back(study, 0) == ([] if is_sent_again else ["harbour"])
+        assert again.remove_strays() == int(is_sent_again)  # what was said of a share that is gone
+        if is_sent_again:
+            submitted(again, manifest)
+        again.retry(manifest.hash)
+        assert owners(again, manifest) == ["harbour"]
+        again.submit(manifest.hash, dataclasses.replace(sent, revision=2))  # nothing that is known has begun
+        again.begin_attempt(manifest.hash, 2)
+        with pytest.raises(BegunError):
+            again.submit(manifest.hash, dataclasses.replace(sent, revision=3))
+
+
+def test_of_several_shares_of_an_owner_the_latest_is_taken_back_in(store: Store, manifest: Manifest) -> None:
+    """A crash may have left one that was replaced."""
+    sent = submitted(store, manifest)
+    content = (store.shares / str(sent.file)).read_bytes()
+    for name, revision in (("0-stray", 2), ("1-latest", 3)):
+        (store.shares / name).write_bytes(content)
+        described = dataclasses.replace(sent, revision=revision)
+        describe(store.shares / name, ShareDescription.of(manifest.hash, described))
+    (study,) = store.studies()
+    assert store.take_back(study, 0) == ["harbour"]
+    kept = store.submission(manifest.hash, "harbour")
+    assert kept is not None
+    assert (kept.revision, kept.file) == (3, "1-latest")
+
+
+@pytest.mark.parametrize("told", [0, 1])
+def test_what_was_lost_with_the_audit_log_stops_every_study(
+    store: Store, manifest: Manifest, tmp_path: Path, told: int
+) -> None:
+    """The mark says that there were entries which the log lacks: nobody can tell what they were."""
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    submitted(store, manifest)
+    store.begin_attempt(manifest.hash, 1)
+    folder = tmp_path / "killed"
+    shutil.copytree(store.shares.parent, folder)
+    (folder / "node.db-wal").unlink()
+    lines = (folder / "audit.log").read_bytes().splitlines(keepends=True)
+    (folder / "audit.log").write_bytes(b"".join(lines[: told - 2]))
+    with pytest.raises(PutBackError) as found:
+        Store(folder)
+    assert not found.value.rollback.is_told
+    with recovered(folder) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        lost = "harbour submitted 40 samples" if told else "nobody can tell what"
+        assert study.note == f"this node was put back in time, and has lost: {lost}"
+
+
+def test_a_withdrawal_that_another_node_has_forgotten_is_passed_on_again(
+    store: Store, manifest: Manifest
+) -> None:
+    submitted(store, manifest)
+    (study,) = store.studies()
+    withdrawal = store.withdraw(manifest.hash, "harbour", 2)
+    store.told_of_withdrawal(manifest.hash, "harbour", 2)
+    assert store.withdrawals_to_tell(study) == []
+    assert store.withdraw(manifest.hash, "harbour", 2) == withdrawal
+    assert [one.owner for one in store.withdrawals_to_tell(study)] == ["harbour"]
 
 
 def test_a_study_that_lost_its_release_is_over(store: Store, manifest: Manifest, tmp_path: Path) -> None:

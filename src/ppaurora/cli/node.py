@@ -139,8 +139,10 @@ def recover_command(kit: Path, yes: bool) -> None:
     own = NodeKit.read(kit)
     rollback = operating.find_rollback(own)
     click.echo("this node was put back in time; its audit log tells what its database lacks:")
-    for line in rollback.told() or ["nothing: what was lost are notes and times"]:
+    for line in rollback.told() or ["nothing"]:
         click.echo(f"    {printable(line)}")
+    if not rollback.is_told:
+        click.echo("the log itself lacks entries: what else was lost, nobody can tell; all studies stop here")
     ask(
         "Is there no newer backup of the kit, and shall the node go on without all this?",
         yes=yes,
@@ -149,7 +151,7 @@ def recover_command(kit: Path, yes: bool) -> None:
     studies = operating.recover(own)
     for study in studies:
         name = study.manifest.study
-        if rollback.texts_of(name):
+        if rollback.texts_of(name) or not rollback.is_told:
             click.echo(f"{name}: {study.state} here; {_advice(study.state, kit, name)}")
     names = [study.manifest.study for study in studies]
     for name in (name for name in rollback.accepted if name not in names):

@@ -130,6 +130,6 @@ class Answer(StrictModel):
     last: AttemptNumber = 0  # the last attempt that was begun there
     version: str = ""
     protocol_version: Count = 0
-    statement: SignedStatement | None = None  # of a node that has released
+    statement: SignedStatement | None = None  # of a release that is known there
     workers: Workers = 1  # of a node that is ready: how many it would compute with
     placement: SignedPlacement | None = None  # of an attempt that runs, once all of its workers stand ready

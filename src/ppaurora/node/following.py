@@ -29,7 +29,7 @@ from ppaurora.node.attempt import Attempt
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.rendezvous import all_endpoints, own_placement
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
-from ppaurora.node.statements import keep_statements, own_statement
+from ppaurora.node.statements import any_statement, keep_statements, own_statement
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import (
@@ -89,7 +89,7 @@ class Follower:
                 version=__version__,
                 protocol_version=study.manifest.version,
                 last=self._store.last_attempt(study.hash),
-                statement=own_statement(self._kit, self._store, study.hash),
+                statement=any_statement(self._kit, self._store, study.hash),
             )
         if asker is not leader or self._kit.server(study.manifest) is leader:
             return Answer(answer=Verdict.REFUSED, note=f"only {leader.title} of the study leads")
@@ -118,7 +118,7 @@ class Follower:
                 answer=verdict,
                 note=note,
                 last=self._store.last_attempt(study.hash),
-                statement=self._store.statements(study.hash).get(self._kit.server(study.manifest).file_name),
+                statement=any_statement(self._kit, self._store, study.hash),
                 workers=self._runner.workers_for(study, agreed) if verdict is Verdict.READY else 1,
             )
 

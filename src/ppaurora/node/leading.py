@@ -36,7 +36,7 @@ from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
-from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
+from ppaurora.node.store import PUT_BACK, STORAGE_ERRORS, Store, StudyRecord
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.receipt import problem_with_statement
@@ -178,9 +178,9 @@ class Leader:
         if answer.last > last:
             self._store.learn_of_attempt(study.hash, answer.last)
             raise MustStopError(
-                f"{peer.title} knows of attempt {answer.last}, and this node did not: it was put back in "
-                "time. Owners who have withdrawn or replaced something since then run that command again; "
-                "then 'ppaurora retry'"
+                f"{peer.title} knows of attempt {answer.last}, and this node did not: it {PUT_BACK}. Owners "
+                "who have withdrawn or replaced something since then run that command again; then "
+                "'ppaurora retry'"
             )
 
     def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:

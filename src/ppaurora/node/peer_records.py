@@ -82,8 +82,11 @@ class PeerRecords:
         running = self._activity.attempt(study.hash)
         if running is not None and running.number == said.attempt:
             return ""  # this node's own part ends a moment after the others'
-        is_leaders = said.server == study.manifest.protocol.leader.file_name
-        if is_leaders and self._store.attempt_state(study.hash, said.attempt) is not None:
+        protocol = study.manifest.protocol
+        is_leaders = said.server == protocol.leader.file_name
+        gets_a_part = self._kit.server(study.manifest) in protocol.result_servers
+        is_known = self._store.attempt_state(study.hash, said.attempt) is not None
+        if is_known and (is_leaders or not gets_a_part):
             try:
                 self._runner.release(study, said.attempt)
             except StateError as error:

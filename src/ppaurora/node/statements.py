@@ -55,6 +55,11 @@ def all_statements(kit: NodeKit, store: Store, hash_: str) -> tuple[SignedStatem
     return tuple(store.statements(hash_).values())
 
 
+def any_statement(kit: NodeKit, store: Store, hash_: str) -> SignedStatement | None:
+    """Return this node's statement of a release, or another's; None if no release is known here."""
+    return own_statement(kit, store, hash_) or next(iter(store.statements(hash_).values()), None)
+
+
 def keep_statements(store: Store, study: StudyRecord, statements: Iterable[SignedStatement]) -> None:
     """Keep the statements that verify; one that does not would only spoil receipts."""
     for signed in statements:

@@ -31,10 +31,11 @@ from ppaurora.node.store.records import (
     TooOftenError,
 )
 from ppaurora.node.store.rollback import PutBackError, Rollback
-from ppaurora.node.store.store import Store
+from ppaurora.node.store.store import PUT_BACK, Store
 from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
 
 __all__ = [
+    "PUT_BACK",
     "STORAGE_ERRORS",
     "AttemptRecord",
     "BegunError",

@@ -15,7 +15,7 @@ from typing import Self
 
 from ppaurora.errors import InputError
 from ppaurora.node.store.holding import hold
-from ppaurora.node.store.mark import Mark
+from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.node.store.migration import damaged_before, keep_copy, problem_with_studies, write_anew
 from ppaurora.node.store.rollback import PutBackError, find_rollback
 from ppaurora.node.store.row_checksums import (
@@ -134,7 +134,7 @@ class Database:
             self._check_not_put_back()
         self._lock, self._reading = threading.RLock(), threading.Lock()
         self._writer: int | None = None  # the thread that has begun a transaction
-        self._marked = -1  # what this process has raised the mark to
+        self._marked = Reached(-1)  # what this process has raised the mark to
         with contextlib.ExitStack() as opened:
             self._db = opened.enter_context(contextlib.closing(_connect(self._file)))
             self._place = _place(self._file)
@@ -250,10 +250,11 @@ class Database:
             self._raise_mark()
 
     def _raise_mark(self) -> None:
-        (row,) = self._rows("SELECT changes FROM progress")
-        if row["changes"] > self._marked:
-            self._mark.raise_to(row["changes"])
-            self._marked = row["changes"]
+        (row,) = self._rows("SELECT changes, (SELECT MAX(entry) FROM audit) AS entries FROM progress")
+        reached = Reached(row["changes"], row["entries"] or 0)
+        if reached > self._marked:
+            self._mark.raise_to(reached)
+            self._marked = reached
 
     def _rows(self, query: str, *values: Value) -> list[sqlite3.Row]:
         """Return rows as they are durable, whoever writes; inside a transaction, as that has left them."""

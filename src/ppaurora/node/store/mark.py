@@ -11,11 +11,19 @@ import fcntl
 import hashlib
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from ppaurora.io.files import sync
 
 _SLOT = 512  # bytes, of which a disk writes all or none
 _SLOTS = 2  # written in turns: what tears one leaves the other
+
+
+class Reached(NamedTuple):
+    """How far a database is."""
+
+    changes: int = 0  # transactions that have changed something
+    entries: int = 0  # of the audit log
 
 
 class Mark:
@@ -24,41 +32,42 @@ class Mark:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "node.mark"
 
-    def read(self) -> int:
-        """Return the highest number that was ever set; 0 if there is none that can be read."""
+    def read(self) -> Reached:
+        """Return the furthest that was ever set; the beginning if there is none that can be read."""
         try:
-            return _highest(self._path.read_bytes())
+            return _furthest(self._path.read_bytes())
         except FileNotFoundError:
-            return 0
+            return Reached()
 
-    def raise_to(self, number: int) -> None:
-        """Set the mark, durably, unless another process has set a higher one."""
+    def raise_to(self, reached: Reached) -> None:
+        """Set the mark, durably, unless another process has set it further."""
         is_new = not self._path.exists()
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if is_new:
                 sync(self._path.parent)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _highest(os.pread(descriptor, _SLOTS * _SLOT, 0)) < number:
-                os.pwrite(descriptor, _slot(number), number % _SLOTS * _SLOT)
+            if _furthest(os.pread(descriptor, _SLOTS * _SLOT, 0)) < reached:
+                os.pwrite(descriptor, _slot(reached), reached.changes % _SLOTS * _SLOT)
                 os.fdatasync(descriptor)
         finally:
             os.close(descriptor)
 
 
-def _highest(content: bytes) -> int:
+def _furthest(content: bytes) -> Reached:
     slots = [content[start : start + _SLOT] for start in range(0, len(content), _SLOT)]
-    return max((number for slot in slots if (number := _number(slot)) is not None), default=0)
+    return max((_said(slot) for slot in slots), default=Reached())
 
 
-def _slot(number: int) -> bytes:
-    text = b"%d " % number
+def _slot(reached: Reached) -> bytes:
+    text = b"%d %d " % reached
     return (text + hashlib.sha256(text).hexdigest().encode() + b"\n").ljust(_SLOT)
 
 
-def _number(slot: bytes) -> int | None:
-    """Return what a slot says; None if it was torn, or never written."""
-    digits = slot.partition(b" ")[0]
-    if not digits.isdigit() or slot != _slot(int(digits)):
-        return None
-    return int(digits)
+def _said(slot: bytes) -> Reached:
+    """Return what a slot says; the beginning if it was torn, or never written."""
+    numbers = slot.split(b" ")[:2]
+    if len(numbers) < 2 or not all(number.isdigit() for number in numbers):
+        return Reached()
+    reached = Reached(*map(int, numbers))
+    return reached if slot == _slot(reached) else Reached()

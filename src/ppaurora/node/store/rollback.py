@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ppaurora.errors import InputError
 from ppaurora.node.audit import ACCEPTED, Entry, read_entry
-from ppaurora.node.store.mark import Mark
+from ppaurora.node.store.mark import Mark, Reached
 
 _LAST_LINES = 1 << 14  # bytes; a line has at most some thousand
 _MOST_SHOWN = 20
@@ -25,9 +25,20 @@ _MOST_SHOWN = 20
 class Rollback:
     """What a database lacks."""
 
-    changes: int  # how many, by the mark
-    mark: int
-    lost: tuple[Entry, ...]  # what they were, as far as the audit log tells
+    reached: Reached  # how far it is
+    mark: Reached  # how far it was
+    lost: tuple[Entry, ...]  # what came between, as far as the audit log tells
+
+    @property
+    def changes(self) -> int:
+        """Return how many changes it lacks, by the mark."""
+        return max(self.mark.changes - self.reached.changes, 0)
+
+    @property
+    def is_told(self) -> bool:
+        """Return whether the audit log tells of all entries that the database lacks."""
+        numbers = {entry.entry for entry in self.lost}
+        return numbers >= set(range(self.reached.entries + 1, self.mark.entries + 1))
 
     def texts_of(self, study: str) -> list[str]:
         """Return what was lost of one study."""
@@ -70,10 +81,10 @@ def find_rollback(database: Path, mark: Mark, log: Path) -> Rollback | None:
     It is looked at last: a node that runs meanwhile writes there first.
     """
     marked, logged = mark.read(), _last_entry(log)
-    changes, entries = _reached(database)
-    if changes >= marked and entries >= logged:
+    reached = _reached(database)
+    if reached.changes >= marked.changes and reached.entries >= logged:
         return None
-    return Rollback(max(marked - changes, 0), marked, _entries_after(log, entries))
+    return Rollback(reached, marked, _entries_after(log, reached.entries))
 
 
 def last_line(log: Path) -> str | None:
@@ -101,15 +112,15 @@ def _entries_after(log: Path, number: int) -> tuple[Entry, ...]:
     return tuple(entry for entry in found if entry.entry > number)
 
 
-def _reached(database: Path) -> tuple[int, int]:
+def _reached(database: Path) -> Reached:
     """Return how many changes and entries of the audit log a database has; none if it is empty or gone.
 
     It is opened for reading only, so that SQLite leaves a write-ahead log as it is.
     """
     if not database.exists() or not database.stat().st_size:
-        return 0, 0
+        return Reached()
     with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as db:
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         changes = db.execute("SELECT MAX(changes) FROM progress").fetchone() if "progress" in tables else (0,)
         entries = db.execute("SELECT MAX(entry) FROM audit").fetchone() if "audit" in tables else (0,)
-        return changes[0] or 0, entries[0] or 0
+        return Reached(changes[0] or 0, entries[0] or 0)

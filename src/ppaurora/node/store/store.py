@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -39,7 +38,6 @@ from ppaurora.node.store.descriptions import (
 )
 from ppaurora.node.store.migration import delete_copies
 from ppaurora.node.store.records import (
-    REFUSALS,
     AttemptRecord,
     BegunError,
     ClosedError,
@@ -60,6 +58,8 @@ from ppaurora.study.manifest import Manifest, is_spoken
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
 _OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
+PUT_BACK = "was put back in time"  # in notes on studies
+_FORGOTTEN = "begun before this node was put back in time"  # the note on such an attempt
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 
 
@@ -68,8 +68,8 @@ def released_elsewhere(signed: SignedStatement) -> str:
     said = signed.statement
     return (
         f"its result was released with attempt {said.attempt}, as {said.server} has signed, and this node "
-        "does not know of it: it was put back in time. Nothing more is computed; owners without a result "
-        "need a new study"
+        f"does not know of it: it {PUT_BACK}. Nothing more is computed; owners without a result need a new "
+        "study"
     )
 
 
@@ -115,7 +115,7 @@ class Store(AuditedDatabase):
         operator has looked; one that has lost its release is over.
         """
         with self._transaction() as db:
-            db.execute("UPDATE progress SET changes = MAX(changes, ?)", (rollback.mark,))
+            db.execute("UPDATE progress SET changes = MAX(changes, ?)", (rollback.mark.changes,))
             line = last_line(self.audit_file)
             entry = 0 if line is None else read_entry(line).entry
             if entry > self.audit_head().entries:
@@ -125,11 +125,11 @@ class Store(AuditedDatabase):
             self.record(f"put back in time: the database lacked {lacks}; the operator let the node go on")
             for study in self.studies():
                 lost = rollback.texts_of(study.manifest.study)
-                if study.state not in _OVER and not all(map(is_submission, lost)):
-                    self._recover_study(study, lost)
+                if study.state not in _OVER and not (rollback.is_told and all(map(is_submission, lost))):
+                    self._recover_study(study, lost or ["nobody can tell what"])
 
     def _recover_study(self, study: StudyRecord, lost: Sequence[str]) -> None:
-        note = f"this node was put back in time, and has lost: {'; '.join(lost)}"
+        note = f"this node {PUT_BACK}, and has lost: {'; '.join(lost)}"
         with self._transaction():
             for number in numbers_in(ATTEMPT_BEGAN, lost):
                 self.learn_of_attempt(study.hash, number)
@@ -147,7 +147,7 @@ class Store(AuditedDatabase):
             db.execute(
                 "INSERT OR IGNORE INTO attempts (study, number, state, note, started_at, ended_at) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                (study, number, AttemptState.FAILED, "this node was put back", self.now(), self.now()),
+                (study, number, AttemptState.FAILED, _FORGOTTEN, self.now(), self.now()),
             )
 
     def learn_of_release(self, study: str, signed: SignedStatement) -> None:
@@ -249,8 +249,12 @@ class Store(AuditedDatabase):
         return StudyState(row["state"])
 
     def has_begun(self, study: str) -> bool:
-        """Return whether an attempt was ever begun here."""
-        return bool(self._rows("SELECT 1 FROM attempts WHERE study = ? LIMIT 1", study))
+        """Return whether an attempt was ever begun here; one that this node has forgotten does not count.
+
+        What it has forgotten besides, owners send it again; no attempt begins before all nodes have the same.
+        """
+        query = "SELECT 1 FROM attempts WHERE study = ? AND note != ? LIMIT 1"
+        return bool(self._rows(query, study, _FORGOTTEN))
 
     def set_note(self, study: str, note: str) -> None:
         """Replace the note that owners and operators see."""
@@ -346,6 +350,7 @@ class Store(AuditedDatabase):
             state, before = self._state(study), self.latest_revision(study, owner)
             if before is not None and revision <= before.revision:
                 if before.withdrawn and revision == before.revision:
+                    self._tell_again(study, owner)
                     return before
                 self._check_rows()
                 later = f"with revision {before.revision}"
@@ -367,13 +372,24 @@ class Store(AuditedDatabase):
         self._delete_file(before)
         return withdrawal
 
+    def _tell_again(self, study: str, owner: str) -> None:
+        """Pass a withdrawal on once more, which another node may have forgotten since."""
+        with self._transaction() as db:
+            db.execute("UPDATE submissions SET told_peers = 0 WHERE study = ? AND owner = ?", (study, owner))
+
     def _check_open(self, study: str, state: StudyState, before: SubmissionRecord | None) -> None:
         """Raise unless the study takes something new of an owner."""
         if before is not None:
             self._check_not_begun(study)
-        may_be_mended = state is StudyState.RUNNING and before is not None
-        if state is not StudyState.COLLECTING and not may_be_mended:
+        if not self.takes_submissions(study):
             raise ClosedError(f"the study is {state}")
+
+    def takes_submissions(self, study: str) -> bool:
+        """Return whether a study goes on, or waits for owners to send again what was forgotten here."""
+        state = self._state(study)
+        (row,) = self._rows("SELECT note FROM studies WHERE hash = ?", study)
+        was_put_back = PUT_BACK in row["note"] and not self.statements(study)
+        return state in _GOING_ON or (state is StudyState.STOPPED and was_put_back)
 
     def _check_not_begun(self, study: str) -> None:
         if self.has_begun(study):
@@ -549,23 +565,31 @@ class Store(AuditedDatabase):
     def take_back(self, study: StudyRecord, place: int) -> list[str]:
         """Take shares of a study in again whose rows were lost, and return whose.
 
-        A share that is whole, with what its owner said of it, fits the commitment at this `place`. What the
-        store refuses now is left where it is.
+        A share that is whole, with what its owner said of it, fits the commitment at this `place`. It was
+        acknowledged, so neither a computation that has begun nor the last day for submissions matters.
         """
-        taken = []
-        for file, about in described(self.shares):
-            record = about.record(file)
-            if about.study != study.hash or file in self._files() or record.owner in taken:
-                continue
-            if record.owner not in study.manifest.owner_names or len(record.commitments) <= place:
-                continue
-            if self._digest(file) != record.commitments[place]:
-                continue
-            with contextlib.suppress(*REFUSALS):
-                if self._submit_described(study.hash, record).file == file:
-                    self.record_of(study.hash, f"the share of {record.owner} was taken back in from its file")
-                    taken.append(record.owner)
-        return taken
+        records = [about.record(file) for file, about in described(self.shares) if about.study == study.hash]
+        fitting = [
+            record
+            for record in sorted(records, key=lambda one: one.revision, reverse=True)
+            if record.owner in study.manifest.owner_names
+            and len(record.commitments) > place
+            and self._digest(str(record.file)) == record.commitments[place]
+        ]
+        return [record.owner for record in fitting if self._take_back(study.hash, record)]
+
+    def _take_back(self, study: str, record: SubmissionRecord) -> bool:
+        with self._transaction():
+            kept = self.latest_revision(study, record.owner)
+            is_news = kept is None or kept.revision < record.revision
+            if not is_news or self._state(study) in _OVER or self.is_reused(study, record.commitments):
+                return False
+            self._write_submission(study, record)
+            event = HistoryEvent.SUBMITTED if kept is None or kept.withdrawn else HistoryEvent.REPLACED
+            self._remember(study, record.entry(event))
+            self.record_of(study, f"the share of {record.owner} was taken back in from its file")
+        self._delete_file(kept)
+        return True
 
     def remove_strays(self) -> int:
         """Delete files that no row names, of uploads that were cut off or lost a race; return how many.
