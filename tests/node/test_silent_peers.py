@@ -77,7 +77,7 @@ def silent(start: StartKit) -> Iterator[SilentAddresses]:
 
 
 def submitted(trials: Trials, name: str, node: str = "helper", port: int | None = None) -> Manifest:
-    """Return a study of which both proxies have all shares; with a `port`, a node of it is said to be there."""
+    """Return a study of which both proxies have all shares; with a `port`, a node is said to be there."""
     ports = {} if port is None else {str(trials.addresses[node][1]): port}
     manifest = trials.study(name, ports=ports)
     for owner in PAIR:

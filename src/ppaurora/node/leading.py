@@ -112,10 +112,12 @@ class Leader:
             return Step(study, self._withdrawals.tell, takers)
         match study.state:
             case StudyState.COLLECTING if not self._missing(study):
-                return Step(study, self._attempt, peers, computes=True)
+                return Step(study, self._gather)
             case StudyState.RUNNING if self._is_computed(study):
                 awaited = [peer for peer in peers if peer in protocol.result_servers]
                 return Step(study, self._settle_last, awaited)
+            case StudyState.RUNNING if self._runner.limit_problem(study):
+                return Step(study, self._attempt)  # it stops
             case StudyState.RUNNING:
                 return Step(study, self._attempt, peers, computes=True)
             case StudyState.RELEASED if not study.told_peers:
@@ -134,9 +136,8 @@ class Leader:
         keeps_place = False
         try:
             study = self._store.study(hash_)
-            step = None if study is None else self._next(study)
-            if step is not None and not self._activity.stopping.is_set():
-                step.take(step.study)
+            if study is not None and not self._activity.stopping.is_set():
+                self._take_next_step(study)
         except NoSlotError:
             keeps_place = True
         except NotAskedError:
@@ -156,6 +157,14 @@ class Leader:
             self._turns.end(hash_, keeps_place=keeps_place)
             self._activity.news.set()
 
+    def _take_next_step(self, study: StudyRecord) -> None:
+        step = self._next(study)
+        try:
+            if step is not None:
+                step.take(study)
+        except MustStopError as error:
+            self._stop(study, str(error))
+
     def _pause(self, hash_: str, reason: str) -> None:
         """Wait before the next step, longer every time."""
         self._activity.pause(hash_)
@@ -166,20 +175,32 @@ class Leader:
                 if study.state is StudyState.RUNNING:
                     self._store.set_note(hash_, reason)
 
+    def _gather(self, study: StudyRecord) -> None:
+        """Let attempts be made, now that all have submitted; stop at once if the terms rule that out."""
+        self._check_known_trouble()
+        self._store.gather(study)
+        self._agreed(study)
+
     def _attempt(self, study: StudyRecord) -> None:
         """Make an attempt, if all nodes are ready for one, and settle it."""
+        self._check_known_trouble()
+        self._runner.end_unwritten(study)
+        plan = self._plan(study, self._store.last_attempt(study.hash))
+        self._try(study, plan)
+
+    def _agreed(self, study: StudyRecord) -> tuple[Submitted, ...]:
+        """Return what to compute with; raise if the terms rule it out."""
+        agreed = tuple(submission.submitted for submission in self._store.submissions(study))
+        problem = study.manifest.problem_with_submissions(agreed)
+        if problem:
+            self._let_uploads_end(study, agreed)
+            raise MustStopError(problem)
+        return agreed
+
+    def _check_known_trouble(self) -> None:
         trouble = self._activity.health.trouble
         if trouble:
             raise NotReadyError(not_ready(trouble, self._kit.title))
-        self._runner.end_unwritten(study)
-        if study.state is StudyState.COLLECTING:
-            self._store.gather(study)
-        try:
-            plan = self._plan(study, self._store.last_attempt(study.hash))
-        except MustStopError as error:
-            self._stop(study, str(error))
-        else:
-            self._try(study, plan)
 
     def _settle_last(self, study: StudyRecord) -> None:
         """Settle an attempt that was computed before."""
@@ -199,11 +220,7 @@ class Leader:
         missing = self._missing(study)
         if missing:
             raise NotReadyError(lost_shares(sorted(missing)))
-        agreed = tuple(submission.submitted for submission in self._store.submissions(study))
-        problem = study.manifest.problem_with_submissions(agreed)
-        if problem:
-            self._let_uploads_end(study, agreed)
-            raise MustStopError(problem)
+        agreed = self._agreed(study)
         workers = self._runner.workers_for(study, agreed)
         for peer in self._activity.peers.unsure_first(study, self._peers(study)):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
@@ -312,6 +329,8 @@ class Leader:
         # Those without a part come first: what they have signed goes to owners through those with one.
         with_parts = study.manifest.protocol.result_servers
         for peer in sorted(self._peers(study), key=with_parts.__contains__):
+            if self._activity.stopping.is_set():
+                return
             signed = all_statements(self._kit, self._store, study.hash)
             try:
                 answer = self._ask(study, peer, Release(study=study.hash, attempt=number, statements=signed))
