@@ -19,7 +19,7 @@ from ppaurora.errors import PeerLostError
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome, Release, Verdict
 from ppaurora.messages.owners import StudyState
-from ppaurora.node import leading, runner
+from ppaurora.node import peers, runner
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import AttemptPlan
 from ppaurora.node.following import Follower
@@ -28,6 +28,7 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
+from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.protocols import registry
 from ppaurora.sharing.commitment import commit
 from ppaurora.sharing.stages import ResultShare
@@ -98,7 +99,8 @@ class FourNodes:
             parts = AttemptRunner(kit, store, None, activity, Metrics())  # type: ignore[arg-type]
             self.followers[server] = Follower(kit, store, activity, parts)
             if server is MadeUp.leader:
-                self.leader = Leader(kit, store, activity, parts)
+                withdrawals = Withdrawals(kit, store, activity)
+                self.leader = Leader(kit, store, activity, parts, withdrawals)
 
     def ask(
         self, kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, seconds: float
@@ -132,6 +134,7 @@ class FourNodes:
 
         def look() -> bool:
             self.leader.consider(self.study(MadeUp.leader))
+            self.leader.give_turns()
             return until()
 
         return becomes(look)
@@ -158,7 +161,7 @@ def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FourNodes
     monkeypatch.setattr(runner, "Attempt", FakeAttempt)
     monkeypatch.setattr(FakeAttempt, "ends", staticmethod(lambda server, number: True), raising=False)
     nodes = FourNodes(tmp_path)
-    monkeypatch.setattr(leading, "ask", nodes.ask)
+    monkeypatch.setattr(peers, "ask", nodes.ask)
     yield nodes
     nodes.close()
 

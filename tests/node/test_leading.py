@@ -19,7 +19,7 @@ from ppaurora.data.samples import check_samples
 from ppaurora.errors import NotReleasedError, PeerMisbehavedError
 from ppaurora.messages.nodes import Answer, Outcome, Verdict
 from ppaurora.messages.owners import StudyState
-from ppaurora.node import leading
+from ppaurora.node import peers
 from ppaurora.node.activity import Activity
 from ppaurora.node.leading import Leader, MustStopError
 from ppaurora.node.metrics import Metrics
@@ -28,6 +28,7 @@ from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
 from ppaurora.node.watching import Watcher
+from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.owner.study import Study
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
@@ -218,7 +219,7 @@ def leader(store: Store, consortium: Trials) -> Iterator[Leader]:
         store.submit(consortium.manifest.hash, SubmissionRecord(owner, 20, commitments, time.time(), owner))
     activity = Activity()
     runner = AttemptRunner(kit, store, cast(SniRouter, None), activity, Metrics())
-    leader = Leader(kit, store, activity, runner)
+    leader = Leader(kit, store, activity, runner, Withdrawals(kit, store, activity))
     yield leader
     leader.close()
 
@@ -227,7 +228,7 @@ def test_an_attempt_that_only_another_node_knows_of_stops_the_study(
     leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It began here first, so this node was put back. The study goes on when its operator says so."""
-    monkeypatch.setattr(leading, "ask", lambda *_: Answer(answer=Verdict.READY, last=1_000_000))
+    monkeypatch.setattr(peers, "ask", lambda *_: Answer(answer=Verdict.READY, last=1_000_000))
     (study,) = store.studies()
     with pytest.raises(MustStopError, match="proxy 1 knows of attempt 1000000, and this node did not"):
         leader._plan(study, 0)
@@ -238,7 +239,7 @@ def test_a_number_of_attempts_that_is_made_up_uses_up_none(
     leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numbers are never used twice, so who could name any would soon have used up all."""
-    monkeypatch.setattr(leading, "ask", lambda *_: Answer(answer=Verdict.READY, last=1_000_001))
+    monkeypatch.setattr(peers, "ask", lambda *_: Answer(answer=Verdict.READY, last=1_000_001))
     (study,) = store.studies()
     with pytest.raises(PeerMisbehavedError, match="says that there was an attempt 1,000,001"):
         leader._plan(study, 0)
@@ -260,7 +261,7 @@ def test_a_result_is_released_when_all_who_get_a_part_have_it(
         asked.append(f"{peer.title}: {type(question).__name__}")
         return Answer(answer=verdict if isinstance(question, Outcome) else Verdict.RELEASED)
 
-    monkeypatch.setattr(leading, "ask", answer)
+    monkeypatch.setattr(peers, "ask", answer)
     if verdict is Verdict.COMPUTED:
         leader._settle(study, 1)
         assert asked == ["proxy 1: Outcome", "helper: Release", "proxy 1: Release"]

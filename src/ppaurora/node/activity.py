@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ppaurora.node.attempt import Attempt
 from ppaurora.node.health import Health
-
-_SHORTEST_PAUSE = 0.5
-_LONGEST_PAUSE = 60.0
+from ppaurora.node.peers import LONGEST_PAUSE, SHORTEST_PAUSE, Peers
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Pauses:
         """Let it rest, twice as long as the last time."""
         with self._lock:
             before = self._pauses.get(study)
-            seconds = _SHORTEST_PAUSE if before is None else min(2 * before.seconds, _LONGEST_PAUSE)
+            seconds = SHORTEST_PAUSE if before is None else min(2 * before.seconds, LONGEST_PAUSE)
             self._pauses[study] = _Pause(seconds, time.monotonic() + seconds)
 
     def is_paused(self, study: str) -> bool:
@@ -48,7 +47,7 @@ class Pauses:
 
 
 class Activity:
-    """Attempts that run, studies that are being led or rest for a while; from any thread."""
+    """Attempts that run, studies that rest for a while, other nodes that are silent; from any thread."""
 
     def __init__(self) -> None:
         self.health = Health()
@@ -56,8 +55,8 @@ class Activity:
         self.news = threading.Event()  # something happened that the watcher should look at
         self._lock = threading.Lock()
         self._attempts: dict[str, Attempt] = {}  # by study, as everything here
-        self._led: set[str] = set()
         self._pauses = Pauses()
+        self.peers = Peers(self.go_on)
 
     def stop(self) -> None:
         """Let nothing new begin, and cut off what runs."""
@@ -108,19 +107,12 @@ class Activity:
             studies = list(self._attempts)
         return {study: said for study in studies if (said := self.progress(study))}
 
-    # Studies that this node leads
+    # Studies that rest for a while
 
-    def begin_leading(self, study: str, most: int) -> bool:
-        """False if somebody leads it already, or if as many are led as may be."""
-        with self._lock:
-            free = study not in self._led and len(self._led) < most
-            if free:
-                self._led.add(study)
-            return free
-
-    def end_leading(self, study: str) -> None:
-        with self._lock:
-            self._led.discard(study)
+    def go_on(self, studies: Collection[str]) -> None:
+        """Let studies go on at once that have waited for another node."""
+        for study in studies:
+            self._pauses.forget(study)
         self.news.set()
 
     def pause(self, study: str) -> None:

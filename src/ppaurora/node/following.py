@@ -83,6 +83,8 @@ class Follower:
             note = "its manifest has not been accepted there"
             return Answer(answer=Verdict.UNKNOWN_STUDY, note=note)
         asker, leader = study.manifest.server_of(pin), study.manifest.protocol.leader
+        if asker is not None:
+            self._activity.peers.heard_from(study, asker)
         if asker is not None and isinstance(question, Hello):
             return Answer(
                 answer=Verdict.HELLO,

@@ -11,9 +11,11 @@ import time
 from collections.abc import Sequence
 
 from ppaurora.messages.findings import Finding
+from ppaurora.node.peers import Silence
 from ppaurora.node.store.trouble import known_trouble
 
-_LONGEST_SILENCE = 60.0  # seconds within which the watcher looks at all studies
+_LONGEST_SILENCE = 60.0  # seconds within which the watcher looks at all studies, and other nodes answer
+_MOST_SHOWN = 10
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +29,8 @@ class Health:
         self._looked = time.monotonic()
         self.clock = ""  # what is wrong with the machine's clock
         self.put_back: tuple[str, ...] = ()  # studies whose release this node was told of, and has forgotten
+
+        self.silences: Sequence[Silence] = ()  # of other nodes, the longest first
 
     @property
     def trouble(self) -> str:
@@ -65,6 +69,7 @@ class Health:
             Finding.bad("watcher", stuck),
             Finding.warn("clock", self.clock),
             Finding.warn("records", forgotten(self.put_back)),
+            *(Finding.warn("other nodes", said) for said in _told_of_silence(self.silences)),
         )
         return tuple(finding for finding in found if finding.detail)
 
@@ -75,6 +80,13 @@ def forgotten(studies: Sequence[str]) -> str:
     return (
         f"released elsewhere, and not known here: {names}; this node was put back in time" if studies else ""
     )
+
+
+def _told_of_silence(silences: Sequence[Silence]) -> list[str]:
+    """Return what is said of other nodes that have not answered for a while, a line for each."""
+    lines = [str(silence) for silence in silences if silence.seconds > _LONGEST_SILENCE]
+    more = len(lines) - _MOST_SHOWN
+    return [*lines[:_MOST_SHOWN], f"{more} more nodes do not answer"] if more > 0 else lines
 
 
 def not_ready(trouble: str, title: str) -> str:

@@ -30,19 +30,22 @@ from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about, log_unforeseen
-from ppaurora.node.questions import ask
+from ppaurora.node.peers import NotAskedError
 from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import PUT_BACK, STORAGE_ERRORS, Store, StudyRecord
+from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
+from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.receipt import problem_with_statement
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
+_OVER = (StudyState.EXPIRED, StudyState.DELETED)
 _MOST_AHEAD = 1_000_000  # attempts that another node may know of and this one not
 
 log = logging.getLogger(__name__)
@@ -57,46 +60,88 @@ class MustStopError(PpauroraError):
 
 
 class Leader:
-    """Takes studies further that this node leads, a few at a time."""
+    """Takes studies further that this node leads, the one that has waited longest first."""
 
-    def __init__(self, kit: NodeKit, store: Store, activity: Activity, runner: AttemptRunner) -> None:
+    def __init__(
+        self,
+        kit: NodeKit,
+        store: Store,
+        activity: Activity,
+        runner: AttemptRunner,
+        withdrawals: Withdrawals,
+    ) -> None:
         self._kit = kit
         self._store = store
         self._activity = activity
         self._runner = runner
-        self._threads = ThreadPoolExecutor(kit.settings.jobs, thread_name_prefix="leader")
+        self._withdrawals = withdrawals
+        self._turns = Turns(kit.settings.jobs, activity.peers.keeps_waiting)
+        self._threads = ThreadPoolExecutor(MOST, thread_name_prefix="leader")
 
     def close(self) -> None:
         self._threads.shutdown(wait=True)
 
     def consider(self, study: StudyRecord) -> None:
-        """Take it a step further, in a thread of its own, if it is this node's turn."""
-        if self._kit.server(study.manifest) is not study.manifest.protocol.leader:
-            return
-        if not self._waits(study) or self._activity.is_paused(study.hash):
-            return
-        if self._activity.begin_leading(study.hash, self._kit.settings.jobs):
-            self._threads.submit(self._lead, study.hash)
+        """Put a study in line if there is something to be done for it."""
+        step = self._next(study)
+        if step is None:
+            self._activity.peers.forget(study.hash)
+        if step is None or self._activity.is_paused(study.hash):
+            self._turns.leave(study.hash)
+        else:
+            self._turns.wait(step)
 
-    def _waits(self, study: StudyRecord) -> bool:
+    def give_turns(self) -> None:
+        """Take those studies further, in threads, whose turn it is and whose nodes can be asked."""
+        peers = self._activity.peers
+        for step in self._turns.line():
+            if not peers.claim(step.study, step.peers):
+                continue
+            if self._turns.begin(step, answered=peers.answer(step.study, step.peers)):
+                self._threads.submit(self._lead, step.study.hash)
+            else:
+                peers.release(step.study.hash)
+
+    def _next(self, study: StudyRecord) -> Step | None:
+        """Return what comes next for a study; None if that is not for this node to do, or not yet."""
+        protocol, peers = study.manifest.protocol, self._peers(study)
+        if self._kit.server(study.manifest) is not protocol.leader or study.state in _OVER:
+            return None
+        if self._store.withdrawals_to_tell(study):
+            takers = [peer for peer in peers if peer in protocol.input_servers]
+            return Step(study, self._withdrawals.tell, takers)
         match study.state:
-            case StudyState.COLLECTING:
-                return not self._missing(study)
+            case StudyState.COLLECTING if not self._missing(study):
+                return Step(study, self._gather)
+            case StudyState.RUNNING if self._is_computed(study):
+                awaited = [peer for peer in peers if peer in protocol.result_servers]
+                return Step(study, self._settle_last, awaited)
+            case StudyState.RUNNING if self._runner.limit_problem(study):
+                return Step(study, self._attempt)  # it stops
             case StudyState.RUNNING:
-                return True
-            case StudyState.RELEASED:
-                return not study.told_peers
-        return False
+                return Step(study, self._attempt, peers, computes=True)
+            case StudyState.RELEASED if not study.told_peers:
+                return Step(study, self._tell)  # one that is silent is left out
+        return None
 
     def _missing(self, study: StudyRecord) -> set[str]:
         """Owners whose submissions are not here; whoever leads takes submissions."""
         return set(study.manifest.owner_names) - {one.owner for one in self._store.submissions(study)}
 
+    def _is_computed(self, study: StudyRecord) -> bool:
+        last = self._store.last_attempt(study.hash)
+        return self._store.attempt_state(study.hash, last) is AttemptState.COMPUTED
+
     def _lead(self, hash_: str) -> None:
+        keeps_place = False
         try:
             study = self._store.study(hash_)
             if study is not None and not self._activity.stopping.is_set():
-                self._lead_on(study)
+                self._take_next_step(study)
+        except NoSlotError:
+            keeps_place = True
+        except NotAskedError:
+            self._activity.pause(hash_)
         except (NotReadyError, AttemptFailedError, PeerError, StateError, InputError) as error:
             self._pause(hash_, str(error))
         except Exception as error:
@@ -108,7 +153,17 @@ class Leader:
             )
             self._pause(hash_, reason)
         finally:
-            self._activity.end_leading(hash_)
+            self._activity.peers.release(hash_)
+            self._turns.end(hash_, keeps_place=keeps_place)
+            self._activity.news.set()
+
+    def _take_next_step(self, study: StudyRecord) -> None:
+        step = self._next(study)
+        try:
+            if step is not None:
+                step.take(study)
+        except MustStopError as error:
+            self._stop(study, str(error))
 
     def _pause(self, hash_: str, reason: str) -> None:
         """Wait before the next step, longer every time."""
@@ -120,48 +175,63 @@ class Leader:
                 if study.state is StudyState.RUNNING:
                     self._store.set_note(hash_, reason)
 
-    def _lead_on(self, study: StudyRecord) -> None:
-        """Take a study one step further: try, settle, stop, or tell."""
-        if study.state is StudyState.RELEASED:
-            self._tell(study)
-            return
-        if study.state not in (StudyState.COLLECTING, StudyState.RUNNING):
-            return
+    def _gather(self, study: StudyRecord) -> None:
+        """Let attempts be made, now that all have submitted; stop at once if the terms rule that out."""
+        self._check_known_trouble()
+        self._store.gather(study)
+        self._agreed(study)
+
+    def _attempt(self, study: StudyRecord) -> None:
+        """Make an attempt, if all nodes are ready for one, and settle it."""
+        self._check_known_trouble()
+        self._runner.end_unwritten(study)
+        plan = self._plan(study, self._store.last_attempt(study.hash))
+        self._try(study, plan)
+
+    def _agreed(self, study: StudyRecord) -> tuple[Submitted, ...]:
+        """Return what to compute with; raise if the terms rule it out."""
+        agreed = tuple(submission.submitted for submission in self._store.submissions(study))
+        problem = study.manifest.problem_with_submissions(agreed)
+        if problem:
+            self._let_uploads_end(study, agreed)
+            raise MustStopError(problem)
+        return agreed
+
+    def _check_known_trouble(self) -> None:
+        trouble = self._activity.health.trouble
+        if trouble:
+            raise NotReadyError(not_ready(trouble, self._kit.title))
+
+    def _settle_last(self, study: StudyRecord) -> None:
+        """Settle an attempt that was computed before."""
+        self._check_writing(study)
+        self._settle(study, self._store.last_attempt(study.hash))
+
+    def _check_writing(self, study: StudyRecord) -> None:
         trouble = self._runner.obstacle(study)
         if trouble:
             raise NotReadyError(not_ready(trouble, self._kit.title))
-        if study.state is StudyState.COLLECTING:
-            self._store.gather(study)
-        last = self._store.last_attempt(study.hash)
-        if last and self._store.attempt_state(study.hash, last) is AttemptState.COMPUTED:
-            self._settle(study, last)
-            return
-        try:
-            plan = self._plan(study, last)
-        except MustStopError as error:
-            self._stop(study, str(error))
-        else:
-            self._try(study, plan)
 
     def _plan(self, study: StudyRecord, last: int) -> AttemptPlan:
         """Return the next attempt, which all nodes are ready for; raise if there is none, or not yet."""
         spent = self._runner.limit_problem(study)
         if spent:
             raise MustStopError(spent)
-        lost = self._runner.lost_shares(study) or sorted(self._missing(study))
-        if lost:
-            raise NotReadyError(lost_shares(lost))
-        agreed = tuple(submission.submitted for submission in self._store.submissions(study))
-        problem = study.manifest.problem_with_submissions(agreed)
-        if problem:
-            self._let_uploads_end(study, agreed)
-            raise MustStopError(problem)
+        missing = self._missing(study)
+        if missing:
+            raise NotReadyError(lost_shares(sorted(missing)))
+        agreed = self._agreed(study)
         workers = self._runner.workers_for(study, agreed)
-        for peer in self._peers(study):
+        for peer in self._activity.peers.unsure_first(study, self._peers(study)):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
             self._check_not_put_back(study, peer, answer, last)
             _check_ready(peer, answer)
             workers = min(workers, answer.workers)
+        # What is looked at here takes longer than to hear that another node is not ready.
+        self._check_writing(study)
+        lost = self._runner.lost_shares(study)
+        if lost:
+            raise NotReadyError(lost_shares(lost))
         return self._runner.plan(study, last + 1, fresh_token(), agreed, workers)
 
     def _check_not_put_back(self, study: StudyRecord, peer: Server, answer: Answer, last: int) -> None:
@@ -193,11 +263,12 @@ class Leader:
 
     def _try(self, study: StudyRecord, plan: AttemptPlan) -> None:
         """Begin an attempt, and see it through."""
-        attempt = self._runner.start(study, plan)
-        self._have_others_begin(study, plan, attempt)
-        if plan.workers > 1:
-            connect_workers(self._kit, attempt)
-        self._runner.finish(study, attempt)
+        with self._turns.slot(study.hash):
+            attempt = self._runner.start(study, plan)
+            self._have_others_begin(study, plan, attempt)
+            if plan.workers > 1:
+                connect_workers(self._kit, attempt)
+            self._runner.finish(study, attempt)
         self._settle(study, plan.number)
 
     def _have_others_begin(self, study: StudyRecord, plan: AttemptPlan, attempt: Attempt) -> None:
@@ -258,6 +329,8 @@ class Leader:
         # Those without a part come first: what they have signed goes to owners through those with one.
         with_parts = study.manifest.protocol.result_servers
         for peer in sorted(self._peers(study), key=with_parts.__contains__):
+            if self._activity.stopping.is_set():
+                return
             signed = all_statements(self._kit, self._store, study.hash)
             try:
                 answer = self._ask(study, peer, Release(study=study.hash, attempt=number, statements=signed))
@@ -278,7 +351,7 @@ class Leader:
         return self._kit.server(study.manifest).peers
 
     def _ask(self, study: StudyRecord, peer: Server, question: AnyQuestion) -> Answer:
-        return ask(self._kit, study.manifest, peer, question, _SECONDS_TO_ANSWER)
+        return self._activity.peers.ask(self._kit, study, peer, question, _SECONDS_TO_ANSWER)
 
 
 def _check_ready(peer: Server, answer: Answer) -> None:

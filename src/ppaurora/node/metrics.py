@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ppaurora.messages.owners import StudyState
+from ppaurora.node.peers import Silence
 from ppaurora.node.store import StudyRecord
 
 
@@ -32,6 +33,14 @@ class Metrics:
         self.lost_shares = Gauge(
             "ppaurora_lost_shares", "Shares to be submitted again by their owners.", registry=registry
         )
+        self._silent = Gauge(
+            "ppaurora_silent_peers",
+            "Other nodes that do not answer, and that studies wait for.",
+            registry=registry,
+        )
+        self._waiting = Gauge(
+            "ppaurora_waiting_studies", "Studies that wait for a silent node.", registry=registry
+        )
         self.attempt_seconds = Histogram(
             "ppaurora_attempt_seconds",
             "How long attempts took.",
@@ -43,6 +52,10 @@ class Metrics:
         tally = Tally(study.state for study in studies)
         for state in StudyState:
             self._studies.labels(state.value).set(tally[state])
+
+    def silences(self, silences: Sequence[Silence]) -> None:
+        self._silent.set(len(silences))
+        self._waiting.set(len(frozenset().union(*(silence.studies for silence in silences))))
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

@@ -2,6 +2,8 @@
 
 watching    looks after all studies: who is let in, what is deleted, what goes on
 leading     takes studies further that this node leads
+turns       which of them, and when
+peers       which other nodes are silent, and when they are asked again
 following   answers the leaders of the others
 withdrawing passes on what owners withdraw
 peer_records  asks whether others know of a release that this node has forgotten
@@ -54,15 +56,14 @@ class Node:
         self._warm_pool = WarmPool()
         runner = AttemptRunner(kit, self.store, self.router, self.activity, metrics, self._warm_pool)
         self._look_through_shares(runner)
-        self._leader = Leader(kit, self.store, self.activity, runner)
-        self.withdrawals = Withdrawals(kit, self.store)
+        self.withdrawals = Withdrawals(kit, self.store, self.activity)
+        self._leader = Leader(kit, self.store, self.activity, runner, self.withdrawals)
         self.watcher = Watcher(
             self.store,
             self.activity,
             self.authorities,
             runner,
             self._leader,
-            self.withdrawals,
             metrics,
             self.clock,
         )

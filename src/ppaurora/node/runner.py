@@ -43,11 +43,11 @@ class AttemptRunner:
         """Return why nothing could be written here that an attempt has to write; nothing if it could."""
         trouble = self.activity.health.note_trouble(self.store.writing_problem())
         if not trouble:
-            self._end_unwritten(study)
+            self.end_unwritten(study)
         return trouble
 
-    def _end_unwritten(self, study: StudyRecord) -> None:
-        """Attempts that have ended here when that could not be written down. Nobody is to blame for them."""
+    def end_unwritten(self, study: StudyRecord) -> None:
+        """Fail an attempt that has ended here when that could not be written down: nobody is to blame."""
         number = self.store.last_attempt(study.hash)
         attempt = self.activity.attempt(study.hash)
         is_under_way = attempt is not None and attempt.number == number

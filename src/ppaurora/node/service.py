@@ -156,9 +156,9 @@ class OwnersService:
     async def _status(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
         progress, trouble = self._activity.progress(study.hash), self._activity.health.trouble
-        return _response(
-            await asyncio.to_thread(study_status, self._kit, self._store, study, progress, trouble, owner)
-        )
+        silence = self._activity.peers.reason(study.hash)
+        facts = (self._kit, self._store, study, progress, trouble, owner, silence)
+        return _response(await asyncio.to_thread(study_status, *facts))
 
     async def _learn(self, request: web.Request) -> web.Response:
         """Hear of a release that this node may have forgotten."""

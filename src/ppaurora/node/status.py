@@ -15,11 +15,17 @@ UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING)
 
 
 def study_status(
-    kit: NodeKit, store: Store, study: StudyRecord, progress: str = "", trouble: str = "", asker: str = ""
+    kit: NodeKit,
+    store: Store,
+    study: StudyRecord,
+    progress: str = "",
+    trouble: str = "",
+    asker: str = "",
+    silence: str = "",
 ) -> StudyStatus:
     """Return the status as this node sees it, with an attempt's `progress` and the disk's `trouble`.
 
-    `asker` is the owner who wants to know, if one does.
+    `silence` says for which other node the study waits. `asker` is the owner who wants to know, if one does.
     """
     revisions = store.latest_revisions(study)
     submitted = tuple(submission.owner for submission in store.submissions(study))
@@ -28,7 +34,7 @@ def study_status(
         study=study.hash,
         name=study.manifest.study,
         state=study.state,
-        note=_note(kit, store, study, missing, trouble),
+        note=_note(kit, store, study, missing, trouble, silence),
         submitted=submitted,
         missing=missing,
         withdrawn=tuple(one.owner for one in revisions if one.withdrawn),
@@ -47,7 +53,9 @@ def lost_shares(owners: Sequence[str], where: str = "here") -> str:
     return f"shares of {', '.join(owners)} were lost {where}; they have to submit again"
 
 
-def _note(kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str], trouble: str) -> str:
+def _note(
+    kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str], trouble: str, silence: str
+) -> str:
     """Return what stands in the way at this node; if nothing does, the note on record of the study."""
     manifest = study.manifest
     lost = store.lost_shares(study)
@@ -55,6 +63,8 @@ def _note(kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str]
         return not_ready(trouble, kit.server(manifest).title)
     if study.state in UNDER_WAY and lost:
         return lost_shares(lost)
+    if study.state in UNDER_WAY and not missing and silence:
+        return silence
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note
     if not missing:

@@ -19,7 +19,6 @@ from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
 from ppaurora.node.status import UNDER_WAY
 from ppaurora.node.store import Store, StudyRecord
-from ppaurora.node.withdrawing import Withdrawals
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_TRIALS = 5.0
@@ -37,7 +36,6 @@ class Watcher:
         authorities: Authorities,
         runner: AttemptRunner,
         leader: Leader,
-        withdrawals: Withdrawals,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
@@ -46,7 +44,6 @@ class Watcher:
         self._authorities = authorities
         self._runner = runner
         self._leader = leader
-        self._withdrawals = withdrawals
         self._metrics = metrics
         self._clock = clock
         self._tried = float("-inf")
@@ -82,6 +79,7 @@ class Watcher:
             except Exception as error:
                 # One study's trouble is not the others'.
                 self._note(error, f"looking after {study.manifest.study} failed")
+        self._leader.give_turns()
         self._tell(self._store.studies())
         self._activity.health.looked()
 
@@ -113,6 +111,8 @@ class Watcher:
     def _tell_health(self) -> None:
         health = self._activity.health
         health.clock = self._clock.problem
+        health.silences = self._activity.peers.silences()
+        self._metrics.silences(health.silences)
         self._metrics.not_ready.set(not all(finding.ok for finding in health.findings))
         self._metrics.clock_not_believed.set(bool(health.clock))
 
@@ -130,7 +130,6 @@ class Watcher:
             return
         if study.state is StudyState.RELEASED and self._store.holds_shares(study.hash):
             self._runner.forget_shares(study)
-        self._withdrawals.consider(study)
         self._leader.consider(study)
 
     def _cut_off(self, study: StudyRecord) -> None:
