@@ -139,6 +139,14 @@ DEFECTS = (
         tests=("tests/node/test_row_checksums.py::test_a_changed_bit_of_any_value_is_noticed",),
     ),
     Defect(
+        "flipped-bit-in-a-trigger",
+        "a schema that the disk has changed is not noticed",
+        file=f"{_STORE}/schema_checksum.py",
+        old="kept not in (_NOT_KEPT, _checksum(db))",
+        new="kept not in (_NOT_KEPT, kept)",
+        tests=("tests/node/test_schema_checksum.py::test_a_changed_text_is_damage",),
+    ),
+    Defect(
         "states-without-rules",
         "a released study can go back to collecting",
         file=f"{_STORE}/store.py",

@@ -6,6 +6,7 @@ shares themselves are files, written and synced before the row that names them.
     database        the connections, the schema, transactions; whether anything can be written
     trouble         why it cannot
     row_checksums   digests of rows and their sum, against disks that flip bits or forget pages
+    schema_checksum whether the schema is as it was written
     mark            how far the database was, outside of it
     rollback        whether it is older than that, or than the audit log
     descriptions    what owners said of shares, beside their files
