@@ -14,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.support.crowds import HELLO_BEGUN, crowd, descriptors_of, memory_of, start_with_descriptors
+from tests.support.crowds import HELLO_BEGUN, crowd, memory_of, start_with_descriptors
+from tests.support.server_processes import descriptors_of
 from tests.support.trials import Trials
 
 MB = 1 << 20
@@ -36,7 +37,7 @@ def measure(trials: Trials, name: str, size: int, word: bytes, seconds: float) -
             client.status()
             upload.send(client)
             slowest, served = max(slowest, time.monotonic() - start), served + 1
-            peak, descriptors = max(peak, memory_of(pid)), max(descriptors, descriptors_of(pid))
+            peak, descriptors = max(peak, memory_of(pid)), max(descriptors, len(descriptors_of(pid)))
         came = strangers.came
     time.sleep(60)
     grew = len(trials.log("proxy-0")) - log

@@ -67,6 +67,7 @@ def test_a_container_may_do_little(units: Path, name: str) -> None:
         "userns_mode": "keep-id:uid=10001,gid=10001",
         "read_only": True,
         "cap_drop": ["ALL"],
+        "ulimits": {"core": "0"},
         "security_opt": ["no-new-privileges:true"],
         "tmpfs": ["/tmp"],  # noqa: S108 (inside the container)
         "volumes": ["./:/kit:Z"],
@@ -94,6 +95,7 @@ def test_a_service_may_do_little(units: Path, name: str) -> None:
     assert service["ExecStart"] == "/srv/ppaurora/venv/bin/ppaurora serve kit"
     assert service["User"] == "ppaurora"
     assert (service["UMask"], service["NoNewPrivileges"]) == ("0077", "true")
+    assert service["LimitCORE"] == "0"
     assert (service["ProtectSystem"], service["ReadWritePaths"]) == ("strict", "/srv/ppaurora/kit")
     assert service["RestartPreventExitStatus"] == "2"
 

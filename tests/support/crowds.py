@@ -96,7 +96,3 @@ def memory_of(pid: int) -> int:
     """What a process holds now, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) * 1024
-
-
-def descriptors_of(pid: int) -> int:
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))

@@ -13,6 +13,7 @@ from ppaurora.errors import PeerMisbehavedError
 from ppaurora.messages.process import Finished, Opened, Progressed
 from ppaurora.party.run import peak_memory
 from ppaurora.workers.part import Station
+from tests.support.dumps import may_be_dumped
 
 BYTES = 300_000  # to every other worker: more than Ray sends without its object store
 ROUNDS = 3
@@ -25,6 +26,7 @@ def pattern(party: int, sender: int, receiver: int, number: int, length: int) ->
 
 def hand_on(station: Station, inputs: Sequence[Buffer]) -> Finished:
     """Some rounds with the peers of the same number and with the peer workers; everything is compared."""
+    assert not may_be_dumped()
     start = time.perf_counter()
     worker, me = station.worker, station.order.server
     transport = station.connect()

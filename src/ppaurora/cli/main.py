@@ -12,6 +12,7 @@ import click
 
 from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.errors import MisuseError, PpauroraError
+from ppaurora.io.dumps import forbid_dumps
 from ppaurora.party.starting import ONE_THREAD
 from ppaurora.version import __version__
 
@@ -104,6 +105,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    forbid_dumps()
     os.environ.update(ONE_THREAD | os.environ)  # before NumPy is loaded
     run(cli, "ppaurora", arguments)
 

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from aiohttp import web
 
 from ppaurora.channel.tls import listen
+from ppaurora.errors import InputError
 from ppaurora.node.admission import AdmissionControl
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.logs import log_to_stderr
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node, cannot_listen
 from ppaurora.node.service import OwnersService, admin_app
+from ppaurora.node.store.trouble import DAMAGED, READ_ONLY, STORAGE_ERRORS, trouble_of
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
 from ppaurora.version import __version__
@@ -33,7 +35,13 @@ def serve(kit: NodeKit) -> None:
     kit.check_key()
     log_to_stderr()
     _allow_many_connections()
-    node = Node(kit, Metrics())
+    try:
+        node = Node(kit, Metrics())
+    except STORAGE_ERRORS as error:
+        trouble = trouble_of(error)
+        if trouble not in (READ_ONLY, DAMAGED):
+            raise  # it may be over at the next start
+        raise InputError(f"{kit.data}: {trouble}; the node does not start") from None
     try:
         asyncio.run(_serve(node))
     finally:

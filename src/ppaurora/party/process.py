@@ -21,6 +21,7 @@ from typing import TypeVar
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, PassedSockets, TlsTransport, connect_parties
 from ppaurora.errors import PartyFailedError, PpauroraError, place_of
+from ppaurora.io.dumps import forbid_dumps
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Opened, Progressed, Task
 from ppaurora.party.run import RunOutcome, take_part
@@ -44,6 +45,7 @@ def run_server(serve: Callable[[Starter], None]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides what Ctrl-C means
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
+    forbid_dumps()  # afterwards that file is no longer this user's
     keep_large_arrays_apart()
     starter = Starter()
     try:

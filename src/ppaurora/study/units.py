@@ -26,6 +26,7 @@ RestartPreventExitStatus=2
 # If memory runs out, the kernel ends a computation; the node lives on and tries again.
 OOMPolicy=continue
 UMask=0077
+LimitCORE=0
 NoNewPrivileges=true
 CapabilityBoundingSet=
 LockPersonality=true
@@ -58,6 +59,8 @@ services:
     userns_mode: "keep-id:uid=10001,gid=10001"
     read_only: true
     cap_drop: ["ALL"]
+    ulimits:
+      core: 0
     security_opt: ["no-new-privileges:true"]
     tmpfs: ["/tmp"]
     # The kit, with its data folder, is all that it can write to.

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ppaurora.errors import PartyFailedError
+from ppaurora.io.dumps import forbid_dumps
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.workers import Crew, RayPlace
@@ -62,6 +63,7 @@ def inspect(crew: Crew, data: Path) -> list[Finding]:
 
 
 def main() -> int:
+    forbid_dumps()
     crew = from_json(Crew, sys.stdin.readline())
     assert crew.ray is not None  # noqa: S101
     if _WITHOUT_TOKEN in sys.argv:

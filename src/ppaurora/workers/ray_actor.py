@@ -13,6 +13,7 @@ import ray
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.tls import listen
 from ppaurora.errors import PartyFailedError
+from ppaurora.io.dumps import forbid_dumps
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.process import Alive, Event, Order, Placed
 from ppaurora.messages.workers import Endpoint
@@ -31,6 +32,7 @@ class RayWorker:
     part: Part = staticmethod(compute)
 
     def __init__(self) -> None:
+        forbid_dumps()
         keep_large_arrays_apart()
         self._credentials = Credentials.make("ppaurora worker")
         self._mailbox = Mailbox()

@@ -139,6 +139,22 @@ DEFECTS = (
         tests=("tests/node/test_row_checksums.py::test_a_changed_bit_of_any_value_is_noticed",),
     ),
     Defect(
+        "flipped-bit-in-a-trigger",
+        "a schema that the disk has changed is not noticed",
+        file=f"{_STORE}/schema_checksum.py",
+        old="kept not in (_NOT_KEPT, _checksum(db))",
+        new="kept not in (_NOT_KEPT, kept)",
+        tests=("tests/node/test_schema_checksum.py::test_a_changed_text_is_damage",),
+    ),
+    Defect(
+        "memory-in-core-dumps",
+        "a server process that crashes leaves its shares to a program that collects dumps",
+        file="src/ppaurora/io/dumps.py",
+        old="_PR_SET_DUMPABLE, 0, 0, 0, 0",
+        new="_PR_SET_DUMPABLE, 1, 0, 0, 0",
+        tests=("tests/party/test_dumps.py::test_a_server_process_that_crashes_leaves_no_dump",),
+    ),
+    Defect(
         "states-without-rules",
         "a released study can go back to collecting",
         file=f"{_STORE}/store.py",

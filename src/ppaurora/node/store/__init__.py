@@ -6,6 +6,7 @@ shares themselves are files, written and synced before the row that names them.
     database        the connections, the schema, transactions; whether anything can be written
     trouble         why it cannot
     row_checksums   digests of rows and their sum, against disks that flip bits or forget pages
+    schema_checksum whether the schema is as it was written
     holding         one process at a time
     migration       from what an earlier ppaurora wrote
     mark            how far the database was, outside of it

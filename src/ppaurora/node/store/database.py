@@ -25,6 +25,7 @@ from ppaurora.node.store.row_checksums import (
     is_damaged,
     structure_problem,
 )
+from ppaurora.node.store.schema_checksum import keep_schema_checksum
 from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, trouble_of
 
 _SCHEMA = """
@@ -105,6 +106,7 @@ CREATE TABLE progress (
 INSERT INTO progress (id, changes, content) VALUES (1, 0, '0');
 """
 SCHEMA_VERSION = 8
+_FILE = "node.db"
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
@@ -121,6 +123,11 @@ class Database:
         self.now: Callable[[], float] = time.time  # by which everything is stamped
         try:
             self._open(folder, recovering)
+        except DamagedError as error:
+            raise InputError(
+                f"{folder / _FILE}: {DAMAGED} ({error}); what it says cannot be relied on. Put the last "
+                "backup back: docs/deploying.md, 'Backup and restore'"
+            ) from None
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"cannot keep anything in {folder}: {error}") from None
 
@@ -128,7 +135,7 @@ class Database:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.shares = folder / "shares"
         self.shares.mkdir(exist_ok=True, mode=0o700)
-        self._file = folder / "node.db"
+        self._file = folder / _FILE
         self._mark = Mark(folder)
         if not recovering:
             self._check_not_put_back()
@@ -176,6 +183,7 @@ class Database:
                 _create_tables(db)
                 add_row_checksums(db)
                 db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                keep_schema_checksum(db)
 
     def _migrate(self) -> None:
         """Write everything anew as it is today; a copy of what was there stays beside it."""
@@ -186,6 +194,7 @@ class Database:
         with self._transaction(counts=False) as db:
             write_anew(db, _create_tables)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            keep_schema_checksum(db)
 
     @property
     def audit_file(self) -> Path:
@@ -200,12 +209,9 @@ class Database:
     def _check_whole(self, version: int) -> None:
         is_current = version == SCHEMA_VERSION
         damaged = damaged_tables(self._db) if is_current else damaged_before(self._db, version)
-        problem = structure_problem(self._db) or ", ".join(damaged)
+        problem = ", ".join(damaged) or structure_problem(self._db)
         if problem:
-            raise InputError(
-                f"{self._file}: {DAMAGED} ({problem}); what it says cannot be relied on. Put the last backup "
-                "back: docs/deploying.md, 'Backup and restore'"
-            )
+            raise DamagedError(problem)
 
     def close(self) -> None:
         with self._lock, self._reading:

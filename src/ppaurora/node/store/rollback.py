@@ -16,6 +16,8 @@ from pathlib import Path
 from ppaurora.errors import InputError
 from ppaurora.node.audit import ACCEPTED, Entry, read_entry
 from ppaurora.node.store.mark import Mark, Reached
+from ppaurora.node.store.schema_checksum import SCHEMA, is_schema_damaged
+from ppaurora.node.store.trouble import DamagedError
 
 _LAST_LINES = 1 << 14  # bytes; a line has at most some thousand
 _MOST_SHOWN = 20
@@ -115,12 +117,19 @@ def _entries_after(log: Path, number: int) -> tuple[Entry, ...]:
 def _reached(database: Path) -> Reached:
     """Return how many changes and entries of the audit log a database has; none if it is empty or gone.
 
-    It is opened for reading only, so that SQLite leaves a write-ahead log as it is.
+    It is opened for reading only, so that SQLite leaves a write-ahead log as it is. If its schema is damaged,
+    what it says is no sign of an earlier time.
     """
     if not database.exists() or not database.stat().st_size:
         return Reached()
     with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        if is_schema_damaged(db):
+            raise DamagedError(SCHEMA)
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        changes = db.execute("SELECT MAX(changes) FROM progress").fetchone() if "progress" in tables else (0,)
-        entries = db.execute("SELECT MAX(entry) FROM audit").fetchone() if "audit" in tables else (0,)
-        return Reached(changes[0] or 0, entries[0] or 0)
+        changes = _highest(db, "CAST(changes AS INTEGER)", "progress") if "progress" in tables else 0
+        entries = _highest(db, "entry", "audit") if "audit" in tables else 0
+        return Reached(changes, entries)
+
+
+def _highest(db: sqlite3.Connection, column: str, table: str) -> int:
+    return db.execute(f"SELECT MAX({column}) FROM {table}").fetchone()[0] or 0  # noqa: S608

@@ -11,7 +11,8 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ppaurora.node.store.trouble import known_trouble
+from ppaurora.node.store.schema_checksum import SCHEMA, is_schema_damaged
+from ppaurora.node.store.trouble import DAMAGED, known_trouble
 
 _FUNCTION = "seal_of"  # this, and the column `seal`, are names that databases of nodes already have
 _SUM = "seal_sum"
@@ -48,9 +49,14 @@ def add_sums(db: sqlite3.Connection) -> None:
 
 
 def damaged_tables(db: sqlite3.Connection) -> list[str]:
-    """Return the tables with a row that is not as it was written; or the sum's, if a row is missing."""
+    """Return the tables with a row that is not as it was written; or the sum's, if a row is missing.
+
+    If it is the schema that is not, nothing that other tables say means anything.
+    """
     db.execute("BEGIN")  # rows and their sum are to be of one moment, whoever writes meanwhile
     try:
+        if is_schema_damaged(db):
+            return [SCHEMA]
         damaged = [table for table in _tables(db) if is_damaged(db, table)]
         return damaged or ([] if _has_all_rows(db) else [_SUMMED_IN])
     finally:
@@ -69,7 +75,7 @@ def is_damaged(db: sqlite3.Connection, table: str, where: str = "1", values: Seq
     try:
         return db.execute(query, values).fetchone() is not None
     except sqlite3.Error as error:
-        if known_trouble(error):
+        if known_trouble(error) not in ("", DAMAGED):
             raise
         return True  # a value that is no text any longer, or a page that is none
 

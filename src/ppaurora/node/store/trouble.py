@@ -32,6 +32,10 @@ _OF_SQLITE = {
     sqlite3.SQLITE_READONLY: READ_ONLY,
     sqlite3.SQLITE_CANTOPEN: GONE,
     sqlite3.SQLITE_IOERR: BROKEN,
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_NOTADB: DAMAGED,
+    # Queries are constants that tests run: one that fails has met a schema that is not as it was written.
+    sqlite3.SQLITE_ERROR: DAMAGED,
 }
 _PRIMARY = 0xFF  # of SQLite's codes; the rest are details
 
