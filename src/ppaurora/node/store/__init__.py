@@ -28,7 +28,13 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
-from ppaurora.node.store.rollback import PutBackError, Rollback
+from ppaurora.node.store.rollback import (
+    DamagedDatabaseError,
+    PutBackError,
+    Rollback,
+    rollback_without_database,
+    set_aside,
+)
 from ppaurora.node.store.store import Store
 from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
 
@@ -38,6 +44,7 @@ __all__ = [
     "BegunError",
     "ClosedError",
     "ConflictError",
+    "DamagedDatabaseError",
     "DamagedError",
     "PutBackError",
     "ReleasedAttempt",
@@ -50,5 +57,7 @@ __all__ = [
     "TooOftenError",
     "delete_share",
     "known_trouble",
+    "rollback_without_database",
+    "set_aside",
     "trouble_of",
 ]

@@ -15,7 +15,13 @@ from typing import Self
 
 from ppaurora.errors import InputError
 from ppaurora.node.store.mark import Mark
-from ppaurora.node.store.rollback import PutBackError, find_rollback
+from ppaurora.node.store.rollback import (
+    AUDIT_LOG,
+    DATABASE,
+    DamagedDatabaseError,
+    PutBackError,
+    find_rollback,
+)
 from ppaurora.node.store.row_checksums import (
     add_row_checksums,
     damaged_tables,
@@ -24,7 +30,7 @@ from ppaurora.node.store.row_checksums import (
     structure_problem,
 )
 from ppaurora.node.store.schema_checksum import keep_schema_checksum
-from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, trouble_of
+from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS studies (
@@ -104,7 +110,6 @@ CREATE TABLE IF NOT EXISTS progress (
 INSERT INTO progress (id, changes, content) VALUES (1, 0, '0');
 """
 SCHEMA_VERSION = 8
-_FILE = "node.db"
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
@@ -122,18 +127,17 @@ class Database:
         try:
             self._open(folder, recovering)
         except DamagedError as error:
-            raise InputError(
-                f"{folder / _FILE}: {DAMAGED} ({error}); what it says cannot be relied on. Put the last "
-                "backup back: docs/deploying.md, 'Backup and restore'"
-            ) from None
+            raise DamagedDatabaseError(folder, str(error)) from None
         except (OSError, sqlite3.Error) as error:
+            if known_trouble(error) == DAMAGED:
+                raise DamagedDatabaseError(folder, str(error)) from None
             raise InputError(f"cannot keep anything in {folder}: {error}") from None
 
     def _open(self, folder: Path, recovering: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.shares = folder / "shares"
         self.shares.mkdir(exist_ok=True, mode=0o700)
-        self._file = folder / _FILE
+        self._file = folder / DATABASE
         self._mark = Mark(folder)
         if not recovering:
             self._check_not_put_back()
@@ -148,18 +152,15 @@ class Database:
             self._db.execute("PRAGMA foreign_keys = ON")
             self._reader = opened.enter_context(contextlib.closing(_connect(self._file)))
             self._reader.execute("PRAGMA query_only = ON")
-            if self._version() != SCHEMA_VERSION:
+            if _version(self._db) != SCHEMA_VERSION:
                 os.chmod(self._file, 0o600)
                 self._write_schema(folder)
-            self._check_whole()
+            _check_whole(self._db)
             self._opened = opened.pop_all()
-
-    def _version(self) -> int:
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def _write_schema(self, folder: Path) -> None:
         with self._transaction() as db:
-            version = self._version()
+            version = _version(db)
             if version > SCHEMA_VERSION:
                 raise InputError(f"{folder}: was written by a newer ppaurora; upgrade this one")
             if _NEW < version < SCHEMA_VERSION:
@@ -175,18 +176,18 @@ class Database:
 
     @property
     def audit_file(self) -> Path:
-        return self._file.with_name("audit.log")
+        return self._file.with_name(AUDIT_LOG)
 
     def _check_not_put_back(self) -> None:
         """Raise if the database lacks what its node had made durable; nothing is opened for writing then."""
         found = find_rollback(self._file, self._mark, self.audit_file)
-        if found is not None:
-            raise PutBackError(self._file.parent, found)
-
-    def _check_whole(self) -> None:
-        problem = ", ".join(damaged_tables(self._db)) or structure_problem(self._db)
-        if problem:
-            raise DamagedError(problem)
+        if found is None:
+            return
+        if self._file.exists() and self._file.stat().st_size:
+            with contextlib.closing(_connect(self._file, "ro")) as db:
+                if _version(db) == SCHEMA_VERSION:
+                    _check_whole(db)  # else there is nothing to go on from
+        raise PutBackError(self._file.parent, found)
 
     def close(self) -> None:
         with self._lock, self._reading:
@@ -270,8 +271,24 @@ class Database:
             return is_damaged(self._reader, table, where, values)
 
 
-def _connect(file: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(file, timeout=_SECONDS_FOR_A_LOCK, check_same_thread=False, isolation_level=None)
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_whole(db: sqlite3.Connection) -> None:
+    problem = ", ".join(damaged_tables(db)) or structure_problem(db)
+    if problem:
+        raise DamagedError(problem)
+
+
+def _connect(file: Path, mode: str = "rwc") -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"{file.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=_SECONDS_FOR_A_LOCK,
+        check_same_thread=False,
+        isolation_level=None,
+    )
     db.row_factory = sqlite3.Row
     define_checksum(db)
     return db

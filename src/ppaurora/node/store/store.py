@@ -59,6 +59,7 @@ from ppaurora.study.manifest import Manifest
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
 _OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
+_PUT_BACK = "this node was put back in time"
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 
 
@@ -128,7 +129,7 @@ class Store(AuditedDatabase):
                     self._recover_study(study, lost)
 
     def _recover_study(self, study: StudyRecord, lost: Sequence[str]) -> None:
-        note = f"this node was put back in time, and has lost: {'; '.join(lost)}"
+        note = f"{_PUT_BACK}, and has lost: {'; '.join(lost)}"
         with self._transaction():
             for number in numbers_in(ATTEMPT_BEGAN, lost):
                 self.learn_of_attempt(study.hash, number)
@@ -360,12 +361,26 @@ class Store(AuditedDatabase):
         return withdrawal
 
     def _check_open(self, study: str, state: StudyState, before: SubmissionRecord | None) -> None:
-        """Raise unless the study takes something new of an owner."""
+        """Raise unless the study takes something new of an owner, or what this node has forgotten."""
+        if state not in _OVER and self._may_have_forgotten(study, before):
+            return
         if before is not None:
             self._check_not_begun(study)
         may_be_mended = state is StudyState.RUNNING and before is not None
         if state is not StudyState.COLLECTING and not may_be_mended:
             raise ClosedError(f"the study is {state}")
+
+    def _may_have_forgotten(self, study: str, before: SubmissionRecord | None) -> bool:
+        """Return whether a node that was put back lacks an owner's share, and has begun no attempt with it.
+
+        What an attempt was begun with here is on record with it; of one that was forgotten, nothing is.
+        """
+        if before is not None and not before.withdrawn and not self._is_lost(before):
+            return False
+        attempts = self._rows("SELECT agreed FROM attempts WHERE study = ?", study)
+        (row,) = self._rows("SELECT note FROM studies WHERE hash = ?", study)
+        was_put_back = bool(attempts) or row["note"].startswith(_PUT_BACK)
+        return was_put_back and all(row["agreed"] == "[]" for row in attempts)
 
     def _check_not_begun(self, study: str) -> None:
         if self.has_begun(study):
