@@ -6,6 +6,11 @@
     named_kills   a node dies at a named point of the code
     random_kills  a node dies at some moment
     damage        bits and ends of the files that nodes keep
+    data_folders  logs, pages and whole files of a killed writer's data folder, opened as a node does
+    put_back      the same of killed nodes, to the end of the study
+    wreckage      what is done to them
+    writer        the process that is killed
+    facts         what a database says that people rely on
     kit_damage    bits and ends of the files that owners' kits keep
     full_disk     no room, before one write after the other
     stopped       processes that stand still for a while

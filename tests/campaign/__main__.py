@@ -7,6 +7,7 @@ docs/assurance.md, to `--out`. The exit code is 1 if anything happened that must
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -20,6 +21,7 @@ from pathlib import Path
 from tests.campaign import cases
 from tests.campaign.plan import KINDS, carry_out
 from tests.campaign.tally import Tally
+from tests.support.forking import forked_starts
 from tests.support.repository import ROOT
 
 CASES = "cases"
@@ -30,7 +32,8 @@ def main() -> None:
     chosen = dict(_chosen(text) for text in options.only) or {name: kind.long for name, kind in KINDS.items()}
     rounds = chosen.pop(CASES, 0 if options.only else 1)
     tallies: list[Tally] = []
-    with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder:
+    starts = forked_starts() if options.forked else contextlib.nullcontext()
+    with tempfile.TemporaryDirectory(prefix="ppaurora-") as folder, starts:
         for name, tally in carry_out(chosen, Path(folder), options.seed) if chosen else ():
             _keep(tallies, tally, options.out, options.seed, name)
     if rounds:
@@ -47,6 +50,7 @@ def _options() -> argparse.Namespace:
     )
     names = ", ".join((*KINDS, CASES))
     parser.add_argument("--only", action="append", default=[], metavar="KIND=TRIALS", help=names)
+    parser.add_argument("--forked", action="store_true", help="nodes are forks: more trials in an hour")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "campaign")
     return parser.parse_args()

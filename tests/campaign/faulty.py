@@ -2,6 +2,7 @@
 
 kill MODULE:NAME before|after N         dies, as by a power cut, at the Nth call of a function
 kill transaction inside N               dies in the Nth transaction, before it is durable
+kill checkpoint N                       dies while SQLite writes its log back, at the Nth transaction
 full MODULE:NAME N TIMES                from the Nth call on the disk has no room, for so many calls
 full transaction N TIMES                the same of transactions
 clock FILE                              the clock is off by as many seconds as the file says
@@ -15,15 +16,18 @@ import functools
 import importlib
 import itertools
 import os
+import random
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ppaurora.cli.main import main
+from ppaurora.node.store.audit import AuditedDatabase
 from ppaurora.node.store.database import Database
 
 
@@ -83,16 +87,31 @@ def _wrap_transactions(before: Callable[[], None], inside: Callable[[], None]) -
     original = Database._transaction
 
     @contextlib.contextmanager
-    def wrapped(self: Database) -> Iterator[sqlite3.Connection]:
+    def wrapped(self: Database, **how: Any) -> Iterator[sqlite3.Connection]:
         outermost = not self._db.in_transaction
         if outermost:
             before()
-        with original(self) as db:
+        with original(self, **how) as db:
             yield db
             if outermost:
                 inside()
 
     setattr(Database, "_transaction", wrapped)  # noqa: B010 (mypy does not let a method be assigned)
+
+
+def _die_in_checkpoint_after(transactions: int) -> None:
+    """At some moment of it: another thread kills the process while SQLite is at work."""
+    original = AuditedDatabase._committed
+    calls = itertools.count(1)
+
+    def wrapped(self: AuditedDatabase) -> None:
+        original(self)
+        if next(calls) == transactions:
+            threading.Timer(random.uniform(0.0, 0.005), _die).start()  # noqa: S311
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            time.sleep(1.0)
+
+    setattr(AuditedDatabase, "_committed", wrapped)  # noqa: B010 (mypy does not let a method be assigned)
 
 
 def _nothing() -> None:
@@ -103,6 +122,8 @@ def install(fault: str) -> None:
     match fault.split():
         case ["kill", "transaction", "inside", number]:
             _wrap_transactions(_nothing, _at_calls(int(number), 1, _die))
+        case ["kill", "checkpoint", number]:
+            _die_in_checkpoint_after(int(number))
         case ["kill", place, "before", number]:
             _wrap(place, _at_calls(int(number), 1, _die), _nothing)
         case ["kill", place, "after", number]:

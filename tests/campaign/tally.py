@@ -12,10 +12,19 @@ NOTICED = "noticed"
 HEALED = "healed by submit, then right"
 RESTORED = "clear stop; right after the backup was put back"
 NOT_REACHED = "right result; the fault was not reached"
+RECOVERED_TO_THE_END = "clear stop; right after `recover`"
+NEW_STUDY = "clear stop, or told; right in a new study"
+NOTHING_LOST = "nothing was lost"
+RECOVERED = "clear stop: put back in time; the backup and `recover` lead on"
+DAMAGED = "clear stop: the database is damaged; the backup leads on"
 
 
 class BreachError(Exception):
     """Something happened that never may: a wrong number, an accused owner, a loss, a second release."""
+
+
+class LossError(BreachError):
+    """Something was lost that had been acknowledged, and nobody was told."""
 
 
 @dataclass
@@ -66,3 +75,19 @@ class Tally:
             self.breach(f"{what}: {type(error).__name__}: {error}")
         else:
             self.count(outcome, what)
+
+    def trial_of(self, sort: str, variant: str, run: Callable[[], str]) -> None:
+        """One trial of a kind that has sorts, of which each has its own counts."""
+        outcome = "must not be"
+
+        def told() -> str:
+            nonlocal outcome
+            try:
+                outcome = run()
+            except LossError:
+                outcome = "silently lost"
+                raise
+            return outcome
+
+        self.trial(f"{sort} ({variant})", told)
+        self.details[f"{sort}: {outcome}"] += 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import hashlib
 import shutil
+import sqlite3
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,18 @@ from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.audit import check_log
 from ppaurora.node.states import AttemptState, StaleAttemptError
-from ppaurora.node.store import BegunError, PutBackError, Store, SubmissionRecord
+from ppaurora.node.store import (
+    BegunError,
+    DamagedDatabaseError,
+    PutBackError,
+    Store,
+    SubmissionRecord,
+)
 from ppaurora.node.store.database import Database
 from ppaurora.node.store.descriptions import ShareDescription, describe
 from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.study.manifest import Manifest
-from tests.support.trials import kept_share
+from tests.support.trials import RunCommand, Trials, kept_share
 
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 
@@ -268,10 +276,10 @@ def test_a_study_that_lost_a_submission_and_an_attempt_can_go_on(
             submitted(again, manifest)
         again.retry(manifest.hash)
         assert owners(again, manifest) == ["harbour"]
-        again.submit(manifest.hash, dataclasses.replace(sent, revision=2))  # nothing that is known has begun
+        again.submit(manifest.hash, replace(sent, revision=2))  # nothing that is known has begun
         again.begin_attempt(manifest.hash, 2)
         with pytest.raises(BegunError):
-            again.submit(manifest.hash, dataclasses.replace(sent, revision=3))
+            again.submit(manifest.hash, replace(sent, revision=3))
 
 
 def test_of_several_shares_of_an_owner_the_latest_is_taken_back_in(store: Store, manifest: Manifest) -> None:
@@ -280,7 +288,7 @@ def test_of_several_shares_of_an_owner_the_latest_is_taken_back_in(store: Store,
     content = (store.shares / str(sent.file)).read_bytes()
     for name, revision in (("0-stray", 2), ("1-latest", 3)):
         (store.shares / name).write_bytes(content)
-        described = dataclasses.replace(sent, revision=revision)
+        described = replace(sent, revision=revision)
         describe(store.shares / name, ShareDescription.of(manifest.hash, described))
     (study,) = store.studies()
     assert store.take_back(study, 0) == ["harbour"]
@@ -339,6 +347,111 @@ def test_a_study_that_lost_its_release_is_over(store: Store, manifest: Manifest,
         assert "released, with attempt 1" in study.note
 
 
+def put_back_before_attempt(store: Store, manifest: Manifest, folder: Path, revision: int) -> Store:
+    """Recovered: of what harbour had submitted, the last revision was lost, with the attempt that began."""
+    record = submitted(store, manifest)
+    if revision == 1:
+        store.withdraw(manifest.hash, "harbour", 2)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    latest = replace(record, revision=revision + 1, file=new_file(store))
+    agreed = store.submit(manifest.hash, replace(latest, revision=3)).submitted
+    store.begin_attempt(manifest.hash, 1, (agreed,))
+    shutil.copytree(store.shares.parent, folder)
+    (folder / "node.db-wal").unlink()
+    return recovered(folder)
+
+
+def new_file(store: Store) -> str:
+    (store.shares / "later").write_bytes(b"harbour" * 40)
+    return "later"
+
+
+@pytest.mark.parametrize("was_withdrawn", [False, True])
+@pytest.mark.parametrize("is_retried", [False, True])
+def test_owners_send_again_what_was_lost_with_an_attempt(
+    store: Store, manifest: Manifest, tmp_path: Path, was_withdrawn: bool, is_retried: bool
+) -> None:
+    """Before the operator lets the study go on, as `recover` says, or after."""
+    with put_back_before_attempt(store, manifest, tmp_path / "killed", 1 if was_withdrawn else 2) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        if is_retried:
+            again.retry(manifest.hash)
+        record = store.submission(manifest.hash, "harbour")
+        assert record is not None
+        again.submit(manifest.hash, replace(record, file=new_file(again)))
+        assert owners(again, manifest) == ["harbour"]
+        if not is_retried:
+            assert again.studies()[0].state is StudyState.STOPPED
+            again.retry(manifest.hash)
+        again.begin_attempt(manifest.hash, 2, (record.submitted,))
+        with pytest.raises(BegunError):
+            again.submit(manifest.hash, replace(record, revision=4, file=new_file(again)))
+
+
+def test_what_is_on_disk_is_taken_back_in_while_the_study_waits(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    with put_back_before_attempt(store, manifest, tmp_path / "killed", 2) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert again.take_back(study, 0) == ["harbour"]
+        assert again.remove_strays() == 0
+
+
+def test_two_shares_of_one_owner_are_taken_back_in_one_after_the_other(
+    killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    """The later one replaces the earlier one, whose files are gone when it would be their turn."""
+    folder = killed()
+    with Store(folder) as store:
+        kept = store.submission(manifest.hash, "harbour")
+        assert kept is not None
+        later = replace(kept, revision=2, file="0" * 32)
+        (store.shares / ("0" * 32)).write_bytes(b"harbour" * 40)
+        describe(store.shares / ("0" * 32), ShareDescription.of(manifest.hash, later))
+        (study,) = store.studies()
+        assert store.take_back(study, 0) == ["harbour"]
+        now = store.submission(manifest.hash, "harbour")
+        assert now is not None
+        assert now.revision == 2
+
+
+@pytest.mark.parametrize("page", [0, 1, 5])
+def test_a_page_that_is_none_is_said_to_be_damage(
+    killed: Callable[[], Path], manifest: Manifest, page: int
+) -> None:
+    """Whether the schema, a table or an index is on it; and whatever else is behind."""
+    folder = killed()
+    with contextlib.closing(sqlite3.connect(folder / "node.db")) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray((folder / "node.db").read_bytes())
+    content[page * 4096 + 100 : page * 4096 + 4096] = bytes(3996)
+    (folder / "node.db").write_bytes(content)
+    with pytest.raises(DamagedDatabaseError, match=r"(?s)the database is damaged.*ppaurora recover"):
+        Store(folder)
+
+
+def test_what_was_put_back_and_is_damaged_is_said_to_be_damage(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    """There is nothing to go on from: recovering would find a row missing."""
+    kept_share(store, manifest)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    earlier = (store.shares.parent / "node.db").read_bytes()
+    with contextlib.closing(sqlite3.connect(store._file)) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'progress'").fetchone()
+    submitted(store, manifest)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    folder = tmp_path / "killed"
+    shutil.copytree(store.shares.parent, folder)
+    content = bytearray((folder / "node.db").read_bytes())
+    content[(root - 1) * 4096 : root * 4096] = earlier[(root - 1) * 4096 : root * 4096]
+    (folder / "node.db").write_bytes(content)
+    with pytest.raises(DamagedDatabaseError, match="progress"):
+        Store(folder)
+
+
 def test_a_share_that_does_not_fit_is_not_taken_in(killed: Callable[[], Path], manifest: Manifest) -> None:
     folder = killed()
     (folder / "node.db-wal").unlink()
@@ -349,3 +462,31 @@ def test_a_share_that_does_not_fit_is_not_taken_in(killed: Callable[[], Path], m
         (study,) = store.studies()
         assert store.take_back(study, 0) == []
         assert store.remove_strays() == 4  # two shares, and what was said of them
+
+
+def test_a_damaged_database_is_set_aside_by_recover(
+    consortium: Trials, run: RunCommand, tmp_path: Path
+) -> None:
+    """Without a backup, what is left are the shares, their descriptions and the audit log."""
+    kit = tmp_path / "proxy-1"
+    shutil.copytree(consortium.kit("proxy-1"), kit)
+    manifest = consortium.manifest
+    with Store(kit / "data") as store:
+        submitted(store, manifest)
+    database = kit / "data" / "node.db"
+    damaged = bytearray(database.read_bytes())
+    damaged[100:4096] = bytes(3996)
+    database.write_bytes(damaged)
+    assert run("studies", kit)[0] == 2
+    code, said = run("recover", kit, "--yes")
+    assert code == 0
+    assert "is damaged, and will be set aside" in said
+    assert "trial: harbour submitted 40 samples" in said
+    assert f"trial: not accepted here any longer; run 'ppaurora accept {kit} MANIFEST'" in said
+    assert (kit / "data" / "node.db.damaged-1").read_bytes() == damaged
+    with Store(kit / "data") as store:
+        assert store.accept(manifest)
+        (study,) = store.studies()
+        assert store.take_back(study, 0) == ["harbour"]
+        assert check_log(*store.audit_log()).problem == ""
+    assert run("recover", kit, "--yes")[0] == 2

@@ -135,10 +135,13 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
 @click.argument("kit", type=FOLDER)
 @yes_option
 def recover_command(kit: Path, yes: bool) -> None:
-    """Let the node of KIT go on whose database was put back in time, if there is no newer backup."""
+    """Let the node of KIT go on whose database was put back in time or damaged, if there is no backup."""
     own = NodeKit.read(kit)
     rollback = operating.find_rollback(own)
-    click.echo("this node was put back in time; its audit log tells what its database lacks:")
+    if rollback.is_damaged:
+        click.echo("the database of this node is damaged, and will be set aside; by the audit log it said:")
+    else:
+        click.echo("this node was put back in time; its audit log tells what its database lacks:")
     for line in rollback.told() or ["nothing"]:
         click.echo(f"    {printable(line)}")
     if not rollback.is_told:

@@ -18,11 +18,14 @@ from ppaurora.node.status import study_status
 from ppaurora.node.store import (
     STORAGE_ERRORS,
     AttemptRecord,
+    DamagedDatabaseError,
     PutBackError,
     Rollback,
     Store,
     StudyRecord,
     hold,
+    rollback_without_database,
+    set_aside,
     trouble_of,
 )
 from ppaurora.study.kit import NodeKit
@@ -41,18 +44,26 @@ def opened(kit: NodeKit) -> Iterator[Store]:
 
 
 def find_rollback(kit: NodeKit) -> Rollback:
-    """Return what the database of a node lacks that was put back in time; raise if it lacks nothing."""
+    """Return what the database of a node lacks that was put back in time; raise if it lacks nothing.
+
+    A damaged one lacks everything: it will be set aside.
+    """
     try:
         with opened(kit):
             pass
     except PutBackError as error:
         return error.rollback
+    except DamagedDatabaseError:
+        return rollback_without_database(kit.data)
     raise InputError(f"{kit.data}: this node was not put back in time; there is nothing to recover")
 
 
 def recover(kit: NodeKit) -> list[StudyRecord]:
     """Let a node go on from what is left of its database, and return its studies as they are then."""
     rollback = find_rollback(kit)
+    if rollback.is_damaged:
+        with hold(kit.data):
+            set_aside(kit.data)
     with Store(kit.data, recovering=True) as store, hold(kit.data):
         store.recover(rollback)
         return store.studies()

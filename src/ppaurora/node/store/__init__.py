@@ -31,7 +31,13 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
-from ppaurora.node.store.rollback import PutBackError, Rollback
+from ppaurora.node.store.rollback import (
+    DamagedDatabaseError,
+    PutBackError,
+    Rollback,
+    rollback_without_database,
+    set_aside,
+)
 from ppaurora.node.store.store import PUT_BACK, Store
 from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
 
@@ -42,6 +48,7 @@ __all__ = [
     "BegunError",
     "ClosedError",
     "ConflictError",
+    "DamagedDatabaseError",
     "DamagedError",
     "PutBackError",
     "ReleasedAttempt",
@@ -55,5 +62,7 @@ __all__ = [
     "delete_share",
     "hold",
     "known_trouble",
+    "rollback_without_database",
+    "set_aside",
     "trouble_of",
 ]

@@ -17,7 +17,13 @@ from ppaurora.errors import InputError
 from ppaurora.node.store.holding import hold
 from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.node.store.migration import damaged_before, keep_copy, problem_with_studies, write_anew
-from ppaurora.node.store.rollback import PutBackError, find_rollback
+from ppaurora.node.store.rollback import (
+    AUDIT_LOG,
+    DATABASE,
+    DamagedDatabaseError,
+    PutBackError,
+    find_rollback,
+)
 from ppaurora.node.store.row_checksums import (
     add_row_checksums,
     damaged_tables,
@@ -26,7 +32,7 @@ from ppaurora.node.store.row_checksums import (
     structure_problem,
 )
 from ppaurora.node.store.schema_checksum import keep_schema_checksum
-from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, trouble_of
+from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
 
 _SCHEMA = """
 CREATE TABLE studies (
@@ -106,7 +112,6 @@ CREATE TABLE progress (
 INSERT INTO progress (id, changes, content) VALUES (1, 0, '0');
 """
 SCHEMA_VERSION = 8
-_FILE = "node.db"
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
@@ -124,18 +129,17 @@ class Database:
         try:
             self._open(folder, recovering)
         except DamagedError as error:
-            raise InputError(
-                f"{folder / _FILE}: {DAMAGED} ({error}); what it says cannot be relied on. Put the last "
-                "backup back: docs/deploying.md, 'Backup and restore'"
-            ) from None
+            raise DamagedDatabaseError(folder, str(error)) from None
         except (OSError, sqlite3.Error) as error:
+            if known_trouble(error) == DAMAGED:
+                raise DamagedDatabaseError(folder, str(error)) from None
             raise InputError(f"cannot keep anything in {folder}: {error}") from None
 
     def _open(self, folder: Path, recovering: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.shares = folder / "shares"
         self.shares.mkdir(exist_ok=True, mode=0o700)
-        self._file = folder / _FILE
+        self._file = folder / DATABASE
         self._mark = Mark(folder)
         if not recovering:
             self._check_not_put_back()
@@ -153,12 +157,9 @@ class Database:
             self._db.execute("PRAGMA foreign_keys = ON")
             self._opened = opened.pop_all()
 
-    def _version(self) -> int:
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
-
     def _make_current(self, folder: Path) -> None:
         """Give a new database its tables, and have one of an earlier ppaurora be one of today."""
-        version = self._version()
+        version = _version(self._db)
         if version > SCHEMA_VERSION:
             raise InputError(
                 f"{folder}: was written by a newer ppaurora (schema {version}; this one reads up to "
@@ -169,7 +170,7 @@ class Database:
             os.chmod(self._file, 0o600)
             self._write_schema()
             return
-        self._check_whole(version)
+        _check_whole(self._db)
         problem = problem_with_studies(self._db, folder)
         if problem:
             raise InputError(problem)
@@ -179,7 +180,7 @@ class Database:
 
     def _write_schema(self) -> None:
         with self._transaction(counts=False) as db:
-            if self._version() == _NEW:  # and nobody else has been faster
+            if _version(self._db) == _NEW:  # and nobody else has been faster
                 _create_tables(db)
                 add_row_checksums(db)
                 db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -187,7 +188,7 @@ class Database:
 
     def _migrate(self) -> None:
         """Write everything anew as it is today; a copy of what was there stays beside it."""
-        version = self._version()
+        version = _version(self._db)
         if version == SCHEMA_VERSION:  # somebody else has done it meanwhile
             return
         keep_copy(self._db, self._file, version)
@@ -198,20 +199,18 @@ class Database:
 
     @property
     def audit_file(self) -> Path:
-        return self._file.with_name("audit.log")
+        return self._file.with_name(AUDIT_LOG)
 
     def _check_not_put_back(self) -> None:
         """Raise if the database lacks what its node had made durable; nothing is opened for writing then."""
         found = find_rollback(self._file, self._mark, self.audit_file)
-        if found is not None:
-            raise PutBackError(self._file.parent, found)
-
-    def _check_whole(self, version: int) -> None:
-        is_current = version == SCHEMA_VERSION
-        damaged = damaged_tables(self._db) if is_current else damaged_before(self._db, version)
-        problem = ", ".join(damaged) or structure_problem(self._db)
-        if problem:
-            raise DamagedError(problem)
+        if found is None:
+            return
+        if self._file.exists() and self._file.stat().st_size:
+            with contextlib.closing(_connect(self._file, "ro")) as db:
+                if _NEW < _version(db) <= SCHEMA_VERSION:
+                    _check_whole(db)  # else there is nothing to go on from
+        raise PutBackError(self._file.parent, found)
 
     def close(self) -> None:
         with self._lock, self._reading:
@@ -301,8 +300,26 @@ def _create_tables(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-def _connect(file: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(file, timeout=_SECONDS_FOR_A_LOCK, check_same_thread=False, isolation_level=None)
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_whole(db: sqlite3.Connection) -> None:
+    version = _version(db)
+    damaged = damaged_tables(db) if version == SCHEMA_VERSION else damaged_before(db, version)
+    problem = ", ".join(damaged) or structure_problem(db)
+    if problem:
+        raise DamagedError(problem)
+
+
+def _connect(file: Path, mode: str = "rwc") -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"{file.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=_SECONDS_FOR_A_LOCK,
+        check_same_thread=False,
+        isolation_level=None,
+    )
     db.row_factory = sqlite3.Row
     define_checksum(db)
     return db

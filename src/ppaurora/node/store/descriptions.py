@@ -56,10 +56,16 @@ def describe(share: Path, description: ShareDescription) -> None:
 
 
 def described(folder: Path) -> Iterator[tuple[str, ShareDescription]]:
-    """Yield the name of every share that is here with its description; what the disk has changed is none."""
+    """Yield the name of every share that is here with its description; what the disk has changed is none.
+
+    Those that are deleted meanwhile are passed over: a share that is taken back in replaces an earlier one.
+    """
     for path in sorted(folder.glob(f"*{_ENDING}")):
         share = path.with_name(path.name.removesuffix(_ENDING))
-        content, _, rest = path.read_bytes().partition(b"\n")
+        try:
+            content, _, rest = path.read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            continue
         if share.exists() and rest == hashlib.sha256(content).hexdigest().encode() + b"\n":
             yield share.name, from_json(ShareDescription, content)
 

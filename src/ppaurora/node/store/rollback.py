@@ -8,17 +8,20 @@ without a word, by a file that was lost, or by a person who restored an earlier 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
 from ppaurora.errors import InputError
+from ppaurora.io.files import sync
 from ppaurora.node.audit import ACCEPTED, Entry, read_entry
 from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.node.store.schema_checksum import SCHEMA, is_schema_damaged
-from ppaurora.node.store.trouble import DamagedError
+from ppaurora.node.store.trouble import DAMAGED, DamagedError
 
+DATABASE, AUDIT_LOG = "node.db", "audit.log"
 _LAST_LINES = 1 << 14  # bytes; a line has at most some thousand
 _MOST_SHOWN = 20
 
@@ -30,6 +33,7 @@ class Rollback:
     reached: Reached  # how far it is
     mark: Reached  # how far it was
     lost: tuple[Entry, ...]  # what came between, as far as the audit log tells
+    is_damaged: bool = False  # whether nothing that it says can be relied on
 
     @property
     def changes(self) -> int:
@@ -75,6 +79,34 @@ class PutBackError(InputError):
             f"recover {folder.parent}' goes on from what is here, and says who has to do what: "
             "docs/deploying.md, 'A node that was put back in time'"
         )
+
+
+class DamagedDatabaseError(InputError):
+    """What the database says cannot be relied on."""
+
+    def __init__(self, folder: Path, problem: str) -> None:
+        super().__init__(
+            f"{folder / DATABASE}: {DAMAGED} ({problem}); what it says cannot be relied on. Put the last "
+            "backup back: docs/deploying.md, 'Backup and restore'. If there is none, 'ppaurora recover "
+            f"{folder.parent}' sets the database aside, goes on without it, and says who has to do what"
+        )
+
+
+def rollback_without_database(folder: Path) -> Rollback:
+    """Return what a node has done, all of which it lacks once its database is set aside."""
+    mark = Mark(folder).read()
+    return Rollback(Reached(), mark, _entries_after(folder / AUDIT_LOG, 0), is_damaged=True)
+
+
+def set_aside(folder: Path) -> Path:
+    """Move a damaged database away, with its log, to names of their own."""
+    names = (f"{DATABASE}.damaged-{number}" for number in itertools.count(1))
+    aside = next(folder / name for name in names if not (folder / name).exists())
+    for ending in ("-wal", "-shm", ""):
+        with contextlib.suppress(FileNotFoundError):
+            (folder / f"{DATABASE}{ending}").rename(f"{aside}{ending}")
+    sync(folder)
+    return aside
 
 
 def find_rollback(database: Path, mark: Mark, log: Path) -> Rollback | None:
