@@ -3,19 +3,22 @@
     python -m tests.node.hung_campaign --studies 200
     python -m tests.node.hung_campaign --studies 200 --addresses 200
 
-Starts three nodes on this machine, and times studies from their last submission to their release: alone,
-beside 12 studies whose helper accepts connections and says nothing, and beside as many as are asked for. A
-line for each: the median and the slowest, and the ratio of the medians; what the leader takes meanwhile.
+Starts two consortia on this machine, and times studies from their last submission to their release: in one
+of them alone, in the other beside no, 12 and as many studies as are asked for, whose helper accepts
+connections and says nothing. A line for each: medians, the slowest, the ratio of the medians, and what the
+leader takes while only hung studies are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from ppaurora.data.samples import check_samples
@@ -28,6 +31,19 @@ from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials
 FEW = 12
 _SEEDS = itertools.count()  # of data that no other study has
 MB = 1 << 20
+
+
+@contextlib.contextmanager
+def consortium(folder: Path) -> Iterator[Trials]:
+    """Three nodes that run."""
+    folder.mkdir()
+    trials = Trials(folder)
+    trials.accept()
+    trials.start()
+    try:
+        yield trials
+    finally:
+        trials.stop()
 
 
 def hang(trials: Trials, name: str, port: int) -> None:
@@ -58,25 +74,26 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(trials: Trials, hung: int, repeats: int, most: float) -> list[float]:
-    """Time studies beside these hung ones, and print what was found."""
-    found = []
+def measure(beside: Trials, alone: Trials, hung: int, repeats: int, most: float) -> None:
+    """Time studies beside these hung ones and alone, in turn, so that whatever else runs slows both down."""
+    times: dict[Trials, list[float]] = {alone: [], beside: []}
     for number in range(repeats):
-        found.append(seconds_to_release(trials, f"healthy-{hung}-{number}", most))
-        if found[-1] == float("inf"):
+        for trials, found in times.items():
+            found.append(seconds_to_release(trials, f"healthy-{hung}-{number}", most))
+        if max(times[beside]) == float("inf"):
             break
-    pid = trials.process_id("proxy-0")
+    pid = beside.process_id("proxy-0")
     before, start = processor_seconds(pid), time.monotonic()
     time.sleep(20)
     used = (processor_seconds(pid) - before) / (time.monotonic() - start)
     threads = len(os.listdir(f"/proc/{pid}/task"))
+    without, with_hung = (statistics.median(found) for found in times.values())
     print(
-        f"{hung:>4} hung: released after {statistics.median(found):.2f} s (median of {len(found)}), "
-        f"{max(found):.2f} s at most; leader then {100 * used:.0f} % of a core, {threads} threads, "
-        f"{memory_of(pid) / MB:.0f} MB",
+        f"{hung:>4} hung: {with_hung:.2f} s, {max(times[beside]):.2f} s at most; "
+        f"alone {without:.2f} s, {max(times[alone]):.2f} s at most; ratio {with_hung / without:.2f}; "
+        f"leader at rest {100 * used:.0f} % of a core, {threads} threads, {memory_of(pid) / MB:.0f} MB",
         flush=True,
     )
-    return found
 
 
 def main() -> None:
@@ -86,24 +103,19 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=120.0, help="after which one is given up")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, SilentAddresses(arguments.addresses) as silent:
-        trials = Trials(Path(folder))
-        trials.accept()
-        trials.start()
-        try:
-            measured, hung = {}, 0
-            for count in (0, min(FEW, arguments.studies), arguments.studies):
-                for number in range(hung, count):
-                    hang(trials, f"hung-{number}", silent.ports[number % arguments.addresses])
-                hung = count
-                measured[count] = measure(trials, count, arguments.repeats, arguments.seconds)
-            alone = statistics.median(measured[0])
-            for count, found in measured.items():
-                ratio = statistics.median(found) / alone
-                print(f"{count:>4} hung: {ratio:.2f} times as long as alone")
-            print(f"{silent.connections} connections to {arguments.addresses} silent addresses")
-        finally:
-            trials.stop()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        SilentAddresses(arguments.addresses) as silent,
+        consortium(Path(folder) / "alone") as alone,
+        consortium(Path(folder) / "beside") as beside,
+    ):
+        hung = 0
+        for count in sorted({0, min(FEW, arguments.studies), arguments.studies}):
+            for number in range(hung, count):
+                hang(beside, f"hung-{number}", silent.ports[number % arguments.addresses])
+            hung = count
+            measure(beside, alone, count, arguments.repeats, arguments.seconds)
+        print(f"{silent.connections} connections to {arguments.addresses} silent addresses")
 
 
 if __name__ == "__main__":
