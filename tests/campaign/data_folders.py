@@ -6,7 +6,6 @@ good as ever, and recovering leads on: shares on disk are taken back in, owners 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import random
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -24,7 +23,6 @@ from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.audit import check_log
 from ppaurora.node.store import Store, StudyRecord
-from ppaurora.node.store.database import Database
 from ppaurora.study.manifest import Manifest
 from tests.campaign.facts import Facts
 from tests.campaign.tally import (
@@ -218,14 +216,3 @@ class _Case:
         found = store.submission(study.hash, owner)
         if found is None or (found.revision <= kept.revision and found.submitted != kept.submitted):
             raise LossError(f"{study.manifest.study}: {owner}, after sending again")
-
-
-@contextlib.contextmanager
-def without_comparison() -> Iterator[None]:
-    """The control: a store that does not ask whether it was put back."""
-    original = Database._check_not_put_back
-    setattr(Database, "_check_not_put_back", lambda self: None)  # noqa: B010
-    try:
-        yield
-    finally:
-        setattr(Database, "_check_not_put_back", original)  # noqa: B010

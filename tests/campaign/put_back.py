@@ -71,6 +71,7 @@ class _Case:
             return self._carry_out(self.world.folder / "aside")
         except (BreachError, PpauroraError) as error:
             kind = type(error) if isinstance(error, BreachError) else BreachError
+            self.world.end(self.node)  # after what must not be, nothing is as others expect it
             raise kind(f"{self.node}, {'; '.join(self.way)}: {type(error).__name__}: {error}") from error
         finally:
             if self.world.is_dead(self.node):

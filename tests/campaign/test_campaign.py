@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.campaign import damage, full_disk, mending
+from ppaurora.node.store import row_checksums
+from ppaurora.node.store.database import Database
+from tests.campaign import damage, data_folders, full_disk, mending, put_back
 from tests.campaign.plan import KINDS, carry_out
 from tests.campaign.tally import RIGHT, BreachError, Tally
-from tests.campaign.world import PROXIES, running
+from tests.campaign.world import PROXIES, World, running
 
 
 @pytest.mark.long
@@ -29,6 +32,48 @@ def test_nodes_that_do_not_compare_shares_with_commitments_would_be_noticed(tmp_
         tally = damage.shares(world, 1, random.Random(7))  # noqa: S311
     (breach,) = tally.breaches
     assert "an attempt began with a damaged share" in breach
+
+
+def breaches(run: Callable[[int], Tally], most: int) -> str:
+    """What must not be of the first trials in which something does: a kill comes at some moment."""
+    for number in range(most):
+        tally = run(number)
+        if tally.breaches:
+            return f"{tally.breaches} {dict(tally.details)}"
+    return ""
+
+
+def test_a_store_that_does_not_ask_whether_it_was_put_back_would_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Database, "_check_not_put_back", lambda self: None)
+    world, sorts = World(tmp_path), ("write-ahead log: deleted",)
+    found = breaches(lambda number: data_folders.run(world, 1, random.Random(number), sorts), 10)  # noqa: S311
+    assert "silently lost" in found
+
+
+@pytest.mark.long
+def test_a_store_that_does_not_add_up_its_rows_would_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of an earlier time are as they were written, and indexes fit them."""
+    monkeypatch.setattr(row_checksums, "_has_all_rows", lambda db: True)
+    world, sorts = World(tmp_path), ("page: with its earlier content",)
+    found = breaches(lambda number: data_folders.run(world, 1, random.Random(number), sorts), 60)  # noqa: S311
+    assert "silently lost" in found
+
+
+def test_a_node_that_does_not_ask_whether_it_was_put_back_would_be_noticed(tmp_path: Path) -> None:
+    def start(world: World, node: str) -> None:
+        world.start_faulty(node, "skip ppaurora.node.store.database:Database._check_not_put_back")
+
+    with running(tmp_path) as world:
+        sorts, nodes = ("write-ahead log: deleted",), ("proxy-0",)
+        found = breaches(
+            lambda number: put_back.run(world, 1, random.Random(number), sorts, nodes, start),  # noqa: S311
+            8,
+        )
+    assert "silently lost" in found
 
 
 def test_a_result_on_what_was_withdrawn_would_be_noticed(tmp_path: Path) -> None:
