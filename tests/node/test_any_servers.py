@@ -286,5 +286,5 @@ def test_a_server_without_a_part_gives_up_no_shares_before_the_release(
     with caplog.at_level(logging.INFO):
         nodes.followers[Four.FIRST].answer(pin, Release(study=nodes.manifest.hash, attempt=1, statements=()))
     assert nodes.study(Four.FIRST) == before
-    assert sorted(path.name for path in store.shares.iterdir()) == sorted(OWNERS)
+    assert sorted(path.stem for path in store.shares.iterdir()) == sorted(2 * OWNERS)  # with descriptions
     assert "result released" not in caplog.text

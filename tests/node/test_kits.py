@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from ppaurora.study.manifest import Manifest
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import command
 from tests.support.trials import HELPER, HOUR, PROXY_0, RunCommand, Trials
+from tests.versions.earlier import data_folder
 
 
 def spoil_key_mode(folder: Path) -> None:
@@ -193,8 +195,8 @@ def test_provisioning_deletes_nobody_elses_folder(
 def test_data_of_another_version_is_refused_by_every_command(node_kit: Path, run: RunCommand) -> None:
     """With what to do; nothing in it is changed."""
     assert run("studies", node_kit)[0] == 0  # the positive control; it makes the folder
-    with contextlib.closing(sqlite3.connect(node_kit / "data/node.db")) as db:
-        db.execute("PRAGMA user_version = 1")
+    shutil.rmtree(node_kit / "data")
+    data_folder(6, "under-way", node_kit).rename(node_kit / "data")
     manifest = node_kit / "studies/trial.json"
     for arguments in (
         ("studies", node_kit),
@@ -204,10 +206,10 @@ def test_data_of_another_version_is_refused_by_every_command(node_kit: Path, run
     ):
         code, said = run(*arguments)
         assert code == 2, said
-        assert "move it away, then accept the studies again" in said, arguments
+        assert "Nothing was changed. Go back to that one" in said, arguments
     served = command("serve", node_kit)
     assert served.returncode == 2
-    assert "move it away, then accept the studies again" in served.stderr
+    assert "Nothing was changed. Go back to that one" in served.stderr
     assert "Traceback" not in served.stderr
     with contextlib.closing(sqlite3.connect(node_kit / "data/node.db")) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        assert db.execute("PRAGMA user_version").fetchone() == (6,)

@@ -204,7 +204,7 @@ class OwnersService:
             return
         if latest is not None and self._store.has_begun(study.hash):
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
-        if not self._store.takes_submissions(study.hash):
+        if not self._store.takes_submissions(study.hash, is_known=latest is not None):
             refuse(RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted")
         if not study.manifest.evaluation.takes_submissions(offered.received_at):
             refuse(RefusalCode.TOO_LATE, f"{study.manifest.evaluation.too_late}; nothing was stored")

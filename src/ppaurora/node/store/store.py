@@ -381,15 +381,25 @@ class Store(AuditedDatabase):
         """Raise unless the study takes something new of an owner."""
         if before is not None:
             self._check_not_begun(study)
-        if not self.takes_submissions(study):
+        if not self.takes_submissions(study, is_known=before is not None):
             raise ClosedError(f"the study is {state}")
 
-    def takes_submissions(self, study: str) -> bool:
-        """Return whether a study goes on, or waits for owners to send again what was forgotten here."""
+    def takes_submissions(self, study: str, *, is_known: bool) -> bool:
+        """Return whether a study takes something of an owner, of whom something `is_known` here or nothing.
+
+        Where this node has forgotten something, owners send it again, also while the study stands still.
+        """
         state = self._state(study)
+        if self._has_forgotten(study):
+            return state in (*_GOING_ON, StudyState.STOPPED)
+        return state is StudyState.COLLECTING or (state is StudyState.RUNNING and is_known)
+
+    def _has_forgotten(self, study: str) -> bool:
+        """Return whether this node was put back in time since the study's last attempt here, or release."""
         (row,) = self._rows("SELECT note FROM studies WHERE hash = ?", study)
-        was_put_back = PUT_BACK in row["note"] and not self.statements(study)
-        return state in _GOING_ON or (state is StudyState.STOPPED and was_put_back)
+        last = self._rows("SELECT note FROM attempts WHERE study = ? ORDER BY number DESC LIMIT 1", study)
+        is_put_back = PUT_BACK in row["note"] or any(attempt["note"] == _FORGOTTEN for attempt in last)
+        return is_put_back and not self.statements(study)
 
     def _check_not_begun(self, study: str) -> None:
         if self.has_begun(study):
