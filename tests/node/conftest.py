@@ -81,7 +81,7 @@ def node_kit(running: Trials, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start() -> Iterator[StartKit]:
-    """Starts the node of a kit in this process."""
+    """Starts the node of a kit in this process. Those that came last, which may ask the others, end first."""
     started: list[Node] = []
 
     def start_node(consortium: Consortium, name: str) -> Node:
@@ -89,7 +89,7 @@ def start() -> Iterator[StartKit]:
         return started[-1]
 
     yield start_node
-    for node in started:
+    for node in reversed(started):
         node.close()
 
 
