@@ -15,6 +15,7 @@ from ppaurora.channel.tls import Identity, connect_parties, listen
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError
 from ppaurora.suites.role import Role
 from tests.support.channels import PATIENCE, Address, Identities
+from tests.support.relay import CuttingRelay
 from tests.support.tls_peers import GREETING, AcceptingParty, Serve, connect_real_peers, serve_with, server
 
 PROXY_0, PROXY_1, HELPER = Role
@@ -61,6 +62,18 @@ def test_a_server_that_speaks_no_tls_is_refused(serve: Serve, identities: Identi
     host, port = serve(lambda raw: raw.sendall(b"220 mail.example.org ESMTP\r\n"))
     with pytest.raises(PeerMisbehavedError, match=f"proxy 0 at {host}:{port} failed the TLS handshake"):
         join_as_proxy_1(identities[PROXY_1], (host, port))
+
+
+def test_a_server_that_is_cut_off_in_the_handshake_is_lost(serve: Serve, identities: Identities) -> None:
+    """After any number of bytes of its answer; what comes behind the handshake nobody reads here."""
+    target = serve(serve_with(server(identities[PROXY_0])))
+    with closing(CuttingRelay(target[1])) as relay:
+        address = ("127.0.0.1", relay.port)
+        for after in (1, 100, 600, 1000, 1200):
+            for reset in (False, True):
+                relay.cut(after, reset=reset)
+                with pytest.raises(PeerLostError, match=r"proxy 0 at 127.*lost in the TLS handshake"):
+                    join_as_proxy_1(identities[PROXY_1], address)
 
 
 def test_a_server_that_says_nothing_is_a_timeout(identities: Identities) -> None:

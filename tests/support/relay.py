@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import selectors
 import socket
+import struct
 import threading
 from abc import ABC, abstractmethod
 
@@ -64,3 +66,46 @@ def _pipe(source: socket.socket, sink: socket.socket) -> None:
         while piece := source.recv(1 << 16):
             sink.sendall(piece)
         sink.shutdown(socket.SHUT_WR)
+
+
+class CuttingRelay(Between):
+    """To a port of this machine; connections are cut off after so many bytes, as by a network that fails."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._lock = threading.Lock()
+        self.carried: list[int] = []  # bytes of each connection so far, in both directions
+        self.cut(None)
+        super().__init__()
+
+    def cut(self, after: int | None, *, spared: int = 0, reset: bool = False) -> None:
+        """Cut off the next connection but so many `spared` ones; none at all without a number of bytes."""
+        with self._lock:
+            self._after, self._reset = after, reset
+            self._cut_next = len(self.carried) + spared
+
+    def serve(self, client: socket.socket) -> None:
+        with self._lock:
+            number = len(self.carried)
+            self.carried.append(0)
+            left = self._after if number == self._cut_next else None
+            reset = self._reset
+        with (
+            socket.create_connection(("127.0.0.1", self._target)) as server,
+            selectors.DefaultSelector() as selector,
+        ):
+            others = {client: server, server: client}
+            for sock in others:
+                selector.register(sock, selectors.EVENT_READ)
+            while left is None or left > 0:
+                for key, _ in selector.select():
+                    source = key.fileobj
+                    assert isinstance(source, socket.socket)
+                    piece = source.recv(1 << 16 if left is None else max(left, 1))[:left]
+                    if not piece:
+                        return
+                    others[source].sendall(piece)
+                    self.carried[number] += len(piece)
+                    left = None if left is None else left - len(piece)
+            if reset:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

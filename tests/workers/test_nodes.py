@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.deployment import NODES, Deployment, children
+from ppaurora.data.samples import check_samples
+from ppaurora.owner.study import Study
+from tests.support.deployment import NODES, OWNERS, Deployment, children, samples
 from tests.support.trials import becomes
 from tests.support.worker_nodes import WorkerNodes, pooled, settings
 
@@ -56,6 +58,34 @@ def test_a_lost_worker_fails_the_attempt_and_the_next_has_fresh_keys(tmp_path: P
             return [worker for crew in crews for worker in children(crew)]
 
         compute_in_spite_of_a_lost_worker(nodes, workers)
+
+
+@pytest.mark.long
+def test_a_lost_worker_is_named_with_its_server_everywhere(tmp_path: Path) -> None:
+    """Killed while all compute: nobody names a worker of its own, but for the node that has lost one."""
+    with running(WorkerNodes(tmp_path, dict.fromkeys(NODES, settings(count=2)))) as nodes:
+        for place, owner in enumerate(OWNERS):
+            Study(nodes.kit(owner), "trial").submit(check_samples(owner, *samples(4000, place)))
+        assert becomes(lambda: len(sessions(nodes, "proxy-1")) == 2)
+        crews = children(nodes.processes["proxy-1"].pid)
+        os.kill(next(worker for crew in crews for worker in children(crew)), signal.SIGKILL)
+        study = Study(nodes.kit("north"), "trial")
+        notes: set[str] = set()
+
+        def is_told() -> bool:
+            notes.update(status.note for status in study.status().values())
+            return any("worker" in note for note in notes)
+
+        assert becomes(is_told)
+        nodes.released(SECONDS)
+        reasons = {
+            name: [str(event["reason"]) for event in nodes.events(name) if event["event"] == "attempt failed"]
+            for name in NODES
+        }
+    assert re.fullmatch(r"proxy 1: worker \d was killed by signal 9", reasons["proxy-1"][0])
+    assert re.match(r"proxy 1 \(worker \d\) ", reasons["proxy-0"][0])
+    told = [*notes, *reasons["proxy-0"], *reasons["helper"]]
+    assert not re.search(r"proxy 0: worker|helper: worker|of proxy 0|of helper", " ".join(told)), told
 
 
 def compute_in_spite_of_a_lost_worker(nodes: WorkerNodes, workers: Callable[[], list[int]]) -> None:

@@ -20,11 +20,19 @@ from ppaurora.errors import PartyFailedError
 LONGEST_WAIT = 86_400.0
 
 
+class LostWorkerError(PartyFailedError):
+    """Another worker of this party hands nothing on; it may tell itself why. `peer` is its number."""
+
+    def __init__(self, party: str, worker: int, problem: str) -> None:
+        self.peer = str(worker)
+        super().__init__(f"worker {worker} of {party} {problem}")
+
+
 class IntraPartyChannel(Protocol):
     """One worker's end of the channel to the other workers of its party.
 
     All workers call `all_to_all` equally often and in the same order, so the n-th call of one goes with the
-    n-th call of each other one. A worker that is gone, or comes too late, raises a `PartyFailedError` at all
+    n-th call of each other one. A worker that is gone, or comes too late, raises a `LostWorkerError` at all
     others.
     """
 
@@ -83,10 +91,9 @@ class _Table:
         for sender, queues in enumerate(self._queues):
             with self._changed:
                 if not self._changed.wait_for(partial(self._settled, sender, receiver), timeout):
-                    silence = f"handed on nothing for {timeout:g} seconds"
-                    raise PartyFailedError(f"worker {sender} of {self._party} {silence}")
+                    raise LostWorkerError(self._party, sender, f"handed on nothing for {timeout:g} seconds")
                 if not queues[receiver]:
-                    raise PartyFailedError(f"worker {sender} of {self._party} is gone")
+                    raise LostWorkerError(self._party, sender, "is gone")
                 taken.append(queues[receiver].popleft())
         return taken
 

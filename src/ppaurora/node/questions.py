@@ -9,6 +9,7 @@ import time
 import msgspec
 
 from ppaurora.channel.servers import Server
+from ppaurora.channel.tls import LOST, is_lost
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, reason_of
 from ppaurora.io.models import from_json, to_json
 from ppaurora.io.text import printable
@@ -26,19 +27,27 @@ def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, s
     identity = kit.identity(manifest)
     host, port = manifest.addresses()[peer]
     where = f"{host}:{port}"
+    line = bytearray()
+    waits = False  # for an answer of which nothing is here: a peer that knows no such study hangs up now
     try:
         with (
             socket.create_connection((host, port), timeout=seconds) as raw,
             identity.context(ssl.Purpose.SERVER_AUTH).wrap_socket(raw, server_hostname=CONTROL) as sock,
         ):
             identity.check(peer, sock)
+            waits = True
             sock.sendall(to_json(question) + b"\n")
-            answer = from_json(Answer, read_line(sock))
+            answer = from_json(Answer, read_line(sock, line))
     except PeerError:
         raise
-    except (ssl.SSLError, ConnectionResetError):
-        problem = f"at {where} broke off the connection; its operator may not have accepted the study"
-        raise PeerMisbehavedError(peer.title, problem) from None
+    except (ssl.SSLError, ConnectionError) as error:
+        kind = PeerLostError if is_lost(error) else PeerMisbehavedError
+        problem = f"cannot be reached at {where}: {reason_of(error)}"
+        if not is_lost(error) or (waits and not line):
+            problem = f"at {where} broke off the connection; its operator may not have accepted the study"
+        elif line or isinstance(error, ssl.SSLError):
+            problem = f"at {where}: {LOST}"
+        raise kind(peer.title, problem) from None
     except (ValueError, RecursionError):
         raise PeerMisbehavedError(peer.title, f"at {where} gave an unreadable answer") from None
     except OSError as error:
@@ -46,9 +55,9 @@ def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, s
     return msgspec.structs.replace(answer, note=printable(answer.note), version=printable(answer.version))
 
 
-def read_line(sock: ssl.SSLSocket) -> bytes:
-    """Read one line, with one deadline for all of it, so that nobody trickles."""
-    line = bytearray()
+def read_line(sock: ssl.SSLSocket, line: bytearray | None = None) -> bytes:
+    """Read one line, with one deadline for all of it, so that nobody trickles; `line` has what is here."""
+    line = bytearray() if line is None else line
     deadline = time.monotonic() + (sock.gettimeout() or _SECONDS_TO_SPEAK)
     while not line.endswith(b"\n"):
         sock.settimeout(max(deadline - time.monotonic(), 0.001))

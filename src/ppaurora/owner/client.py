@@ -19,8 +19,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from ppaurora.channel.servers import Server
-from ppaurora.channel.tls import peer_pin
-from ppaurora.errors import InputError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, RefusedError
+from ppaurora.channel.tls import LOST, is_lost, peer_pin
+from ppaurora.errors import (
+    InputError,
+    PeerLostError,
+    PeerMisbehavedError,
+    PeerTimeoutError,
+    RefusedError,
+    reason_of,
+)
 from ppaurora.io.models import StrictModel, from_json, to_json
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import (
@@ -113,13 +120,11 @@ class NodeClient:
             raise
         except TimeoutError:
             raise PeerTimeoutError(title, f"at {where} did not answer in time") from None
-        except ssl.SSLError as error:
-            raise PeerMisbehavedError(
-                title, f"at {where} failed the TLS handshake: {_tls_problem(error)}"
-            ) from None
         except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "strerror", None) or printable(error) or type(error).__name__
-            raise PeerLostError(title, f"cannot be reached at {where}: {reason}") from None
+            if not is_lost(error):
+                problem = f"failed the TLS handshake: {_tls_problem(error)}"
+                raise PeerMisbehavedError(title, f"at {where} {problem}") from None
+            raise PeerLostError(title, f"cannot be reached at {where}: {_loss(error)}") from None
         finally:
             connection.close()
 
@@ -150,6 +155,8 @@ class NodeClient:
 
     def _content(self, response: http.client.HTTPResponse) -> bytes:
         """Return the body of an answer that says how long it is, within reason."""
+        if response.length is None and not response.chunked and not response.read(1):
+            raise http.client.IncompleteRead(b"")  # it was cut off before it said how long
         if response.length is None or response.length > _LONGEST_ANSWER:
             raise PeerMisbehavedError(self.server.title, f"at {self.where} announced an answer without end")
         return response.read()
@@ -206,13 +213,20 @@ def _https_proxy(host: str) -> _WebProxy | None:
     return _WebProxy(*address, headers)
 
 
-def _tls_problem(error: ssl.SSLError) -> str:
+def _loss(error: Exception) -> str:
+    """Return how a connection was lost, in words for people."""
+    if isinstance(error, ssl.SSLError | http.client.IncompleteRead):
+        return LOST
+    return getattr(error, "strerror", None) or printable(error) or type(error).__name__
+
+
+def _tls_problem(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         said = printable(error.verify_message)
         if "expired" in said or "not yet valid" in said:
             return f"{said}; is this machine's clock right? 'ppaurora preflight' tells"
         return said
-    return error.reason or "the connection was closed"
+    return reason_of(error)
 
 
 def _printable(message: M) -> M:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
+from ppaurora.channel.intra_party import LostWorkerError
 from ppaurora.errors import PartyFailedError, PeerError, PeerMisbehavedError, PpauroraError
 from ppaurora.messages.process import Failed, Finished, Opened, Order, Placed, Progressed, Task
 from ppaurora.messages.workers import Crew, Endpoint, PeerEndpoints
@@ -116,31 +118,51 @@ def _watched(engine: Engine, task: Task, starter: Starter) -> list[Finished]:
             case Progressed() if number == 0:
                 starter.tell(event)
             case Failed() | Ended() if number not in done:
-                raise _root_cause(engine, number, event)
+                raise _root_cause(engine, number, event, done)
     return [done[number] for number in range(workers)]
 
 
-def _root_cause(engine: Engine, number: int, event: Failed | Ended) -> PpauroraError:
+def _root_cause(
+    engine: Engine, number: int, event: Failed | Ended, done: Iterable[int] = ()
+) -> PpauroraError:
     """Return the cause of a failure: who lost a peer only echoes what happened there, so hear the others."""
     failures = {number: _failure(number, event)}
+    over = set(done)
     deadline = time.monotonic() + _SECONDS_FOR_LAST_WORDS
-    while min(map(_echo, failures.values())) and (left := deadline - time.monotonic()) > 0:
+    while _echo(_likeliest(failures)) and (left := deadline - time.monotonic()) > 0:
         heard = engine.next_event(left)
-        if heard is not None and isinstance(heard[1], Failed | Ended):
-            # That a worker ends after its last words says nothing.
-            failures.setdefault(heard[0], _failure(heard[0], heard[1]))
-    return min(failures.values(), key=_echo)
+        match heard:
+            case other, Finished():
+                over.add(other)
+            case other, Failed() | Ended() as told if other not in over:
+                # That a worker ends after its last words says nothing.
+                failures.setdefault(other, _failure(other, told))
+    return _likeliest(failures)
+
+
+def _likeliest(failures: dict[int, PpauroraError]) -> PpauroraError:
+    """Return the failure that explains the others: not what is said of a worker that tells itself."""
+    telling = [
+        failure
+        for failure in failures.values()
+        if not (isinstance(failure, _EchoError) and failure.worker in failures)
+    ]
+    return min(telling or failures.values(), key=_echo)
 
 
 class _EchoError(PartyFailedError):
-    """A worker that tells of another one, which may tell itself."""
+    """A worker that tells of another one of its server, which may tell itself."""
+
+    def __init__(self, worker: int, message: str) -> None:
+        self.worker = worker
+        super().__init__(message)
 
 
 def _failure(number: int, event: Failed | Ended) -> PpauroraError:
     if isinstance(event, Ended):
         return PartyFailedError(f"worker {number} {event.how}")
-    if event.kind == PartyFailedError.__name__:
-        return _EchoError(event.message)
+    if event.kind == LostWorkerError.__name__ and event.peer:
+        return _EchoError(int(event.peer), event.message)
     failure = failure_of(event, f"worker {number}")
     if isinstance(failure, PeerError):  # it speaks with the peer's worker of its own number only
         return type(failure)(failure.peer, f"(worker {number}) {failure.problem}")

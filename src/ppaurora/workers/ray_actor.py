@@ -11,6 +11,7 @@ import numpy as np
 import ray
 
 from ppaurora.channel.base import Buffer
+from ppaurora.channel.intra_party import LostWorkerError
 from ppaurora.channel.tls import listen
 from ppaurora.errors import PartyFailedError
 from ppaurora.io.dumps import forbid_dumps
@@ -132,15 +133,13 @@ class RayChannel:
         for other in numbers:
             content = self._mailbox.take(number, other, max(deadline - time.monotonic(), 0))
             if content is None:
-                raise PartyFailedError(
-                    f"worker {other} of {self._party} handed on nothing for {self._timeout:g} seconds"
-                )
+                raise LostWorkerError(self._party, other, f"handed on nothing for {self._timeout:g} seconds")
             received[other] = memoryview(content)
         for other, taken in sent.items():
             try:
                 ray.get(taken, timeout=self._timeout)
             except ray.exceptions.RayError:
-                raise PartyFailedError(f"worker {other} of {self._party} is gone") from None
+                raise LostWorkerError(self._party, other, "is gone") from None
         return received
 
     def close(self) -> None:

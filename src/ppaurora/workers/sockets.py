@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ppaurora.channel.base import Buffer
-from ppaurora.errors import PartyFailedError
+from ppaurora.channel.intra_party import LostWorkerError
 from ppaurora.session import Worker
 
 _LENGTH = struct.Struct(">Q")
@@ -46,8 +46,8 @@ class SocketChannel:
                 ready = selector.select(max(deadline - time.monotonic(), 0))
                 if not ready:
                     number = next(iter(selector.get_map().values())).data
-                    raise PartyFailedError(
-                        f"worker {number} of {self._party} handed on nothing for {self._timeout:g} seconds"
+                    raise LostWorkerError(
+                        self._party, number, f"handed on nothing for {self._timeout:g} seconds"
                     )
                 deadline = time.monotonic() + self._timeout
                 for key, events in ready:
@@ -67,7 +67,7 @@ class SocketChannel:
         except BlockingIOError:
             pass
         except OSError:
-            raise PartyFailedError(f"worker {number} of {self._party} is gone") from None
+            raise LostWorkerError(self._party, number, "is gone") from None
 
     def close(self) -> None:
         for other in self._others.values():

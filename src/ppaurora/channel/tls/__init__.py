@@ -2,14 +2,17 @@
 
 from ppaurora.channel.tls.connecting import Listener, PassedSockets, connect_parties, listen, pass_socket
 from ppaurora.channel.tls.identity import Identity, peer_pin, tls_context
+from ppaurora.channel.tls.loss import LOST, is_lost
 from ppaurora.channel.tls.transport import TlsTransport
 
 __all__ = [
+    "LOST",
     "Identity",
     "Listener",
     "PassedSockets",
     "TlsTransport",
     "connect_parties",
+    "is_lost",
     "listen",
     "pass_socket",
     "peer_pin",

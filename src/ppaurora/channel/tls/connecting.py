@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls.identity import Identity
+from ppaurora.channel.tls.loss import LOST, is_lost
 from ppaurora.channel.tls.transport import TlsTransport
 from ppaurora.errors import PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 
@@ -115,6 +116,8 @@ def _connect(
     except TimeoutError as error:
         raise PeerTimeoutError(peer.title, f"at {where} did not answer the TLS handshake in time") from error
     except OSError as error:
+        if is_lost(error):
+            raise PeerLostError(peer.title, f"at {where}: {LOST} in the TLS handshake") from error
         raise PeerMisbehavedError(
             peer.title, f"at {where} failed the TLS handshake: {reason_of(error)}"
         ) from error
@@ -123,6 +126,9 @@ def _connect(
     except PeerMisbehavedError:
         sock.close()
         raise
+    except OSError as error:  # it was gone before the handshake began
+        sock.close()
+        raise PeerLostError(peer.title, f"at {where}: {LOST} in the TLS handshake") from error
     return sock
 
 

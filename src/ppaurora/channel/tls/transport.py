@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, FrameDecoder
 from ppaurora.channel.servers import Server
+from ppaurora.channel.tls.loss import is_lost
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 
 OUTBOX_LIMIT = 16 << 20  # of all workers of a party, for each of its peers
@@ -120,12 +121,12 @@ class _Link:
                 count = self.sock.recv_into(self.decoder.space())
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 break
-            except ssl.SSLError as error:
-                self.end = PeerMisbehavedError(
-                    self.peer.title, f"broke the TLS connection: {reason_of(error)}"
-                )
-                break
-            except OSError:
+            except OSError as error:
+                if not is_lost(error):
+                    self.end = PeerMisbehavedError(
+                        self.peer.title, f"broke the TLS connection: {reason_of(error)}"
+                    )
+                    break
                 count = 0
             if count == 0:
                 self.end = self._lost()
