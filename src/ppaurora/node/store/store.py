@@ -377,6 +377,8 @@ class Store(AuditedDatabase):
         """
         if before is not None and not before.withdrawn and not self._is_lost(before):
             return False
+        if self.release_elsewhere(study):
+            return False
         attempts = self._rows("SELECT agreed FROM attempts WHERE study = ?", study)
         (row,) = self._rows("SELECT note FROM studies WHERE hash = ?", study)
         was_put_back = bool(attempts) or row["note"].startswith(_PUT_BACK)
