@@ -59,7 +59,8 @@ from ppaurora.study.manifest import Manifest
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
 _OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
-_PUT_BACK = "this node was put back in time"
+_PUT_BACK = "this node was put back in time"  # the beginning of a study's note
+_ATTEMPT_PUT_BACK = "this node was put back"  # the note of an attempt
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 
 
@@ -134,7 +135,7 @@ class Store(AuditedDatabase):
             for number in numbers_in(ATTEMPT_BEGAN, lost):
                 self.learn_of_attempt(study.hash, number)
             for number in self._open_attempts(study.hash):
-                self._set_attempt_state(study.hash, number, AttemptState.FAILED, "this node was put back")
+                self._set_attempt_state(study.hash, number, AttemptState.FAILED, _ATTEMPT_PUT_BACK)
             if numbers_in(RELEASED_WITH, lost):
                 self._unlink(self._end(study.hash, StudyState.DELETED, note))
             else:
@@ -147,7 +148,7 @@ class Store(AuditedDatabase):
             db.execute(
                 "INSERT OR IGNORE INTO attempts (study, number, state, note, started_at, ended_at) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                (study, number, AttemptState.FAILED, "this node was put back", self.now(), self.now()),
+                (study, number, AttemptState.FAILED, _ATTEMPT_PUT_BACK, self.now(), self.now()),
             )
 
     def learn_of_release(self, study: str, signed: SignedStatement) -> None:
@@ -379,10 +380,11 @@ class Store(AuditedDatabase):
             return False
         if self.release_elsewhere(study):
             return False
-        attempts = self._rows("SELECT agreed FROM attempts WHERE study = ?", study)
+        query = "SELECT agreed = '[]' AND note = ? AS forgotten FROM attempts WHERE study = ?"
+        attempts = self._rows(query, _ATTEMPT_PUT_BACK, study)
         (row,) = self._rows("SELECT note FROM studies WHERE hash = ?", study)
         was_put_back = bool(attempts) or row["note"].startswith(_PUT_BACK)
-        return was_put_back and all(row["agreed"] == "[]" for row in attempts)
+        return was_put_back and all(attempt["forgotten"] for attempt in attempts)
 
     def _check_not_begun(self, study: str) -> None:
         if self.has_begun(study):
