@@ -30,11 +30,10 @@ from tests.campaign.tally import (
     LossError,
     Tally,
 )
-from tests.campaign.world import Trial, World
+from tests.campaign.world import SECONDS_TO_END, Trial, World
 from tests.campaign.wreckage import HARMLESS, KILLED, SORTS, NothingToDamageError, in_turn, wreck
 from tests.support.deployment import NODES, command
 
-_SECONDS_TO_END = 90.0
 _NODES_IN_TURN = ("proxy-0", "proxy-1", "proxy-0", "proxy-1", "helper")
 Start = Callable[[World, str], None]
 
@@ -96,7 +95,7 @@ class _Case:
             wreck(self.sort, self.variant, self.data, aside / "earlier", self.chance)
         except NothingToDamageError:
             self.world.start(self.node)
-            uploads.join(_SECONDS_TO_END)
+            uploads.join(SECONDS_TO_END)
             self._to_the_end()
             return NOT_REACHED
         before, said = contents(self.data), len(self.world.log(self.node))
@@ -111,7 +110,7 @@ class _Case:
             if lacks:
                 raise LossError(lacks)
             outcome = RIGHT
-        uploads.join(_SECONDS_TO_END)
+        uploads.join(SECONDS_TO_END)
         self._to_the_end()
         return NEW_STUDY if "a new study" in self.way else outcome
 
@@ -197,7 +196,7 @@ class _Case:
 
     def _to_the_end(self) -> None:
         """Owners send again as long as they are asked to; there is a new study where people are told so."""
-        deadline = time.monotonic() + _SECONDS_TO_END
+        deadline = time.monotonic() + SECONDS_TO_END
         problem: object = ""
         while time.monotonic() < deadline:
             awaited = [owner for owner in ("north", "harbour") if not self.trial.has_result(owner)]

@@ -19,6 +19,7 @@ from ppaurora.node.audit import check_log
 from ppaurora.node.states import AttemptState, StaleAttemptError
 from ppaurora.node.store import (
     BegunError,
+    ClosedError,
     DamagedDatabaseError,
     PutBackError,
     Store,
@@ -387,6 +388,17 @@ def test_owners_send_again_what_was_lost_with_an_attempt(
         again.begin_attempt(manifest.hash, 2, (record.submitted,))
         with pytest.raises(BegunError):
             again.submit(manifest.hash, replace(record, revision=4, file=new_file(again)))
+
+
+def test_nothing_is_sent_again_to_a_study_that_is_released_elsewhere(
+    store: Store, manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with put_back_before_attempt(store, manifest, tmp_path / "killed", 2) as again:
+        record = store.submission(manifest.hash, "harbour")
+        assert record is not None
+        monkeypatch.setattr(Store, "release_elsewhere", lambda self, study: "released")
+        with pytest.raises(ClosedError):
+            again.submit(manifest.hash, replace(record, file=new_file(again)))
 
 
 def test_what_is_on_disk_is_taken_back_in_while_the_study_waits(

@@ -399,7 +399,7 @@ class Store(AuditedDatabase):
         (row,) = self._rows("SELECT note FROM studies WHERE hash = ?", study)
         last = self._rows("SELECT note FROM attempts WHERE study = ? ORDER BY number DESC LIMIT 1", study)
         is_put_back = PUT_BACK in row["note"] or any(attempt["note"] == _FORGOTTEN for attempt in last)
-        return is_put_back and not self.statements(study)
+        return is_put_back and not self.release_elsewhere(study)
 
     def _check_not_begun(self, study: str) -> None:
         if self.has_begun(study):
