@@ -560,11 +560,13 @@ class Store(AuditedDatabase):
     def take_back(self, study: StudyRecord, place: int) -> list[str]:
         """Take shares of a study in again whose rows were lost, and return whose.
 
-        A share that is whole, with what its owner said of it, fits the commitment at this `place`. What the
-        store refuses now is left where it is.
+        A share that is whole, with what its owner said of it, fits the commitment at this `place`. Of several
+        of one owner, as after a crash, the latest revision counts. What the store refuses now is left where
+        it is.
         """
-        taken = []
-        for file, about in described(self.shares):
+        taken: list[str] = []
+        found = sorted(described(self.shares), key=lambda one: one[1].submitted.revision, reverse=True)
+        for file, about in found:
             record = about.record(file)
             if about.study != study.hash or file in self._files() or record.owner in taken:
                 continue
