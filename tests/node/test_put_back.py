@@ -429,6 +429,27 @@ def test_two_shares_of_one_owner_are_taken_back_in_one_after_the_other(
         assert now.revision == 2
 
 
+@pytest.mark.parametrize("file", ["0" * 32, "g" * 32])
+def test_of_two_shares_of_one_owner_the_later_one_is_taken_back_in(
+    killed: Callable[[], Path], manifest: Manifest, file: str
+) -> None:
+    """A crash came before the earlier one was deleted; whichever is found first."""
+    folder = killed()
+    with Store(folder) as store:
+        kept = store.submission(manifest.hash, "harbour")
+        assert kept is not None
+    for path in folder.glob("node.db*"):
+        path.unlink()
+    with recovered(folder) as store:
+        later = replace(kept, revision=2, file=file)
+        (store.shares / file).write_bytes(b"harbour" * 40)
+        describe(store.shares / file, ShareDescription.of(manifest.hash, later))
+        store.accept(manifest)
+        (study,) = store.studies()
+        assert store.take_back(study, 0) == ["harbour"]
+        assert store.submission(manifest.hash, "harbour") == later
+
+
 @pytest.mark.parametrize("page", [0, 1, 5])
 def test_a_page_that_is_none_is_said_to_be_damage(
     killed: Callable[[], Path], manifest: Manifest, page: int
