@@ -308,14 +308,17 @@ class Store(AuditedDatabase):
             describe(self.shares / submission.file, ShareDescription.of(study, submission))
         return self._submit_described(study, submission)
 
-    def _submit_described(self, study: str, submission: SubmissionRecord) -> SubmissionRecord:
+    def _submit_described(
+        self, study: str, submission: SubmissionRecord, *, is_on_disk: bool = False
+    ) -> SubmissionRecord:
         with self._transaction():
             state, before = self._state(study), self.latest_revision(study, submission.owner)
             if state in (StudyState.EXPIRED, StudyState.DELETED):
                 raise ClosedError(f"the study is {state}")
             if before is not None and submission.revision <= before.revision:
                 return self._sent_before(study, submission, before)
-            self._check_open(study, state, before)
+            if state in _OVER or not self._may_have_forgotten(study, before, is_on_disk=is_on_disk):
+                self._check_open(study, state, before)
             self.check_not_too_often(study, submission.owner)
             if self.is_reused(study, submission.commitments):
                 raise ReusedError("this was submitted to another study")
@@ -362,21 +365,21 @@ class Store(AuditedDatabase):
         return withdrawal
 
     def _check_open(self, study: str, state: StudyState, before: SubmissionRecord | None) -> None:
-        """Raise unless the study takes something new of an owner, or what this node has forgotten."""
-        if state not in _OVER and self._may_have_forgotten(study, before):
-            return
+        """Raise unless the study takes something new of an owner."""
         if before is not None:
             self._check_not_begun(study)
         may_be_mended = state is StudyState.RUNNING and before is not None
         if state is not StudyState.COLLECTING and not may_be_mended:
             raise ClosedError(f"the study is {state}")
 
-    def _may_have_forgotten(self, study: str, before: SubmissionRecord | None) -> bool:
-        """Return whether a node that was put back lacks an owner's share, and has begun no attempt with it.
+    def _may_have_forgotten(self, study: str, before: SubmissionRecord | None, *, is_on_disk: bool) -> bool:
+        """Return whether a node that was put back may have had what is submitted, and lacks it.
 
-        What an attempt was begun with here is on record with it; of one that was forgotten, nothing is.
+        It does if it has no share of the owner, or if the later one that it had `is_on_disk`. What an attempt
+        was begun with here is on record with it; of one that was forgotten, nothing is.
         """
-        if before is not None and not before.withdrawn and not self._is_lost(before):
+        lacks_share = before is None or before.withdrawn or self._is_lost(before)
+        if not lacks_share and not is_on_disk:
             return False
         if self.release_elsewhere(study):
             return False
@@ -575,7 +578,7 @@ class Store(AuditedDatabase):
             if self._digest(file) != record.commitments[place]:
                 continue
             with contextlib.suppress(*REFUSALS):
-                if self._submit_described(study.hash, record).file == file:
+                if self._submit_described(study.hash, record, is_on_disk=True).file == file:
                     self.record_of(study.hash, f"the share of {record.owner} was taken back in from its file")
                     taken.append(record.owner)
         return taken
