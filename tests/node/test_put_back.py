@@ -283,6 +283,21 @@ def test_a_study_that_lost_a_submission_and_an_attempt_can_go_on(
             again.submit(manifest.hash, replace(sent, revision=3))
 
 
+def test_what_a_cut_upload_left_takes_the_place_of_nothing_that_is_computed_with(
+    store: Store, manifest: Manifest
+) -> None:
+    """A replacement that came too late, of which a crash left the file before it was refused."""
+    sent = submitted(store, manifest)
+    store.begin_attempt(manifest.hash, 1)
+    late = store.shares / "late"
+    late.write_bytes((store.shares / str(sent.file)).read_bytes())
+    describe(late, ShareDescription.of(manifest.hash, replace(sent, revision=2)))
+    (study,) = store.studies()
+    assert store.take_back(study, 0) == []
+    assert store.submission(manifest.hash, "harbour") == sent
+    assert store.remove_strays() == 2
+
+
 def test_of_several_shares_of_an_owner_the_latest_is_taken_back_in(store: Store, manifest: Manifest) -> None:
     """A crash may have left one that was replaced."""
     sent = submitted(store, manifest)
@@ -401,14 +416,23 @@ def test_nothing_is_sent_again_to_a_study_that_is_released_elsewhere(
             again.submit(manifest.hash, replace(record, file=new_file(again)))
 
 
+@pytest.mark.parametrize("has_earlier", [False, True])
 def test_what_is_on_disk_is_taken_back_in_while_the_study_waits(
-    store: Store, manifest: Manifest, tmp_path: Path
+    store: Store, manifest: Manifest, tmp_path: Path, has_earlier: bool
 ) -> None:
+    """Also where the share that it had replaced is there again: a crash can undo that a file was deleted."""
     with put_back_before_attempt(store, manifest, tmp_path / "killed", 2) as again:
+        earlier = again.submission(manifest.hash, "harbour")
+        assert earlier is not None
+        assert earlier.file is not None
+        if has_earlier:
+            (again.shares / earlier.file).write_bytes(b"harbour" * 40)
+            describe(again.shares / earlier.file, ShareDescription.of(manifest.hash, earlier))
         (study,) = again.studies()
         assert study.state is StudyState.STOPPED
         assert again.take_back(study, 0) == ["harbour"]
         assert again.remove_strays() == 0
+        assert again.submission(manifest.hash, "harbour") == store.submission(manifest.hash, "harbour")
 
 
 def test_two_shares_of_one_owner_are_taken_back_in_one_after_the_other(

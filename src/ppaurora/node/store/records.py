@@ -158,6 +158,3 @@ class SupersededError(PpauroraError):
 
 class TooOftenError(PpauroraError):
     """The owner has submitted and withdrawn too often."""
-
-
-REFUSALS = (ConflictError, ReusedError, ClosedError, SupersededError, TooOftenError)

@@ -316,9 +316,6 @@ class Store(AuditedDatabase):
         """
         if submission.file is not None:
             describe(self.shares / submission.file, ShareDescription.of(study, submission))
-        return self._submit_described(study, submission)
-
-    def _submit_described(self, study: str, submission: SubmissionRecord) -> SubmissionRecord:
         with self._transaction():
             state, before = self._state(study), self.latest_revision(study, submission.owner)
             if state in (StudyState.EXPIRED, StudyState.DELETED):
@@ -575,8 +572,9 @@ class Store(AuditedDatabase):
     def take_back(self, study: StudyRecord, place: int) -> list[str]:
         """Take shares of a study in again whose rows were lost, and return whose.
 
-        A share that is whole, with what its owner said of it, fits the commitment at this `place`. It was
-        acknowledged, so neither a computation that has begun nor the last day for submissions matters.
+        A share that is whole, with what its owner said of it, fits the commitment at this `place`. Of several
+        of one owner, as after a crash, the latest revision counts. Once an attempt has begun here, and was
+        not forgotten, nothing takes the place of what it was begun with.
         """
         records = [about.record(file) for file, about in described(self.shares) if about.study == study.hash]
         fitting = [
@@ -592,7 +590,8 @@ class Store(AuditedDatabase):
         with self._transaction():
             kept = self.latest_revision(study, record.owner)
             is_news = kept is None or kept.revision < record.revision
-            if not is_news or self._state(study) in _OVER or self.is_reused(study, record.commitments):
+            is_over = self._state(study) in _OVER or self.has_begun(study)
+            if not is_news or is_over or self.is_reused(study, record.commitments):
                 return False
             self._write_submission(study, record)
             event = HistoryEvent.SUBMITTED if kept is None or kept.withdrawn else HistoryEvent.REPLACED
