@@ -27,6 +27,7 @@ from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.sni_router import SniRouter
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
+from ppaurora.node.store.schema_checksum import keep_schema_checksum
 from ppaurora.node.watching import Watcher
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.owner.study import Study
@@ -192,6 +193,7 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
                 f"CREATE TRIGGER full_{number} BEFORE {event} WHEN NEW.study = '{manifest.hash}' "
                 "BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
             )
+        keep_schema_checksum(database)
         try:
             for seed, owner in enumerate(PAIR):
                 labels, scores = samples(30, 50 + seed)
@@ -203,6 +205,7 @@ def test_a_proxy_that_cannot_write_for_a_while_is_no_reason_to_wait_for_ever(nod
         finally:
             for number in range(2):
                 database.execute(f"DROP TRIGGER full_{number}")
+            keep_schema_checksum(database)
     report = Study(nodes.kit("north"), "unwritten").wait(timeout=300)
     assert 0 <= report.auroc <= 1
     assert report.receipt.attempt > 1
