@@ -36,7 +36,7 @@ from tests.campaign.tally import (
 )
 from tests.campaign.world import World
 from tests.campaign.wreckage import HARMLESS, KILLED, SORTS, NothingToDamageError, in_turn, wreck
-from tests.campaign.writer import CHECKPOINT
+from tests.campaign.writer import CHECKPOINT, start
 from tests.support.repository import ROOT
 
 PUT_BACK, DAMAGED_WORDS = "put back in time", "the database is damaged"
@@ -159,11 +159,11 @@ class _Case:
             store.recover(rollback)
         with Store(data) as store, Store(self.folder / "whole") as whole:
             known = [study.hash for study in store.studies()]
-            self._start(store)
+            start(store)
             for manifest in self.manifests:
                 if manifest.hash in acknowledged.studies and store.study(manifest.hash) is None:
                     store.accept(manifest)
-            self._start(store)
+            start(store)
             for study in store.studies():
                 if study.hash in acknowledged.studies:
                     self._go_on(store, study, whole, acknowledged, was_known=study.hash in known)
@@ -172,14 +172,6 @@ class _Case:
             raise BreachError(f"the audit log after recovering: {problem}")
         with Store(data):
             pass
-
-    def _start(self, store: Store) -> None:
-        """As a node's start does."""
-        store.fail_interrupted()
-        store.describe_shares()
-        for study in store.studies():
-            store.take_back(study, 0)
-        store.remove_strays()
 
     def _go_on(
         self, store: Store, study: StudyRecord, whole: Store, acknowledged: Facts, *, was_known: bool
@@ -198,7 +190,7 @@ class _Case:
             return
         if study.state is StudyState.STOPPED:
             store.retry(study.hash)
-        self._start(store)
+        start(store)
         (record,) = (one for one in whole.studies() if one.hash == study.hash)
         for submission in whole.acknowledged(record):
             self._submit_again(store, study, whole, submission.owner)

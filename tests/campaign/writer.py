@@ -98,6 +98,16 @@ class Writer:
         self.store.set_note(study, self.chance.randbytes(10).hex())
 
 
+def start(store: Store) -> None:
+    """As a node's start does, whatever the process before was killed in."""
+    store.fail_interrupted()
+    if hasattr(store, "take_back"):  # which earlier states, with which we compare, do not have
+        store.describe_shares()
+        for study in store.studies():
+            store.take_back(study, 0)
+    store.remove_strays()
+
+
 def delete_share(share: Path) -> None:
     """With what was said of it, if this state of the store says anything."""
     for path in share.parent.glob(f"{share.name}*"):
@@ -120,6 +130,7 @@ def made_up(store: Store, owner: str, revision: int, chance: random.Random) -> S
 def main() -> None:
     folder, manifests, seed = sys.argv[1:]
     with Store(Path(folder)) as store:
+        start(store)
         paths = sorted(Path(manifests).glob("*.json"))
         writer = Writer(store, [Manifest.read(path) for path in paths], random.Random(seed))  # noqa: S311
         writer.tell()
