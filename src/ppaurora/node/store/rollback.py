@@ -58,10 +58,10 @@ class Rollback:
         return [name for name, _, text in texts if text.startswith(ACCEPTED)]
 
     def told(self) -> list[str]:
-        """Return what was lost, for people, a line each."""
-        lines = [f"{entry.time} {entry.text}" for entry in self.lost[:_MOST_SHOWN]]
-        more = len(self.lost) - _MOST_SHOWN
-        return [*lines, f"and {more} more, see audit.log"] if more > 0 else lines
+        """Return what was lost, for people, a line each: the last of it, and how much came before."""
+        lines = [f"{entry.time} {entry.text}" for entry in self.lost[-_MOST_SHOWN:]]
+        earlier = len(self.lost) - len(lines)
+        return [f"{earlier} earlier entries, see audit.log", *lines] if earlier else lines
 
 
 class PutBackError(InputError):
