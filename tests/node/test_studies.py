@@ -166,7 +166,9 @@ def test_a_hundred_uploads_of_the_same_body_are_one(deployment: Deployment) -> N
     with ThreadPoolExecutor(100) as pool:
         acknowledgements = set(pool.map(upload, range(100)))
     assert len(acknowledgements) == 1
-    assert len(list((deployment.kit("proxy-0") / "data/shares").iterdir())) == 2  # the share, and its description
+    assert (
+        len(list((deployment.kit("proxy-0") / "data/shares").iterdir())) == 2
+    )  # the share, and its description
     with sqlite3.connect(deployment.database("proxy-0")) as db:
         assert db.execute("SELECT COUNT(*) FROM submissions").fetchone() == (1,)
     db.close()

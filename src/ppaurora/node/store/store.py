@@ -576,7 +576,12 @@ class Store(AuditedDatabase):
         of one owner, as after a crash, the latest revision counts. Once an attempt has begun here, and was
         not forgotten, nothing takes the place of what it was begun with.
         """
-        records = [about.record(file) for file, about in described(self.shares) if about.study == study.hash]
+        known = self._files()
+        records = [
+            about.record(file)
+            for file, about in described(self.shares)
+            if about.study == study.hash and file not in known
+        ]
         fitting = [
             record
             for record in sorted(records, key=lambda one: one.revision, reverse=True)
