@@ -14,7 +14,7 @@ from pathlib import Path
 from ppaurora.errors import InputError
 from ppaurora.io.files import sync
 from ppaurora.messages.owners import StudyState
-from ppaurora.node.store.row_checksums import add_row_checksums, is_damaged
+from ppaurora.node.store.row_checksums import add_row_checksums, columns, is_damaged, tables
 from ppaurora.study.manifest import is_spoken, version_of
 
 _COPY = ".schema-"  # and the version, ends the name of a copy
@@ -28,8 +28,8 @@ _MADE_OF = {
 }
 
 
-def keep_copy(db: sqlite3.Connection, database: Path, version: int) -> Path:
-    """Write a copy of a database beside it, durably, and return its path; the way back to what wrote it."""
+def keep_copy(db: sqlite3.Connection, database: Path, version: int) -> None:
+    """Write a copy of a database beside it, durably: the way back to what wrote it."""
     path = database.with_name(f"{database.name}{_COPY}{version}")
     building = path.with_name(f"{path.name}.part")
     building.unlink(missing_ok=True)
@@ -39,7 +39,6 @@ def keep_copy(db: sqlite3.Connection, database: Path, version: int) -> Path:
     sync(building)
     building.replace(path)
     sync(path.parent)
-    return path
 
 
 def delete_copies(database: Path) -> None:
@@ -70,11 +69,9 @@ def write_anew(db: sqlite3.Connection, create: Callable[[sqlite3.Connection], No
 
 
 def _copy_rows(db: sqlite3.Connection, table: str) -> None:
-    old = _columns(db, f"{_BEFORE}{table}")
+    old = columns(db, f"{_BEFORE}{table}")
     made_of = {
-        column: column if column in old else _MADE_OF.get((table, column))
-        for column in _columns(db, table)
-        if column != "seal"
+        column: column if column in old else _MADE_OF.get((table, column)) for column in columns(db, table)
     }
     given = {column: value for column, value in made_of.items() if value is not None}
     db.execute(
@@ -110,9 +107,4 @@ def problem_with_studies(db: sqlite3.Connection, folder: Path) -> str:
 
 
 def _tables(db: sqlite3.Connection) -> Collection[str]:
-    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-    return [name for (name,) in db.execute(query) if not name.startswith(_BEFORE)]
-
-
-def _columns(db: sqlite3.Connection, table: str) -> list[str]:
-    return [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+    return [name for name in tables(db) if not name.startswith(_BEFORE)]

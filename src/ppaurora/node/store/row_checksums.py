@@ -28,11 +28,11 @@ def define_checksum(db: sqlite3.Connection) -> None:
 
 def add_row_checksums(db: sqlite3.Connection) -> None:
     """Give every table a column with the digest of each row, and the triggers that keep it and the sum."""
-    for table in _tables(db):
+    for table in tables(db):
         db.execute(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
         db.execute(f"UPDATE {table} SET seal = {_checksum_of(db, table)}")  # noqa: S608
         update = f"UPDATE {table} SET seal = {_checksum_of(db, table)} WHERE rowid = NEW.rowid;"  # noqa: S608
-        for event in ("INSERT", f"UPDATE OF {', '.join(_columns(db, table))}"):
+        for event in ("INSERT", f"UPDATE OF {', '.join(columns(db, table))}"):
             name = f"seal_{table}_{event.split()[0].lower()}"
             db.execute(f"CREATE TRIGGER {name} AFTER {event} ON {table} BEGIN {update} END")
     add_sums(db)
@@ -57,7 +57,7 @@ def damaged_tables(db: sqlite3.Connection) -> list[str]:
     try:
         if is_schema_damaged(db):
             return [SCHEMA]
-        damaged = [table for table in _tables(db) if is_damaged(db, table)]
+        damaged = [table for table in tables(db) if is_damaged(db, table)]
         return damaged or ([] if _has_all_rows(db) else [_SUMMED_IN])
     finally:
         db.execute("ROLLBACK")
@@ -80,13 +80,14 @@ def is_damaged(db: sqlite3.Connection, table: str, where: str = "1", values: Seq
         return True  # a value that is no text any longer, or a page that is none
 
 
-def _tables(db: sqlite3.Connection) -> Iterator[str]:
+def tables(db: sqlite3.Connection) -> Iterator[str]:
+    """Yield the names of all tables of ours."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     yield from [name for (name,) in db.execute(query)]
 
 
 def _summed_tables(db: sqlite3.Connection) -> list[str]:
-    return [table for table in _tables(db) if table != _SUMMED_IN]
+    return [table for table in tables(db) if table != _SUMMED_IN]
 
 
 def _has_all_rows(db: sqlite3.Connection) -> bool:
@@ -109,10 +110,11 @@ def _hex(number: int) -> str:
 
 
 def _checksum_of(db: sqlite3.Connection, table: str) -> str:
-    return f"{_FUNCTION}({', '.join(_columns(db, table))})"
+    return f"{_FUNCTION}({', '.join(columns(db, table))})"
 
 
-def _columns(db: sqlite3.Connection, table: str) -> list[str]:
+def columns(db: sqlite3.Connection, table: str) -> list[str]:
+    """Return the columns of a table, without that of the checksum."""
     return [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] != "seal"]
 
 
