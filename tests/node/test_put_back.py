@@ -61,6 +61,13 @@ def killed(store: Store, manifest: Manifest, tmp_path: Path) -> Callable[[], Pat
     return copy
 
 
+def without_its_log(store: Store, folder: Path) -> Path:
+    """The data folder of a node that was killed, in this folder: what came since the checkpoint is lost."""
+    shutil.copytree(store.shares.parent, folder)
+    (folder / "node.db-wal").unlink()
+    return folder
+
+
 def owners(store: Store, manifest: Manifest) -> list[str]:
     study = store.study(manifest.hash)
     return [] if study is None else [one.owner for one in store.submissions(study)]
@@ -241,9 +248,7 @@ def test_a_study_that_lost_an_attempt_waits_for_its_operator(
 ) -> None:
     store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.begin_attempt(manifest.hash, 3)
-    folder = tmp_path / "killed"
-    shutil.copytree(store.shares.parent, folder)
-    (folder / "node.db-wal").unlink()
+    folder = without_its_log(store, tmp_path / "killed")
     with recovered(folder) as again:
         (study,) = again.studies()
         assert study.state is StudyState.STOPPED
@@ -255,6 +260,26 @@ def test_a_study_that_lost_an_attempt_waits_for_its_operator(
         again.begin_attempt(manifest.hash, 4)
 
 
+@pytest.mark.parametrize("is_submission_lost", [False, True])
+def test_a_study_that_lost_a_withdrawal_waits_for_its_operator_without_the_share(
+    store: Store, manifest: Manifest, tmp_path: Path, is_submission_lost: bool
+) -> None:
+    if not is_submission_lost:
+        submitted(store, manifest)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if is_submission_lost:
+        submitted(store, manifest)
+    store.withdraw(manifest.hash, "harbour", 2)
+    with recovered(without_its_log(store, tmp_path / "killed")) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert "harbour withdrew what it had submitted" in study.note
+        assert again.take_back(study, 0) == []
+        again.retry(manifest.hash)
+        assert owners(again, manifest) == []
+        assert again.withdraw(manifest.hash, "harbour", 2).withdrawn
+
+
 @pytest.mark.parametrize("is_sent_again", [False, True])
 def test_a_study_that_lost_a_submission_and_an_attempt_can_go_on(
     store: Store, manifest: Manifest, tmp_path: Path, is_sent_again: bool
@@ -263,9 +288,7 @@ def test_a_study_that_lost_a_submission_and_an_attempt_can_go_on(
     store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     sent = submitted(store, manifest)
     store.begin_attempt(manifest.hash, 1)
-    folder = tmp_path / "killed"
-    shutil.copytree(store.shares.parent, folder)
-    (folder / "node.db-wal").unlink()
+    folder = without_its_log(store, tmp_path / "killed")
     if is_sent_again:
         (folder / "shares" / str(sent.file)).unlink()
     with recovered(folder) as again:
@@ -321,9 +344,7 @@ def test_what_was_lost_with_the_audit_log_stops_every_study(
     store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     submitted(store, manifest)
     store.begin_attempt(manifest.hash, 1)
-    folder = tmp_path / "killed"
-    shutil.copytree(store.shares.parent, folder)
-    (folder / "node.db-wal").unlink()
+    folder = without_its_log(store, tmp_path / "killed")
     lines = (folder / "audit.log").read_bytes().splitlines(keepends=True)
     (folder / "audit.log").write_bytes(b"".join(lines[: told - 2]))
     with pytest.raises(PutBackError) as found:
@@ -354,9 +375,7 @@ def test_a_study_that_lost_its_release_is_over(store: Store, manifest: Manifest,
     store.computed(manifest.hash, 1, {})
     store.end_with(manifest.hash, 1)
     assert store.attempt_state(manifest.hash, 1) is AttemptState.RELEASED
-    folder = tmp_path / "killed"
-    shutil.copytree(store.shares.parent, folder)
-    (folder / "node.db-wal").unlink()
+    folder = without_its_log(store, tmp_path / "killed")
     with recovered(folder) as again:
         (study,) = again.studies()
         assert study.state is StudyState.DELETED
@@ -372,8 +391,7 @@ def put_back_before_attempt(store: Store, manifest: Manifest, folder: Path, revi
     latest = replace(record, revision=revision + 1, file=new_file(store))
     agreed = store.submit(manifest.hash, replace(latest, revision=3)).submitted
     store.begin_attempt(manifest.hash, 1, (agreed,))
-    shutil.copytree(store.shares.parent, folder)
-    (folder / "node.db-wal").unlink()
+    without_its_log(store, folder)
     return recovered(folder)
 
 

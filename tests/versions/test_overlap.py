@@ -11,6 +11,8 @@ import pytest
 
 from ppaurora.errors import InputError
 from ppaurora.messages import VERSION
+from ppaurora.messages.owners import StudyState
+from ppaurora.node.audit import check_log
 from ppaurora.node.store import Store
 from ppaurora.node.store.database import SCHEMA_VERSION
 from ppaurora.owner.study import Study
@@ -140,16 +142,19 @@ def test_a_new_study_waits_for_all_to_upgrade_unless_it_is_made_for_the_version_
         provision(plan, folder / "too-early", folder / "kits", version=VERSION - 2)
 
 
-def test_the_way_back_is_the_copy(consortium: Deployment, earlier: Earlier) -> None:
-    """An earlier state refuses what a later one has written anew, and goes on with the copy of before."""
+def test_a_downgrade_goes_on_with_the_copy_and_another_upgrade_with_that(
+    consortium: Deployment, earlier: Earlier
+) -> None:
+    """As docs/deploying.md has it; what was done in between is a gap in the audit log."""
     provisioned(consortium, earlier, "back")
     data = consortium.kit("proxy-0") / "data"
     with Store(data) as store:
         assert [study.manifest.study for study in store.studies()] == ["back"]
+        store.record("done since the upgrade")
     refused = earlier.run("studies", consortium.kit("proxy-0"))
     assert refused.returncode == 2
     assert "was written by a newer ppaurora; upgrade this one" in refused.stderr
-    for path in data.glob("node.db*"):
+    for path in [*data.glob("node.db*"), data / "node.mark"]:
         if "schema" not in path.name:
             path.unlink()
     (data / f"node.db.schema-{SCHEMA_VERSION - 1}").rename(data / "node.db")
@@ -158,3 +163,8 @@ def test_the_way_back_is_the_copy(consortium: Deployment, earlier: Earlier) -> N
     assert "back: collecting" in listed.stdout
     with closing(sqlite3.connect(data / "node.db")) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION - 1,)
+    stopped = earlier.run("stop", consortium.kit("proxy-0"), "back")
+    assert stopped.returncode == 0, stopped.stderr
+    with Store(data) as store:
+        assert [study.state for study in store.studies()] == [StudyState.STOPPED]
+        assert "does not follow after" in check_log(*store.audit_log()).problem
