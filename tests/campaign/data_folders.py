@@ -154,9 +154,10 @@ class _Case:
             rollback = error.rollback
         else:
             rollback = stores.rollback_without_database(data)
-            stores.set_aside(data)
+        before = stores.keep_as_found(data, is_damaged=rollback.is_damaged)
         with Store(data, recovering=True) as store:
             store.recover(rollback)
+            store.keep_undescribed_shares(before / "shares")
         with Store(data) as store, Store(self.folder / "whole") as whole:
             known = [study.hash for study in store.studies()]
             start(store)

@@ -92,3 +92,17 @@ def test_what_no_node_has_signed_stops_nothing(nodes: Trials) -> None:
     made_up = sign_statement(signed.statement, nodes.kit("north") / "key.pem")
     assert nodes.refusal(lambda: client.tell(made_up)) == "not-signed"
     assert client.status().state == "collecting"
+
+
+def test_a_stopped_study_goes_on_with_the_attempt_that_was_released_elsewhere(nodes: Trials) -> None:
+    """It was computed here, too, so that nothing was forgotten: `retry` leads to the same release."""
+    owner = released(nodes, "stopped-meanwhile")
+    manifest = owner.manifest
+    with nodes.store("proxy-1") as store:
+        with store._transaction() as db:
+            db.execute("UPDATE attempts SET state = 'computed' WHERE study = ?", (manifest.hash,))
+            db.execute("UPDATE studies SET state = 'stopped' WHERE hash = ?", (manifest.hash,))
+        assert store.statements(manifest.hash)
+        store.retry(manifest.hash)
+    assert becomes(lambda: nodes.client("harbour", manifest, PROXY_1).status().state == "released")
+    assert Study(nodes.kit("harbour"), manifest.study).result().auroc == owner.result().auroc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import shutil
 import sqlite3
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ppaurora.errors import InputError
@@ -24,10 +26,13 @@ from ppaurora.node.store import (
     PutBackError,
     Store,
     SubmissionRecord,
+    keep_as_found,
+    trouble_of,
 )
 from ppaurora.node.store.database import Database
 from ppaurora.node.store.descriptions import ShareDescription, describe
 from ppaurora.node.store.mark import Mark, Reached
+from ppaurora.node.store.rollback import find_rollback
 from ppaurora.study.manifest import Manifest
 from tests.support.trials import RunCommand, Trials, kept_share
 
@@ -197,7 +202,7 @@ def test_a_mark_that_was_torn_has_the_number_before(tmp_path: Path) -> None:
     mark.raise_to(Reached(2, 20))
     assert mark.read() == Reached(3, 30)
     content = bytearray((tmp_path / "node.mark").read_bytes())
-    content[512] ^= 1  # the slot of odd numbers
+    content[100] ^= 1  # in the first slot, which was written last
     (tmp_path / "node.mark").write_bytes(content)
     assert mark.read() == Reached(2, 20)
 
@@ -558,10 +563,149 @@ def test_a_damaged_database_is_set_aside_by_recover(
     assert "is damaged, and will be set aside" in said
     assert "trial: harbour submitted 40 samples" in said
     assert f"trial: not accepted here any longer; run 'ppaurora accept {kit} MANIFEST'" in said
-    assert (kit / "data" / "node.db.damaged-1").read_bytes() == damaged
+    before = kit / "data" / "before-recovery-1"
+    assert f"kept in {before}" in said
+    assert (before / "node.db").read_bytes() == damaged
+    assert (before / "audit.log").exists()
+    code, said = run("studies", kit)
+    assert code == 0
+    assert f"1 shares of the study {manifest.hash}, which is not on record here" in said
     with Store(kit / "data") as store:
         assert store.accept(manifest)
         (study,) = store.studies()
         assert store.take_back(study, 0) == ["harbour"]
         assert check_log(*store.audit_log()).problem == ""
     assert run("recover", kit, "--yes")[0] == 2
+
+
+def test_shares_of_a_study_that_is_not_on_record_can_be_deleted(
+    consortium: Trials, run: RunCommand, tmp_path: Path
+) -> None:
+    kit = tmp_path / "proxy-1"
+    shutil.copytree(consortium.kit("proxy-1"), kit)
+    study = "a" * 64
+    with Store(kit / "data") as store:
+        (store.shares / "lost").write_bytes(b"share")
+        record = SubmissionRecord("harbour", 40, ("0" * 64, "1" * 64), store.now(), file="lost")
+        describe(store.shares / "lost", ShareDescription.of(study, record))
+        assert store.remove_strays() == 0
+        assert store.unclaimed_shares() == {study: 1}
+    assert f"ppaurora delete {kit} {study}" in run("studies", kit)[1]
+    code, said = run("delete", kit, study, "--yes")
+    assert (code, said.splitlines()[-1]) == (0, "1 shares are deleted")
+    with Store(kit / "data") as store:
+        assert store.unclaimed_shares() == {}
+        assert list(store.shares.glob("lost*")) == []
+    assert run("delete", kit, study, "--yes")[0] == 2
+
+
+def test_shares_of_which_nothing_says_whose_they_are_are_kept_by_recover(
+    killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    folder = killed()
+    (folder / "node.db-wal").unlink()
+    (unclear,) = (path for path in (folder / "shares").glob("*.about") if "north" in path.name)
+    unclear.write_bytes(b"spoilt")
+    (folder / "shares" / "undescribed").write_bytes(b"share")
+    with recovered(folder) as store:
+        store.keep_undescribed_shares(folder / "kept")
+        (study,) = store.studies()
+        assert store.take_back(study, 0) == ["harbour"]
+        assert store.remove_strays() == 0
+        assert (folder / "kept" / "undescribed").read_bytes() == b"share"
+        assert unclear.exists()
+        assert unclear.with_name("north-share").exists()
+
+
+def test_copies_from_before_a_recovery_go_with_the_study_that_ends(store: Store, manifest: Manifest) -> None:
+    kept = keep_as_found(store.shares.parent, is_damaged=False)
+    assert {path.name for path in kept.iterdir()} >= {"node.db", "node.db-wal", "node.mark", "audit.log"}
+    assert keep_as_found(store.shares.parent, is_damaged=False).name == "before-recovery-2"
+    store.delete(manifest.hash, "over")
+    assert not kept.exists()
+
+
+def without_its_rows(store: Store, folder: Path) -> Path:
+    """The data folder of a node whose database is gone."""
+    shutil.copytree(store.shares.parent, folder)
+    for path in folder.glob("node.db*"):
+        path.unlink()
+    return folder
+
+
+def test_accepting_a_study_again_does_not_forget_what_the_audit_log_tells_of_it(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    submitted(store, manifest)
+    store.begin_attempt(manifest.hash, 3)
+    with recovered(without_its_rows(store, tmp_path / "killed")) as again:
+        other = msgspec.structs.replace(manifest, owners=manifest.owners[::-1])
+        with pytest.raises(InputError, match="another manifest was accepted under the name 'trial'"):
+            again.accept(other)
+        assert again.accept(manifest)
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert "attempt 3 began" in study.note
+        assert again.last_attempt(manifest.hash) == 3
+        assert again.take_back(study, 0) == ["harbour"]
+        again.retry(manifest.hash)
+        again.begin_attempt(manifest.hash, 4)
+
+
+@pytest.mark.parametrize("is_released", [True, False])
+def test_a_study_that_is_over_by_the_audit_log_is_not_accepted_again(
+    store: Store, manifest: Manifest, tmp_path: Path, is_released: bool
+) -> None:
+    if is_released:
+        store.begin_attempt(manifest.hash, 1)
+        store.computed(manifest.hash, 1, {})
+        store.end_with(manifest.hash, 1)
+    else:
+        store.delete(manifest.hash, "over")
+    with recovered(without_its_rows(store, tmp_path / "killed")) as again:
+        with pytest.raises(InputError, match=r"is over here \((released, with|the operator deleted)"):
+            again.accept(manifest)
+        assert again.studies() == []
+
+
+def test_a_study_whose_deletion_was_lost_is_deleted_again(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    submitted(store, manifest)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copytree(store.shares, tmp_path / "shares")
+    store.delete(manifest.hash, "over")
+    folder = without_its_log(store, tmp_path / "killed")
+    shutil.copytree(tmp_path / "shares", folder / "shares", dirs_exist_ok=True)  # a crash may undo that
+    with recovered(folder) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.DELETED
+        assert list(again.shares.iterdir()) == []
+
+
+def test_what_a_crash_left_of_the_first_transaction_of_all_is_undone(tmp_path: Path) -> None:
+    """A journal beside a database that has no write-ahead log yet: nothing was acknowledged, nothing lost."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "node.db", isolation_level=None)) as db:
+        db.execute("CREATE TABLE begun (a)")
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("PRAGMA cache_size = 1")
+        for _ in range(40):
+            db.execute("INSERT INTO begun VALUES (zeroblob(4000))")
+        folder = tmp_path / "killed"
+        folder.mkdir()
+        for name in ("node.db", "node.db-journal"):
+            shutil.copyfile(tmp_path / name, folder / name)
+        db.execute("ROLLBACK")
+    assert find_rollback(folder / "node.db", Mark(folder), folder / "audit.log") is None
+
+
+def test_a_mark_that_somebody_holds_is_waited_for_and_no_longer(tmp_path: Path) -> None:
+    mark = Mark(tmp_path)
+    mark.raise_to(Reached(1, 1))
+    with (tmp_path / "node.mark").open("rb") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError) as held:
+            mark.raise_to(Reached(2, 2))
+    assert trouble_of(held.value) == "the database is locked"
+    mark.raise_to(Reached(2, 2))
+    assert mark.read() == Reached(2, 2)

@@ -17,6 +17,7 @@ from ppaurora.io.models import to_builtins
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import operating
+from ppaurora.node.audit import StudyEntries
 from ppaurora.node.clock import as_people_say
 from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
@@ -46,10 +47,15 @@ def studies_command(kit: Path, output: str) -> None:
     own = NodeKit.read(kit)
     records = operating.look_at_records(own)
     trouble, clock, found = records.trouble, records.clock, records.studies
+    unclaimed = [
+        f"{shares} shares of the study {hash_}, which is not on record here; 'ppaurora accept' with its "
+        f"manifest takes them back in, 'ppaurora delete {kit} {hash_}' deletes them"
+        for hash_, shares in records.unclaimed.items()
+    ]
     if output == "json":
         click.echo(json.dumps(to_builtins(found), indent=2))
-        if clock:
-            click.echo(f"warning: {clock}", err=True)
+        for warning in filter(None, (clock, *unclaimed)):
+            click.echo(f"warning: {warning}", err=True)
         return
     if trouble:
         click.echo(not_ready(trouble, own.title))
@@ -62,6 +68,8 @@ def studies_command(kit: Path, output: str) -> None:
         click.echo(f"    {one.study}")
         if one.note:
             click.echo(f"    {printable(one.note)}")
+    for line in unclaimed:
+        click.echo(line)
     if not found:
         click.echo("no study was accepted yet: ppaurora accept")
 
@@ -98,8 +106,16 @@ def stop_command(kit: Path, study: str) -> None:
 @click.argument("study")
 @yes_option
 def delete_command(kit: Path, study: str, yes: bool) -> None:
-    """End STUDY at this node permanently: shares and parts of the result are deleted immediately."""
+    """End STUDY at this node permanently: shares and parts of the result are deleted immediately.
+
+    After a recovery, a hash that 'ppaurora studies' shows: what is left of a study that is not on record.
+    """
     own = NodeKit.read(kit)
+    if unclaimed := operating.unclaimed_shares(own, study):
+        click.echo(f"{unclaimed} shares of a study that is not on record here will be deleted")
+        ask("Delete them? This cannot be undone.", yes=yes, declined="not deleted; nothing was changed")
+        click.echo(f"{operating.delete_unclaimed_shares(own, study)} shares are deleted")
+        return
     state = operating.state_to_delete(own, study)
     click.echo(f"{study} is {state} here; its shares and results at this node will be deleted")
     question = "Delete them? This cannot be undone, and the study ends."
@@ -151,15 +167,25 @@ def recover_command(kit: Path, yes: bool) -> None:
         yes=yes,
         declined="not recovered; nothing was changed",
     )
-    studies = operating.recover(own)
-    for study in studies:
+    recovered = operating.recover(own)
+    for study in recovered.studies:
         name = study.manifest.study
-        if rollback.texts_of(name) or not rollback.is_told:
+        if rollback.entries_of(name).texts or not rollback.is_told:
             click.echo(f"{name}: {study.state} here; {_advice(study.state, kit, name)}")
-    names = [study.manifest.study for study in studies]
+    names = [study.manifest.study for study in recovered.studies]
     for name in (name for name in rollback.accepted if name not in names):
-        click.echo(f"{name}: not accepted here any longer; run 'ppaurora accept {kit} MANIFEST'")
+        click.echo(f"{name}: {_advice_on_lost(rollback.entries_of(name), kit)}")
+    click.echo(
+        f"what was there before is kept in {recovered.before}, until a study ends here whose data it may hold"
+    )
     click.echo("shares that are on disk are taken back in when the node starts: ppaurora serve")
+
+
+def _advice_on_lost(entries: StudyEntries, kit: Path) -> str:
+    """Return what is to be done about a study of which only the audit log tells."""
+    if entries.deletion or entries.release:
+        return f"it is over ({entries.deletion or entries.release}); owners without a result need a new study"
+    return f"not accepted here any longer; run 'ppaurora accept {kit} MANIFEST'"
 
 
 def _advice(state: StudyState, kit: Path, study: str) -> str:

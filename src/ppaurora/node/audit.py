@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import msgspec
 
@@ -25,6 +26,8 @@ ACCEPTED = "the operator accepted the manifest"
 SUBMITTED = "{} submitted {:,} samples"
 ATTEMPT_BEGAN = "attempt {} began"
 RELEASED_WITH = "released, with attempt {}"
+TIME_IS_OVER = "its time is over"
+OPERATOR_DELETED = "the operator deleted it"
 _SUBMITTED = re.compile(r"\S+ submitted [\d,]+ samples( in place of what it had submitted)?")
 
 
@@ -127,12 +130,46 @@ def problem_with_head(entries: Sequence[Entry], head: AuditHead) -> str:
     return ""
 
 
-def is_submission(text: str) -> bool:
-    """Return whether an entry tells of a submission, and of nothing else."""
-    return _SUBMITTED.fullmatch(text) is not None
+@dataclass(frozen=True)
+class StudyEntries:
+    """What entries tell of one study, by their texts."""
+
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, study: str, entries: Iterable[Entry]) -> Self:
+        beginning = f"{study}: "
+        texts = (entry.text for entry in entries)
+        return cls(tuple(text.removeprefix(beginning) for text in texts if text.startswith(beginning)))
+
+    @property
+    def accepted(self) -> str:
+        """Return the hash of the manifest that was accepted last; empty if none was."""
+        found = [text for text in self.texts if text.startswith(ACCEPTED)]
+        return found[-1].removeprefix(ACCEPTED).strip() if found else ""
+
+    @property
+    def attempts(self) -> list[int]:
+        """Return the numbers of the attempts that began."""
+        return _numbers_in(ATTEMPT_BEGAN, self.texts)
+
+    @property
+    def release(self) -> str:
+        """Return the entry that tells of the release; empty if there is none."""
+        return next((text for text in self.texts if _numbers_in(RELEASED_WITH, [text])), "")
+
+    @property
+    def deletion(self) -> str:
+        """Return the entry that tells that everything was deleted; empty if there is none."""
+        return next((text for text in self.texts if text.startswith((TIME_IS_OVER, OPERATOR_DELETED))), "")
+
+    @property
+    def tell_of_submissions_alone(self) -> bool:
+        """Return whether there is nothing but submissions, whose shares are taken back in from disk."""
+        return all(_SUBMITTED.fullmatch(text) for text in self.texts if not text.startswith(ACCEPTED))
 
 
-def numbers_in(form: str, texts: Sequence[str]) -> list[int]:
+def _numbers_in(form: str, texts: Sequence[str]) -> list[int]:
     """Return the numbers in those entries that have this form."""
     pattern = re.compile(re.escape(form).replace(re.escape("{}"), r"(\d+)"))
     return [int(found[1]) for text in texts if (found := pattern.fullmatch(text))]

@@ -36,7 +36,7 @@ from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
-from ppaurora.node.store import PUT_BACK, STORAGE_ERRORS, Store, StudyRecord
+from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.session.worker import is_possible
@@ -241,16 +241,16 @@ class Leader:
         """
         if answer.statement is not None and not problem_with_statement(answer.statement, study.manifest):
             self._store.learn_of_release(study.hash, answer.statement)
-            raise NotReadyError(self._store.release_elsewhere(study.hash))
+            raise NotReadyError(self._store.release_elsewhere(study.hash) or "its result was released before")
         if answer.last > last + _MOST_AHEAD:
             # Numbers are never used twice: one that is made up could use up all of them.
             raise PeerMisbehavedError(peer.title, f"says that there was an attempt {answer.last:,}")
         if answer.last > last:
             self._store.learn_of_attempt(study.hash, answer.last)
             raise MustStopError(
-                f"{peer.title} knows of attempt {answer.last}, and this node did not: it {PUT_BACK}. Owners "
-                "who have withdrawn or replaced something since then run that command again; then "
-                "'ppaurora retry'"
+                f"{peer.title} knows of attempt {answer.last}, and this node did not: it was put back in "
+                "time. Owners who have withdrawn or replaced something since then run that command again; "
+                "then 'ppaurora retry'"
             )
 
     def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:

@@ -24,8 +24,8 @@ from ppaurora.node.store import (
     Store,
     StudyRecord,
     hold,
+    keep_as_found,
     rollback_without_database,
-    set_aside,
     trouble_of,
 )
 from ppaurora.study.kit import NodeKit
@@ -58,15 +58,28 @@ def find_rollback(kit: NodeKit) -> Rollback:
     raise InputError(f"{kit.data}: this node was not put back in time; there is nothing to recover")
 
 
-def recover(kit: NodeKit) -> list[StudyRecord]:
-    """Let a node go on from what is left of its database, and return its studies as they are then."""
+@dataclass(frozen=True)
+class Recovered:
+    """A node after a recovery: its studies, and the folder that keeps what was there before."""
+
+    studies: list[StudyRecord]
+    before: Path
+
+
+def recover(kit: NodeKit) -> Recovered:
+    """Let a node go on from what is left of its database; nothing that was there is deleted."""
     rollback = find_rollback(kit)
-    if rollback.is_damaged:
+    try:
         with hold(kit.data):
-            set_aside(kit.data)
-    with Store(kit.data, recovering=True) as store, hold(kit.data):
-        store.recover(rollback)
-        return store.studies()
+            before = keep_as_found(kit.data, is_damaged=rollback.is_damaged)
+            with Store(kit.data, recovering=True) as store:
+                store.recover(rollback)
+                store.keep_undescribed_shares(before / "shares")
+                return Recovered(store.studies(), before)
+    except STORAGE_ERRORS as error:
+        raise InputError(
+            f"{kit.data}: {trouble_of(error)}; run 'ppaurora recover {kit.folder}' again once that is fixed"
+        ) from None
 
 
 def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:
@@ -80,11 +93,15 @@ def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:
 
 @dataclass(frozen=True)
 class NodeRecords:
-    """The state of a node on disk: why it cannot write, what is wrong with its clock, its studies."""
+    """The state of a node on disk: why it cannot write, what is wrong with its clock, its studies.
+
+    `unclaimed` says how many shares it has of studies that are not on record, by the studies' hashes.
+    """
 
     trouble: str
     clock: str
     studies: list[StudyStatus]
+    unclaimed: dict[str, int]
 
 
 def look_at_records(kit: NodeKit) -> NodeRecords:
@@ -93,9 +110,8 @@ def look_at_records(kit: NodeKit) -> NodeRecords:
         trouble = store.writing_problem()
         seen = store.seen_time()
         clock = clock_problem(0.0 if seen is None else seen.ahead)
-        return NodeRecords(
-            trouble, clock, [study_status(kit, store, study, trouble=trouble) for study in store.studies()]
-        )
+        studies = [study_status(kit, store, study, trouble=trouble) for study in store.studies()]
+        return NodeRecords(trouble, clock, studies, store.unclaimed_shares())
 
 
 @dataclass(frozen=True)
@@ -151,6 +167,18 @@ def delete(kit: NodeKit, name: str) -> int:
     with opened(kit) as store:
         study = _find_to_delete(store, kit, name)
         return store.delete(study.hash, "this node's operator deleted the study")
+
+
+def unclaimed_shares(kit: NodeKit, study: str) -> int:
+    """Return how many shares are here of a study that is not on record, by its hash."""
+    with opened(kit) as store:
+        return store.unclaimed_shares().get(study, 0)
+
+
+def delete_unclaimed_shares(kit: NodeKit, study: str) -> int:
+    """Delete shares of a study that is not on record, and return how many."""
+    with opened(kit) as store:
+        return store.delete_unclaimed_shares(study)
 
 
 @dataclass(frozen=True)

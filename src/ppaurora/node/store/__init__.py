@@ -35,14 +35,13 @@ from ppaurora.node.store.rollback import (
     DamagedDatabaseError,
     PutBackError,
     Rollback,
+    keep_as_found,
     rollback_without_database,
-    set_aside,
 )
-from ppaurora.node.store.store import PUT_BACK, Store
+from ppaurora.node.store.store import Store
 from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
 
 __all__ = [
-    "PUT_BACK",
     "STORAGE_ERRORS",
     "AttemptRecord",
     "BegunError",
@@ -61,8 +60,8 @@ __all__ = [
     "TooOftenError",
     "delete_share",
     "hold",
+    "keep_as_found",
     "known_trouble",
     "rollback_without_database",
-    "set_aside",
     "trouble_of",
 ]

@@ -8,9 +8,7 @@ is completed from the database, and a file that was cut or edited does not fit i
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from ppaurora.io.times import as_time
 from ppaurora.messages.owners import AuditHead
 from ppaurora.node.audit import BEGINNING, KeptLine, make_entry, read_entry
 from ppaurora.node.store.database import Database
+from ppaurora.node.store.holding import lock
 from ppaurora.node.store.trouble import STORAGE_ERRORS
 
 _SECONDS_FOR_A_LOCK = 2.0  # of somebody who reads the file, or writes to it
@@ -120,15 +119,7 @@ def _locked(path: Path) -> Iterator[int]:
     try:
         if is_new:
             sync(path.parent)
-        deadline = time.monotonic() + _SECONDS_FOR_A_LOCK
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
+        lock(descriptor, _SECONDS_FOR_A_LOCK)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -44,7 +44,8 @@ CREATE TABLE studies (
     note TEXT NOT NULL DEFAULT '',
     failures INTEGER NOT NULL DEFAULT 0,
     ended_at REAL,
-    told_peers INTEGER NOT NULL DEFAULT 0
+    told_peers INTEGER NOT NULL DEFAULT 0,
+    rolled_back INTEGER NOT NULL DEFAULT 0 -- whether something of it was lost since the operator last looked
 );
 CREATE TABLE submissions (
     study TEXT NOT NULL REFERENCES studies(hash),
@@ -77,6 +78,7 @@ CREATE TABLE attempts (
     agreed TEXT NOT NULL DEFAULT '[]', -- the submissions that it was begun with, a list in JSON
     started_at REAL NOT NULL,
     ended_at REAL,
+    forgotten INTEGER NOT NULL DEFAULT 0, -- whether it began before this node was rolled back
     PRIMARY KEY (study, number)
 );
 CREATE TABLE results (
@@ -124,7 +126,9 @@ class Database:
     """The database of one node, in a folder of its own. Methods may be called from any thread."""
 
     def __init__(self, folder: Path, *, recovering: bool = False) -> None:
-        """Open a database, or make one; with `recovering`, also one that lacks what its node had done."""
+        """Open a database, or make one; with `recovering`, by who holds the folder, also one that lacks
+        what its node had done.
+        """
         self.now: Callable[[], float] = time.time  # by which everything is stamped
         try:
             self._open(folder, recovering)
@@ -153,11 +157,11 @@ class Database:
             self._db.execute("PRAGMA synchronous = FULL")
             self._reader = opened.enter_context(contextlib.closing(_connect(self._file)))
             self._reader.execute("PRAGMA query_only = ON")
-            self._make_current(folder)
+            self._make_current(folder, recovering)
             self._db.execute("PRAGMA foreign_keys = ON")
             self._opened = opened.pop_all()
 
-    def _make_current(self, folder: Path) -> None:
+    def _make_current(self, folder: Path, is_held: bool) -> None:
         """Give a new database its tables, and have one of an earlier ppaurora be one of today."""
         version = _version(self._db)
         if version > SCHEMA_VERSION:
@@ -175,7 +179,7 @@ class Database:
         if problem:
             raise InputError(problem)
         if version < SCHEMA_VERSION:
-            with hold(folder):
+            with contextlib.nullcontext() if is_held else hold(folder):
                 self._migrate()
 
     def _write_schema(self) -> None:

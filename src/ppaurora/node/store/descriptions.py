@@ -7,7 +7,7 @@ what its owner said when it sent the share, as the row has it, and a digest of t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -55,19 +55,24 @@ def describe(share: Path, description: ShareDescription) -> None:
     replace_file(description_path(share), content + b"\n" + digest + b"\n", mode=0o600)
 
 
-def described(folder: Path) -> Iterator[tuple[str, ShareDescription]]:
-    """Yield the name of every share that is here with its description; what the disk has changed is none.
+def described(folder: Path, named: Collection[str]) -> Iterator[tuple[str, ShareDescription | None]]:
+    """Yield every share with its description, except for those that a row has `named`.
 
-    Those that are deleted meanwhile are passed over: a share that is taken back in replaces an earlier one.
+    A description that the disk has changed, or does not give, is None.
     """
     for path in sorted(folder.glob(f"*{_ENDING}")):
         share = path.with_name(path.name.removesuffix(_ENDING))
-        try:
-            content, _, rest = path.read_bytes().partition(b"\n")
-        except FileNotFoundError:
-            continue
-        if share.exists() and rest == hashlib.sha256(content).hexdigest().encode() + b"\n":
-            yield share.name, from_json(ShareDescription, content)
+        if share.name not in named and share.exists():
+            yield share.name, _read(path)
+
+
+def _read(path: Path) -> ShareDescription | None:
+    try:
+        content, _, digest = path.read_bytes().partition(b"\n")
+        is_whole = digest == hashlib.sha256(content).hexdigest().encode() + b"\n"
+        return from_json(ShareDescription, content) if is_whole else None
+    except (OSError, ValueError):
+        return None
 
 
 def delete_share(share: Path) -> None:

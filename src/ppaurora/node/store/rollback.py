@@ -10,18 +10,21 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shutil
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
 from ppaurora.errors import InputError
 from ppaurora.io.files import sync
-from ppaurora.node.audit import ACCEPTED, Entry, read_entry
-from ppaurora.node.store.mark import Mark, Reached
+from ppaurora.node.audit import ACCEPTED, Entry, StudyEntries, read_entry
+from ppaurora.node.store.mark import MARK, Mark, Reached
 from ppaurora.node.store.schema_checksum import SCHEMA, is_schema_damaged
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 
 DATABASE, AUDIT_LOG = "node.db", "audit.log"
+_DATABASE_FILES = [f"{DATABASE}{ending}" for ending in ("-journal", "-wal", "-shm", "")]
+AS_FOUND = "before-recovery-"  # and a number: a folder of what was there
 _LAST_LINES = 1 << 14  # bytes; a line has at most some thousand
 _MOST_SHOWN = 20
 
@@ -46,16 +49,15 @@ class Rollback:
         numbers = {entry.entry for entry in self.lost}
         return numbers >= set(range(self.reached.entries + 1, self.mark.entries + 1))
 
-    def texts_of(self, study: str) -> list[str]:
+    def entries_of(self, study: str) -> StudyEntries:
         """Return what was lost of one study."""
-        texts = [entry.text for entry in self.lost]
-        return [text.removeprefix(f"{study}: ") for text in texts if text.startswith(f"{study}: ")]
+        return StudyEntries.of(study, self.lost)
 
     @property
     def accepted(self) -> list[str]:
         """Return the names of studies whose acceptance was lost."""
         texts = [entry.text.partition(": ") for entry in self.lost]
-        return [name for name, _, text in texts if text.startswith(ACCEPTED)]
+        return list(dict.fromkeys(name for name, _, text in texts if text.startswith(ACCEPTED)))
 
     def told(self) -> list[str]:
         """Return what was lost, for people, a line each: the last of it, and how much came before."""
@@ -95,18 +97,33 @@ class DamagedDatabaseError(InputError):
 def rollback_without_database(folder: Path) -> Rollback:
     """Return what a node has done, all of which it lacks once its database is set aside."""
     mark = Mark(folder).read()
-    return Rollback(Reached(), mark, _entries_after(folder / AUDIT_LOG, 0), is_damaged=True)
+    return Rollback(Reached(), mark, entries_after(folder / AUDIT_LOG, 0), is_damaged=True)
 
 
-def set_aside(folder: Path) -> Path:
-    """Move a damaged database away, with its log, to names of their own."""
-    names = (f"{DATABASE}.damaged-{number}" for number in itertools.count(1))
-    aside = next(folder / name for name in names if not (folder / name).exists())
-    for ending in ("-wal", "-shm", ""):
-        with contextlib.suppress(FileNotFoundError):
-            (folder / f"{DATABASE}{ending}").rename(f"{aside}{ending}")
+def keep_as_found(folder: Path, *, is_damaged: bool) -> Path:
+    """Keep what is there of a database, durably, in a folder of its own; a damaged one is moved there.
+
+    SQLite deletes a write-ahead log from which much could be had, if it finds no database beside it.
+    """
+    names = (f"{AS_FOUND}{number}" for number in itertools.count(1))
+    kept = next(folder / name for name in names if not (folder / name).exists())
+    kept.mkdir(mode=0o700)
+    for name in (*_DATABASE_FILES, MARK, AUDIT_LOG):
+        found, moves = folder / name, is_damaged and name in _DATABASE_FILES
+        if found.exists():
+            shutil.copyfile(found, kept / name)
+            (kept / name).chmod(0o600)
+            sync(kept / name)
+        if moves:
+            found.unlink(missing_ok=True)
+    sync(kept)
     sync(folder)
-    return aside
+    return kept
+
+
+def kept_as_found(folder: Path) -> list[Path]:
+    """Return the folders of what was there before recoveries."""
+    return sorted(folder.glob(f"{AS_FOUND}*"))
 
 
 def find_rollback(database: Path, mark: Mark, log: Path) -> Rollback | None:
@@ -118,7 +135,7 @@ def find_rollback(database: Path, mark: Mark, log: Path) -> Rollback | None:
     reached = _reached(database)
     if reached.changes >= marked.changes and reached.entries >= logged:
         return None
-    return Rollback(reached, marked, _entries_after(log, reached.entries))
+    return Rollback(reached, marked, entries_after(log, reached.entries))
 
 
 def last_line(log: Path) -> str | None:
@@ -136,7 +153,7 @@ def _last_entry(log: Path) -> int:
     return 0 if line is None else read_entry(line).entry
 
 
-def _entries_after(log: Path, number: int) -> tuple[Entry, ...]:
+def entries_after(log: Path, number: int) -> tuple[Entry, ...]:
     """Return the entries behind this one that can be read."""
     found = []
     with contextlib.suppress(FileNotFoundError):
@@ -149,12 +166,14 @@ def _entries_after(log: Path, number: int) -> tuple[Entry, ...]:
 def _reached(database: Path) -> Reached:
     """Return how many changes and entries of the audit log a database has; none if it is empty or gone.
 
-    It is opened for reading only, so that SQLite leaves a write-ahead log as it is. If its schema is damaged,
-    what it says is no sign of an earlier time.
+    It is opened for reading only, so that SQLite leaves a write-ahead log as it is. What a crash has left of
+    the first transaction of all, before there is such a log, SQLite has to undo. If the schema is damaged,
+    what the database says is no sign of an earlier time.
     """
     if not database.exists() or not database.stat().st_size:
         return Reached()
-    with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as db:
+    mode = "rw" if database.with_name(f"{database.name}-journal").exists() else "ro"
+    with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode={mode}", uri=True)) as db:
         if is_schema_damaged(db):
             raise DamagedError(SCHEMA)
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import errno
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+import shutil
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ppaurora.errors import InputError
+from ppaurora.io.files import sync
 from ppaurora.io.models import from_json, to_json
 from ppaurora.io.times import Time, as_time
 from ppaurora.messages.owners import HistoryEntry, HistoryEvent, SignedStatement, StudyState, Submitted
 from ppaurora.node.audit import (
     ACCEPTED,
     ATTEMPT_BEGAN,
+    OPERATOR_DELETED,
     RELEASED_WITH,
     SUBMITTED,
-    is_submission,
-    numbers_in,
+    TIME_IS_OVER,
+    StudyEntries,
     read_entry,
 )
 from ppaurora.node.states import (
@@ -50,7 +55,7 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
-from ppaurora.node.store.rollback import Rollback, last_line
+from ppaurora.node.store.rollback import Rollback, entries_after, kept_as_found, last_line
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
@@ -58,18 +63,16 @@ from ppaurora.study.manifest import Manifest, is_spoken
 
 _GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
 _OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
-PUT_BACK = "was put back in time"  # in notes on studies
-_FORGOTTEN = "begun before this node was put back in time"  # the note on such an attempt
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 
 
-def released_elsewhere(signed: SignedStatement) -> str:
+def release_note(signed: SignedStatement) -> str:
     """Return the note on a release that is news to a node."""
     said = signed.statement
     return (
         f"its result was released with attempt {said.attempt}, as {said.server} has signed, and this node "
-        f"does not know of it: it {PUT_BACK}. Nothing more is computed; owners without a result need a new "
-        "study"
+        "does not know of it: it was put back in time. Nothing more is computed; owners without a result "
+        "need a new study"
     )
 
 
@@ -112,8 +115,9 @@ class Store(AuditedDatabase):
         """Let a node go on whose database was put back: continue its mark and its audit log.
 
         A study that has lost more than submissions, whose shares are taken back in, stops here until the
-        operator has looked; one that has lost its release is over.
+        operator has looked; one that has lost its release, or its deletion, is over.
         """
+        ended: list[str] = []
         with self._transaction() as db:
             db.execute("UPDATE progress SET changes = MAX(changes, ?)", (rollback.mark.changes,))
             line = last_line(self.audit_file)
@@ -124,30 +128,39 @@ class Store(AuditedDatabase):
             lacks = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
             self.record(f"put back in time: the database lacked {lacks}; the operator let the node go on")
             for study in self.studies():
-                lost = rollback.texts_of(study.manifest.study)
-                if study.state not in _OVER and not (rollback.is_told and all(map(is_submission, lost))):
-                    self._recover_study(study, lost or ["nobody can tell what"])
+                lost = rollback.entries_of(study.manifest.study)
+                if not (rollback.is_told and lost.tell_of_submissions_alone):
+                    ended += self._recover_study(study.hash, lost)
+        self._unlink(ended)
 
-    def _recover_study(self, study: StudyRecord, lost: Sequence[str]) -> None:
-        note = f"this node {PUT_BACK}, and has lost: {'; '.join(lost)}"
-        with self._transaction():
-            for number in numbers_in(ATTEMPT_BEGAN, lost):
-                self.learn_of_attempt(study.hash, number)
-            for number in self._open_attempts(study.hash):
-                self._set_attempt_state(study.hash, number, AttemptState.FAILED, "this node was put back")
-            if numbers_in(RELEASED_WITH, lost):
-                self._delete_ended(self._end(study.hash, StudyState.DELETED, note))
-            else:
-                among = (*_GOING_ON, StudyState.STOPPED)
-                self.set_state(study.hash, StudyState.STOPPED, note, among=among)
+    def _recover_study(self, study: str, lost: StudyEntries) -> list[str]:
+        """Give a study the state that it has without what was lost, and return the files it has no longer."""
+        told = "; ".join(lost.texts) or "nobody can tell what"
+        note = f"this node was put back in time, and has lost: {told}"
+        with self._transaction() as db:
+            state = self._state(study)
+            is_over = lost.deletion or (lost.release and state is not StudyState.RELEASED)
+            if is_over and state not in (StudyState.EXPIRED, StudyState.DELETED):
+                return self._end(study, StudyState.DELETED, note)
+            if state in _OVER:
+                return []
+            for number in lost.attempts:
+                self.learn_of_attempt(study, number)
+            for number in self._open_attempts(study):
+                self._set_attempt_state(study, number, AttemptState.FAILED, "this node was put back in time")
+            among = (*_GOING_ON, StudyState.STOPPED)
+            self.set_state(study, StudyState.STOPPED, note, among=among)
+            db.execute("UPDATE studies SET rolled_back = 1 WHERE hash = ?", (study,))
+        return []
 
     def learn_of_attempt(self, study: str, number: int) -> None:
         """Record an attempt that this node has forgotten, so that no number is used twice."""
         with self._transaction() as db:
+            note, now = "begun before this node was put back in time", self.now()
             db.execute(
-                "INSERT OR IGNORE INTO attempts (study, number, state, note, started_at, ended_at) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (study, number, AttemptState.FAILED, _FORGOTTEN, self.now(), self.now()),
+                "INSERT OR IGNORE INTO attempts "
+                "(study, number, state, note, started_at, ended_at, forgotten) VALUES (?, ?, ?, ?, ?, ?, 1)",
+                (study, number, AttemptState.FAILED, note, now, now),
             )
 
     def learn_of_release(self, study: str, signed: SignedStatement) -> None:
@@ -159,42 +172,54 @@ class Store(AuditedDatabase):
         number = signed.statement.attempt
         with self._transaction():
             self.keep_statement(study, signed)
-            is_known = self.attempt_state(study, number) in (AttemptState.COMPUTED, AttemptState.RELEASED)
-            if is_known or self._state(study) in (*_OVER, StudyState.STOPPED):
+            if self._has_computed(study, number) or self._state(study) in (*_OVER, StudyState.STOPPED):
                 return
             self.learn_of_attempt(study, number)
-            self.set_state(study, StudyState.STOPPED, released_elsewhere(signed))
+            self.set_state(study, StudyState.STOPPED, release_note(signed))
 
     def release_elsewhere(self, study: str) -> str:
-        """Return the note on a release that this node was told of and does not know, if there is one."""
+        """Return the note on a release that this node was told of and has forgotten, if there is one."""
         if self._state(study) in _OVER:
             return ""
-        return "".join(released_elsewhere(signed) for signed in list(self.statements(study).values())[:1])
+        signed = next(iter(self.statements(study).values()), None)
+        is_news = signed is not None and not self._has_computed(study, signed.statement.attempt)
+        return release_note(signed) if signed is not None and is_news else ""
+
+    def _has_computed(self, study: str, number: int) -> bool:
+        return self.attempt_state(study, number) in (AttemptState.COMPUTED, AttemptState.RELEASED)
 
     # Studies that the operator has accepted, and the one way to change their states.
 
     def accept(self, manifest: Manifest) -> bool:
-        """Accept a manifest, and return whether it is new here."""
+        """Accept a manifest, and return whether it is new here.
+
+        What the audit log tells of a study that is not on record, this node has lost: it goes on as after
+        `recover`, or is refused if it is over.
+        """
         with self._transaction() as db:
             rows = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchall()
+            lost = StudyEntries.of(manifest.study, () if rows else entries_after(self.audit_file, 0))
+            if (rows[0]["hash"] if rows else lost.accepted or manifest.hash) != manifest.hash:
+                raise InputError(
+                    f"another manifest was accepted under the name '{manifest.study}'; "
+                    "give the new study its own name"
+                )
+            ended = (StudyState.EXPIRED, StudyState.DELETED)
+            over = rows[0]["state"] if rows and rows[0]["state"] in ended else lost.deletion or lost.release
+            if over:
+                raise InputError(
+                    f"the study '{manifest.study}' is over here ({over}); it takes a new one, with a "
+                    "name of its own"
+                )
             if rows:
-                if rows[0]["hash"] != manifest.hash:
-                    raise InputError(
-                        f"another manifest was accepted under the name '{manifest.study}'; "
-                        "give the new study its own name"
-                    )
-                state = rows[0]["state"]
-                if state in (StudyState.EXPIRED, StudyState.DELETED):
-                    raise InputError(
-                        f"the study '{manifest.study}' is over here ({state}); it takes a new one, with a "
-                        "name of its own"
-                    )
                 return False
             db.execute(
                 "INSERT INTO studies (hash, name, manifest, accepted_at, state) VALUES (?, ?, ?, ?, ?)",
                 (manifest.hash, manifest.study, manifest.text(), self.now(), StudyState.COLLECTING),
             )
             self.record_of(manifest.hash, f"{ACCEPTED} {manifest.hash}")
+            if not lost.tell_of_submissions_alone:
+                self._recover_study(manifest.hash, lost)
         return True
 
     def studies(self) -> list[StudyRecord]:
@@ -253,8 +278,7 @@ class Store(AuditedDatabase):
 
         What it has forgotten besides, owners send it again; no attempt begins before all nodes have the same.
         """
-        query = "SELECT 1 FROM attempts WHERE study = ? AND note != ? LIMIT 1"
-        return bool(self._rows(query, study, _FORGOTTEN))
+        return bool(self._rows("SELECT 1 FROM attempts WHERE study = ? AND NOT forgotten LIMIT 1", study))
 
     def set_note(self, study: str, note: str) -> None:
         """Replace the note that owners and operators see."""
@@ -393,10 +417,12 @@ class Store(AuditedDatabase):
 
     def _has_forgotten(self, study: str) -> bool:
         """Return whether this node was put back in time since the study's last attempt here, or release."""
-        (row,) = self._rows("SELECT note FROM studies WHERE hash = ?", study)
-        last = self._rows("SELECT note FROM attempts WHERE study = ? ORDER BY number DESC LIMIT 1", study)
-        is_put_back = PUT_BACK in row["note"] or any(attempt["note"] == _FORGOTTEN for attempt in last)
-        return is_put_back and not self.release_elsewhere(study)
+        (row,) = self._rows(
+            "SELECT rolled_back OR COALESCE((SELECT forgotten FROM attempts WHERE study = hash "
+            "ORDER BY number DESC LIMIT 1), 0) AS has_forgotten FROM studies WHERE hash = ?",
+            study,
+        )
+        return bool(row["has_forgotten"]) and not self.release_elsewhere(study)
 
     def _check_not_begun(self, study: str) -> None:
         if self.has_begun(study):
@@ -576,12 +602,7 @@ class Store(AuditedDatabase):
         of one owner, as after a crash, the latest revision counts. Once an attempt has begun here, and was
         not forgotten, nothing takes the place of what it was begun with.
         """
-        known = self._files()
-        records = [
-            about.record(file)
-            for file, about in described(self.shares)
-            if about.study == study.hash and file not in known
-        ]
+        records = [about.record(file) for file, about in self._unnamed_shares() if about.study == study.hash]
         fitting = [
             record
             for record in sorted(records, key=lambda one: one.revision, reverse=True)
@@ -609,14 +630,46 @@ class Store(AuditedDatabase):
         """Delete files that no row names, of uploads that were cut off or lost a race; return how many.
 
         A share of a study that is not known here stays, with its description: the study may have been lost.
+        So does one whose description cannot be read.
         """
-        known = self._files()
-        known |= {file for file, about in described(self.shares) if self.study(about.study) is None}
-        known |= {description_path(self.shares / file).name for file in known}
-        strays = [path for path in self.shares.iterdir() if path.name not in known]
+        strays = list(self._files_beside(self._lost_or_unclear_shares()))
         for path in strays:
             path.unlink(missing_ok=True)
         return len(strays)
+
+    def keep_undescribed_shares(self, folder: Path) -> None:
+        """Move shares to a folder that no row names, and of which nothing else says whose they are."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for path in list(self._files_beside(file for file, _ in described(self.shares, self._files()))):
+            path.rename(folder / path.name)
+        sync(folder)
+        sync(self.shares)
+
+    def _files_beside(self, shares: Iterable[str]) -> Iterator[Path]:
+        """Yield all files that are neither a share that a row names, nor one of these, nor a description."""
+        known = self._files().union(shares)
+        known |= {description_path(self.shares / file).name for file in known}
+        return (path for path in self.shares.iterdir() if path.name not in known)
+
+    def _lost_or_unclear_shares(self) -> list[str]:
+        found = described(self.shares, self._files())
+        return [file for file, about in found if about is None or self.study(about.study) is None]
+
+    def unclaimed_shares(self) -> dict[str, int]:
+        """Return how many shares are here of studies that are not on record, by the studies' hashes."""
+        studies = (about.study for _, about in self._unnamed_shares())
+        return dict(Counter(study for study in studies if self.study(study) is None))
+
+    def delete_unclaimed_shares(self, study: str) -> int:
+        """Delete the shares of a study that is not on record, and return how many."""
+        files = [file for file, about in self._unnamed_shares() if about.study == study]
+        self.record(f"the operator deleted {len(files)} shares of a study that is not on record, {study}")
+        return self._unlink(files)
+
+    def _unnamed_shares(self) -> Iterator[tuple[str, ShareDescription]]:
+        """Yield shares that no row names, with what is said of them."""
+        found = described(self.shares, self._files())
+        return ((file, about) for file, about in found if about is not None)
 
     def describe_shares(self) -> None:
         """Write the descriptions that are missing, as of shares from before there were any."""
@@ -666,7 +719,7 @@ class Store(AuditedDatabase):
         with self._transaction() as db:
             self.set_state(study, StudyState.RUNNING, "", among=_GOING_ON)
             if self.statements(study):
-                raise StateError(self.release_elsewhere(study))
+                raise StateError(self.release_elsewhere(study) or "its result was released before")
             if agreed and has_shares and not self._has_exactly(study, agreed):
                 raise ChangedError("an owner has withdrawn or replaced its submission meanwhile")
             if number <= self.last_attempt(study):
@@ -777,7 +830,10 @@ class Store(AuditedDatabase):
                 self._set_attempt_state(study, number, AttemptState.FAILED, note)
 
     def retry(self, study: str) -> None:
-        """Let a stopped study go on here, and count failures anew."""
+        """Let a stopped study go on here, and count failures anew.
+
+        An attempt that was computed here and released elsewhere is what it goes on with.
+        """
         with self._transaction() as db:
             if self.release_elsewhere(study):
                 raise InputError(self.release_elsewhere(study))
@@ -786,9 +842,11 @@ class Store(AuditedDatabase):
                 self.set_state(study, target, "", among=(StudyState.STOPPED,))
             except StateError:
                 raise InputError("this study has not stopped; there is nothing to retry") from None
+            released = {signed.statement.attempt for signed in self.statements(study).values()}
             for number in self._open_attempts(study):
-                self._set_attempt_state(study, number, AttemptState.FAILED, "the study stopped")
-            db.execute("UPDATE studies SET failures = 0 WHERE hash = ?", (study,))
+                if number not in released:
+                    self._set_attempt_state(study, number, AttemptState.FAILED, "the study stopped")
+            db.execute("UPDATE studies SET failures = 0, rolled_back = 0 WHERE hash = ?", (study,))
             self.record_of(study, "the operator let it go on")
 
     def expire(self, study: str) -> int:
@@ -797,7 +855,7 @@ class Store(AuditedDatabase):
         with self._transaction():
             files = self._end(study, StudyState.EXPIRED, "its time is over; everything was deleted")
             self.record_of(
-                study, f"its time is over: {len(files)} shares and the parts of its result were deleted"
+                study, f"{TIME_IS_OVER}: {len(files)} shares and the parts of its result were deleted"
             )
         return self._delete_ended(files)
 
@@ -808,9 +866,7 @@ class Store(AuditedDatabase):
             if self.attempt_state(study, number) is AttemptState.RUNNING:
                 self._set_attempt_state(study, number, AttemptState.FAILED, note)
             files = self._end(study, StudyState.DELETED, note)
-            self.record_of(
-                study, f"the operator deleted it, with {len(files)} shares and the parts of its result"
-            )
+            self.record_of(study, f"{OPERATOR_DELETED}, with {len(files)} shares and the parts of its result")
         return self._delete_ended(files)
 
     def _end(self, study: str, state: StudyState, note: str) -> list[str]:
@@ -827,6 +883,8 @@ class Store(AuditedDatabase):
     def _delete_ended(self, files: Sequence[str]) -> int:
         """Delete files of a study that has ended, and copies of the database that have it still."""
         delete_copies(self._file)
+        for kept in kept_as_found(self._file.parent):
+            shutil.rmtree(kept)
         return self._unlink(files)
 
     def _unlink(self, files: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ BROKEN = "the disk or the database has an error"
 DAMAGED = "the database is damaged"
 
 _OF_SYSTEM = {
+    errno.EAGAIN: LOCKED,  # the mark, or the audit log
     errno.ENOSPC: NO_ROOM,
     errno.EDQUOT: NO_ROOM,
     errno.EFBIG: NO_ROOM,
