@@ -22,7 +22,14 @@ from typing import IO
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import StudyState
 from ppaurora.node.audit import check_log
-from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.store import (
+    DamagedDatabaseError,
+    NeedsRecoveryError,
+    PutBackError,
+    Store,
+    StudyRecord,
+    recover_folder,
+)
 from ppaurora.study.manifest import Manifest
 from tests.campaign.facts import Facts
 from tests.campaign.tally import (
@@ -90,7 +97,7 @@ class _Case:
         try:
             with Store(data):
                 pass
-        except InputError as error:
+        except NeedsRecoveryError as error:
             return self._refused(error, data, before, acknowledged, durable)
         found = Facts.of(data / "node.db")
         if found not in (acknowledged, durable):
@@ -126,44 +133,37 @@ class _Case:
         return said
 
     def _refused(
-        self, error: InputError, data: Path, before: dict[str, bytes], acknowledged: Facts, durable: Facts
+        self,
+        error: NeedsRecoveryError,
+        data: Path,
+        before: dict[str, bytes],
+        acknowledged: Facts,
+        durable: Facts,
     ) -> str:
         if self.sort in HARMLESS:
             raise BreachError(f"refused, and nothing was lost: {error}") from error
-        if PUT_BACK not in str(error) and DAMAGED_WORDS not in str(error):
-            raise BreachError(f"unclear: {error}") from error
         after = contents(data)
         changed = [name for name, content in before.items() if after.get(name) != content]
-        if DAMAGED_WORDS in str(error):  # SQLite has written its log back
+        if isinstance(error, DamagedDatabaseError):  # SQLite has written its log back
             changed = [name for name in changed if not name.startswith("node.db")]
         if changed:
             raise BreachError(f"refused, and changed {', '.join(changed)}")
-        if PUT_BACK in str(error) or "ppaurora recover" in str(error):
-            self._recover(error, data, acknowledged)
+        self._recover(error, data, acknowledged)
         with Store(self.folder / "whole"):  # the backup
             pass
         if Facts.of(self.folder / "whole" / "node.db") != durable:
             raise LossError("with the backup")
-        return RECOVERED if PUT_BACK in str(error) else DAMAGED
+        return RECOVERED if isinstance(error, PutBackError) else DAMAGED
 
-    def _recover(self, error: InputError, data: Path, acknowledged: Facts) -> None:
+    def _recover(self, error: NeedsRecoveryError, data: Path, acknowledged: Facts) -> None:
         """As `ppaurora recover` does, the start after it, and what it tells people to do."""
-        from ppaurora.node import store as stores  # which earlier states, with which we compare, have less of
-
-        if isinstance(error, stores.PutBackError):
-            rollback = error.rollback
-        else:
-            rollback = stores.rollback_without_database(data)
-        before = stores.keep_as_found(data, is_damaged=rollback.is_damaged)
-        with Store(data, recovering=True) as store:
-            store.recover(rollback)
-            store.keep_undescribed_shares(before / "shares")
+        recover_folder(data, error.rollback)
         with Store(data) as store, Store(self.folder / "whole") as whole:
             known = [study.hash for study in store.studies()]
             start(store)
             for manifest in self.manifests:
                 if manifest.hash in acknowledged.studies and store.study(manifest.hash) is None:
-                    store.accept(manifest)
+                    self._accept_again(store, manifest, acknowledged)
             start(store)
             for study in store.studies():
                 if study.hash in acknowledged.studies:
@@ -173,6 +173,13 @@ class _Case:
             raise BreachError(f"the audit log after recovering: {problem}")
         with Store(data):
             pass
+
+    def _accept_again(self, store: Store, manifest: Manifest, acknowledged: Facts) -> None:
+        try:
+            store.accept(manifest)
+        except InputError as error:
+            if acknowledged.studies[manifest.hash] != StudyState.RELEASED:
+                raise BreachError(f"{manifest.study}: cannot be accepted again: {error}") from error
 
     def _go_on(
         self, store: Store, study: StudyRecord, whole: Store, acknowledged: Facts, *, was_known: bool

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+_SECONDS_BETWEEN_LINES = 60
 RIGHT = "right result"
 NOTICED = "noticed"
 HEALED = "healed by submit, then right"
@@ -16,7 +19,7 @@ RECOVERED_TO_THE_END = "clear stop; right after `recover`"
 NEW_STUDY = "clear stop, or told; right in a new study"
 NOTHING_LOST = "nothing was lost"
 RECOVERED = "clear stop: put back in time; the backup and `recover` lead on"
-DAMAGED = "clear stop: the database is damaged; the backup leads on"
+DAMAGED = "clear stop: the database is damaged; the backup and `recover` lead on"
 
 
 class BreachError(Exception):
@@ -36,6 +39,7 @@ class Tally:
     details: Counter[str] = field(default_factory=Counter)  # what was hit, how often
     breaches: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    told: float = field(default_factory=time.monotonic)  # when it was last said how far it is
 
     @property
     def trials(self) -> int:
@@ -75,6 +79,9 @@ class Tally:
             self.breach(f"{what}: {type(error).__name__}: {error}")
         else:
             self.count(outcome, what)
+        if time.monotonic() > self.told + _SECONDS_BETWEEN_LINES:
+            self.told = time.monotonic()
+            print(f"{self.kind}: {self.trials:,} so far: {self.happened()}", file=sys.stderr, flush=True)
 
     def trial_of(self, sort: str, variant: str, run: Callable[[], str]) -> None:
         """One trial of a kind that has sorts, of which each has its own counts."""

@@ -23,16 +23,17 @@ from ppaurora.node.store import (
     BegunError,
     ClosedError,
     DamagedDatabaseError,
+    NeedsRecoveryError,
     PutBackError,
     Store,
     SubmissionRecord,
-    keep_as_found,
+    recover_folder,
     trouble_of,
 )
 from ppaurora.node.store.database import Database
 from ppaurora.node.store.descriptions import ShareDescription, describe
 from ppaurora.node.store.mark import Mark, Reached
-from ppaurora.node.store.rollback import find_rollback
+from ppaurora.node.store.rollback import find_rollback, keep_as_found
 from ppaurora.study.manifest import Manifest
 from tests.support.trials import RunCommand, Trials, kept_share
 
@@ -210,8 +211,7 @@ def test_a_mark_that_was_torn_has_the_number_before(tmp_path: Path) -> None:
 def recovered(folder: Path) -> Store:
     with pytest.raises(PutBackError) as found:
         Store(folder)
-    with Store(folder, recovering=True) as store:
-        store.recover(found.value.rollback)
+    recover_folder(folder, found.value.rollback)
     return Store(folder)
 
 
@@ -300,7 +300,7 @@ def test_a_study_that_lost_a_submission_and_an_attempt_can_go_on(
         (study,) = again.studies()
         assert study.state is StudyState.STOPPED
         assert again.take_back(study, 0) == ([] if is_sent_again else ["harbour"])
-        assert again.remove_strays() == int(is_sent_again)  # what was said of a share that is gone
+        assert again.remove_strays() == 0
         if is_sent_again:
             submitted(again, manifest)
         again.retry(manifest.hash)
@@ -562,14 +562,14 @@ def test_a_damaged_database_is_set_aside_by_recover(
     assert code == 0
     assert "is damaged, and will be set aside" in said
     assert "trial: harbour submitted 40 samples" in said
-    assert f"trial: not accepted here any longer; run 'ppaurora accept {kit} MANIFEST'" in said
+    assert f"trial: no longer accepted here; run 'ppaurora accept {kit} MANIFEST'" in said
     before = kit / "data" / "before-recovery-1"
     assert f"kept in {before}" in said
     assert (before / "node.db").read_bytes() == damaged
     assert (before / "audit.log").exists()
     code, said = run("studies", kit)
     assert code == 0
-    assert f"1 shares of the study {manifest.hash}, which is not on record here" in said
+    assert f"shares of the study {manifest.hash}: 1; it is not on record here" in said
     with Store(kit / "data") as store:
         assert store.accept(manifest)
         (study,) = store.studies()
@@ -592,7 +592,7 @@ def test_shares_of_a_study_that_is_not_on_record_can_be_deleted(
         assert store.unclaimed_shares() == {study: 1}
     assert f"ppaurora delete {kit} {study}" in run("studies", kit)[1]
     code, said = run("delete", kit, study, "--yes")
-    assert (code, said.splitlines()[-1]) == (0, "1 shares are deleted")
+    assert (code, said.splitlines()[-1]) == (0, "deleted shares: 1")
     with Store(kit / "data") as store:
         assert store.unclaimed_shares() == {}
         assert list(store.shares.glob("lost*")) == []
@@ -608,13 +608,11 @@ def test_shares_of_which_nothing_says_whose_they_are_are_kept_by_recover(
     unclear.write_bytes(b"spoilt")
     (folder / "shares" / "undescribed").write_bytes(b"share")
     with recovered(folder) as store:
-        store.keep_undescribed_shares(folder / "kept")
         (study,) = store.studies()
         assert store.take_back(study, 0) == ["harbour"]
         assert store.remove_strays() == 0
-        assert (folder / "kept" / "undescribed").read_bytes() == b"share"
-        assert unclear.exists()
-        assert unclear.with_name("north-share").exists()
+    kept = folder / "before-recovery-1" / "shares"
+    assert {path.name for path in kept.iterdir()} == {"undescribed", "north-share", unclear.name}
 
 
 def test_copies_from_before_a_recovery_go_with_the_study_that_ends(store: Store, manifest: Manifest) -> None:
@@ -650,6 +648,33 @@ def test_accepting_a_study_again_does_not_forget_what_the_audit_log_tells_of_it(
         assert again.take_back(study, 0) == ["harbour"]
         again.retry(manifest.hash)
         again.begin_attempt(manifest.hash, 4)
+
+
+@pytest.mark.parametrize("is_damaged", [True, False])
+def test_a_study_accepted_again_stops_if_the_audit_log_has_lost_entries(
+    store: Store, manifest: Manifest, tmp_path: Path, is_damaged: bool
+) -> None:
+    """What the log does not tell any longer may have been an attempt."""
+    submitted(store, manifest)
+    store.begin_attempt(manifest.hash, 1)
+    folder = tmp_path / "killed"
+    shutil.copytree(store.shares.parent, folder)
+    if is_damaged:
+        (folder / "node.db").write_bytes(bytes(5000))
+    else:
+        (folder / "node.db").unlink()
+    (folder / "node.db-wal").unlink()
+    log = folder / "audit.log"
+    log.write_bytes(log.read_bytes()[: log.read_bytes().rindex(b'{"entry"')])
+    with pytest.raises(NeedsRecoveryError) as found:
+        Store(folder)
+    recover_folder(folder, found.value.rollback)
+    with Store(folder) as again:
+        assert again.studies() == []
+        again.accept(manifest)
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert "has lost: the operator accepted" in study.note
 
 
 @pytest.mark.parametrize("is_released", [True, False])

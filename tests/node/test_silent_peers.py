@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ppaurora.channel.servers import Server
-from ppaurora.errors import PeerLostError, PeerMisbehavedError
+from ppaurora.errors import PeerLostError
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import activity, health, leading, peer_records, peers, runner, withdrawing
@@ -22,6 +22,7 @@ from ppaurora.node.health import Health
 from ppaurora.node.node import Node
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.peers import NotAskedError, Peers, Silence
+from ppaurora.node.questions import HungUpError
 from ppaurora.node.status import study_status
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
@@ -158,8 +159,7 @@ def test_all_studies_go_on_when_a_silent_node_is_heard_from(
 ) -> None:
     """It was down, and would be asked again much later; its own greeting when it starts ends that for all."""
     for module in (peers, activity):
-        monkeypatch.setattr(module, "SHORTEST_PAUSE", FOR_EVER)
-        monkeypatch.setattr(module, "LONGEST_PAUSE", FOR_EVER)
+        monkeypatch.setattr(module, "next_pause", lambda before: FOR_EVER)
     studies = [submitted(trials, f"study-{number}") for number in range(4)]
     _, leader = started("proxy-1")
     known = leader.activity.peers.silences
@@ -267,7 +267,7 @@ class Asked:
         raise PeerLostError("helper", "cannot be reached")
 
     def break_off(self) -> Answer:
-        raise PeerMisbehavedError("helper", "broke off the connection")
+        raise HungUpError("helper", "broke off the connection")
 
 
 @pytest.fixture
@@ -284,11 +284,11 @@ def test_a_silent_node_is_asked_by_one_study_at_a_time_and_more_and_more_rarely(
         assert not asked.claims("another")  # it is asked for the first just now
         with pytest.raises(PeerLostError):
             asked.ask(f"probe-{number}")
-        asked.peers.release(f"probe-{number}")
+        asked.peers.give_up_claims(f"probe-{number}")
         start = asked.clock.now
         while not asked.claims("looks"):
             asked.clock.now += 0.25
-        asked.peers.release("looks")
+        asked.peers.give_up_claims("looks")
         pauses.append(asked.clock.now - start)
     assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60, 60, 60]
     (silence,) = asked.peers.silences()
@@ -332,7 +332,7 @@ def test_a_question_from_a_silent_node_ends_the_pause_for_one_of_them(asked: Ask
 def test_a_broken_connection_is_no_silence(asked: Asked) -> None:
     """The node's operator may not have accepted that study; others are answered."""
     asked.outcome = asked.break_off
-    with pytest.raises(PeerMisbehavedError):
+    with pytest.raises(HungUpError):
         asked.ask("not accepted there")
     assert asked.claims("another")
     assert asked.peers.silences() == []
@@ -357,9 +357,9 @@ def test_whoever_is_late_with_an_answer_is_asked_by_no_other_study_meanwhile(ask
     seen = []
 
     def look() -> Answer:
-        seen.append((asked.peers.keeps_waiting("one"), asked.claims("two")))
+        seen.append((asked.peers.is_late("one"), asked.claims("two")))
         asked.clock.now += 5
-        seen.append((asked.peers.keeps_waiting("one"), asked.claims("two")))
+        seen.append((asked.peers.is_late("one"), asked.claims("two")))
         return Answer(answer=Verdict.READY)
 
     asked.ask("one")

@@ -1,6 +1,6 @@
 """The frame: a fixed header, then exactly as many bytes as it announces. No I/O here.
 
-magic     4 bytes   "PPA8": the wire format's version when this form of a frame was new
+magic     4 bytes   "PPA8": the same in all versions of the protocol with this form of a frame
 depth     4 bytes   how many messages led to this one, itself included (for counting rounds)
 session  16 bytes   the session's public name; zeros until the keys are agreed
 sequence  4 bytes   0, 1, 2, ... per direction of a link

@@ -48,7 +48,7 @@ def studies_command(kit: Path, output: str) -> None:
     records = operating.look_at_records(own)
     trouble, clock, found = records.trouble, records.clock, records.studies
     unclaimed = [
-        f"{shares} shares of the study {hash_}, which is not on record here; 'ppaurora accept' with its "
+        f"shares of the study {hash_}: {shares}; it is not on record here: 'ppaurora accept' with its "
         f"manifest takes them back in, 'ppaurora delete {kit} {hash_}' deletes them"
         for hash_, shares in records.unclaimed.items()
     ]
@@ -108,13 +108,14 @@ def stop_command(kit: Path, study: str) -> None:
 def delete_command(kit: Path, study: str, yes: bool) -> None:
     """End STUDY at this node permanently: shares and parts of the result are deleted immediately.
 
-    After a recovery, a hash that 'ppaurora studies' shows: what is left of a study that is not on record.
+    STUDY may be the hash of one that is not on record here, as 'ppaurora studies' shows it after a recovery:
+    then its shares are deleted.
     """
     own = NodeKit.read(kit)
     if unclaimed := operating.unclaimed_shares(own, study):
-        click.echo(f"{unclaimed} shares of a study that is not on record here will be deleted")
+        click.echo(f"shares of a study that is not on record here: {unclaimed}")
         ask("Delete them? This cannot be undone.", yes=yes, declined="not deleted; nothing was changed")
-        click.echo(f"{operating.delete_unclaimed_shares(own, study)} shares are deleted")
+        click.echo(f"deleted shares: {operating.delete_unclaimed_shares(own, study)}")
         return
     state = operating.state_to_delete(own, study)
     click.echo(f"{study} is {state} here; its shares and results at this node will be deleted")
@@ -151,50 +152,50 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
 @click.argument("kit", type=FOLDER)
 @yes_option
 def recover_command(kit: Path, yes: bool) -> None:
-    """Let the node of KIT go on whose database was put back in time or damaged, if there is no backup."""
+    """Resume the node of KIT after its database was damaged or put back in time, if there is no backup."""
     own = NodeKit.read(kit)
     rollback = operating.find_rollback(own)
     if rollback.is_damaged:
-        click.echo("the database of this node is damaged, and will be set aside; by the audit log it said:")
+        click.echo("the database of this node is damaged, and will be set aside; by the audit log, it had:")
     else:
-        click.echo("this node was put back in time; its audit log tells what its database lacks:")
+        click.echo("the database of this node is older than it was; by the audit log, it lacks:")
     for line in rollback.told() or ["nothing"]:
         click.echo(f"    {printable(line)}")
     if not rollback.is_told:
-        click.echo("the log itself lacks entries: what else was lost, nobody can tell; all studies stop here")
+        click.echo(
+            "the audit log lacks entries, too: nobody can tell what else was lost; all studies stop here"
+        )
     ask(
-        "Is there no newer backup of the kit, and shall the node go on without all this?",
+        "Continue without these changes? Only if there is no newer backup of the kit.",
         yes=yes,
         declined="not recovered; nothing was changed",
     )
     recovered = operating.recover(own)
-    for study in recovered.studies:
-        name = study.manifest.study
-        if rollback.entries_of(name).texts or not rollback.is_told:
-            click.echo(f"{name}: {study.state} here; {_advice(study.state, kit, name)}")
-    names = [study.manifest.study for study in recovered.studies]
-    for name in (name for name in rollback.accepted if name not in names):
-        click.echo(f"{name}: {_advice_on_lost(rollback.entries_of(name), kit)}")
-    click.echo(
-        f"what was there before is kept in {recovered.before}, until a study ends here whose data it may hold"
-    )
+    states = {study.manifest.study: study.state for study in recovered.studies}
+    for name in dict.fromkeys((*states, *rollback.accepted)):
+        lost = rollback.entries_of(name)
+        if lost.texts or not rollback.is_told:
+            click.echo(f"{name}: {_advice(states.get(name), lost, kit, name)}")
+    click.echo(f"the previous state is kept in {recovered.before} until a study expires or is deleted here")
     click.echo("shares that are on disk are taken back in when the node starts: ppaurora serve")
 
 
-def _advice_on_lost(entries: StudyEntries, kit: Path) -> str:
-    """Return what is to be done about a study of which only the audit log tells."""
-    if entries.deletion or entries.release:
-        return f"it is over ({entries.deletion or entries.release}); owners without a result need a new study"
-    return f"not accepted here any longer; run 'ppaurora accept {kit} MANIFEST'"
-
-
-def _advice(state: StudyState, kit: Path, study: str) -> str:
-    """Return what is to be done about a study at a node that was put back in time."""
-    if state is StudyState.STOPPED:
-        return (
-            "owners who have withdrawn or replaced something since then run that command again; "
-            f"then 'ppaurora retry {kit} {study}'"
-        )
-    if state is StudyState.DELETED:
-        return "its release was lost; owners who have no result yet need a new study"
-    return "owners whom 'ppaurora status' shows as missing run 'ppaurora submit' again, with the same file"
+def _advice(state: StudyState | None, lost: StudyEntries, kit: Path, study: str) -> str:
+    """Return what is to be done about a study after a recovery; it has no `state` if it is not on record."""
+    match state:
+        case StudyState.STOPPED:
+            return (
+                "stopped here; owners who have withdrawn or replaced something since then run that command "
+                f"again; then 'ppaurora retry {kit} {study}'"
+            )
+        case StudyState.COLLECTING | StudyState.RUNNING:
+            return (
+                f"{state} here; owners whom 'ppaurora status' shows as missing run 'ppaurora submit' again, "
+                "with the same file"
+            )
+        case _ if lost.deletion or lost.release:
+            told = lost.deletion or lost.release
+            return f"over here ({told}); owners who have no result yet need a new study"
+        case None:
+            return f"no longer accepted here; run 'ppaurora accept {kit} MANIFEST'"
+    return f"{state} here; nothing is to be done"

@@ -110,6 +110,12 @@ class StudyState(StrEnum):
     DELETED = "deleted"  # likewise, because the node's operator decided so
 
 
+GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
+UNDER_WAY = (*GOING_ON, StudyState.STOPPED)
+GONE = (StudyState.EXPIRED, StudyState.DELETED)
+OVER = (StudyState.RELEASED, *GONE)
+
+
 class StudyStatus(StrictModel):
     """How far a study is, as one node sees it."""
 

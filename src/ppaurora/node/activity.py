@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ppaurora.node.attempt import Attempt
 from ppaurora.node.health import Health
-from ppaurora.node.peers import LONGEST_PAUSE, SHORTEST_PAUSE, Peers
+from ppaurora.node.peers import Peers, next_pause
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Pauses:
         """Let it rest, twice as long as the last time."""
         with self._lock:
             before = self._pauses.get(study)
-            seconds = SHORTEST_PAUSE if before is None else min(2 * before.seconds, LONGEST_PAUSE)
+            seconds = next_pause(0.0 if before is None else before.seconds)
             self._pauses[study] = _Pause(seconds, time.monotonic() + seconds)
 
     def is_paused(self, study: str) -> bool:
@@ -55,7 +55,7 @@ class Activity:
         self.news = threading.Event()  # something happened that the watcher should look at
         self._lock = threading.Lock()
         self._attempts: dict[str, Attempt] = {}  # by study, as everything here
-        self._pauses = Pauses()
+        self.pauses = Pauses()
         self.peers = Peers(self.go_on)
 
     def stop(self) -> None:
@@ -112,17 +112,5 @@ class Activity:
     def go_on(self, studies: Collection[str]) -> None:
         """Let studies go on at once that have waited for another node."""
         for study in studies:
-            self._pauses.forget(study)
+            self.pauses.forget(study)
         self.news.set()
-
-    def pause(self, study: str) -> None:
-        self._pauses.pause(study)
-
-    def is_paused(self, study: str) -> bool:
-        return self._pauses.is_paused(study)
-
-    def forget_pause(self, study: str) -> None:
-        self._pauses.forget(study)
-
-    def forget_all_pauses(self) -> None:
-        self._pauses.forget_all()

@@ -23,12 +23,13 @@ _CONTEXT = b"ppaurora audit 1\0"
 
 # What entries say of a study, where a node that was put back in time has to understand its own log.
 ACCEPTED = "the operator accepted the manifest"
-SUBMITTED = "{} submitted {:,} samples"
+SUBMITTED = "{} submitted {} samples"
+REPLACED = f"{SUBMITTED} in place of what it had submitted"
 ATTEMPT_BEGAN = "attempt {} began"
 RELEASED_WITH = "released, with attempt {}"
 TIME_IS_OVER = "its time is over"
 OPERATOR_DELETED = "the operator deleted it"
-_SUBMITTED = re.compile(r"\S+ submitted [\d,]+ samples( in place of what it had submitted)?")
+ENTRIES_LOST = "entries of this log were lost"
 
 
 class Entry(StrictModel):
@@ -132,15 +133,17 @@ def problem_with_head(entries: Sequence[Entry], head: AuditHead) -> str:
 
 @dataclass(frozen=True)
 class StudyEntries:
-    """What entries tell of one study, by their texts."""
+    """What entries tell of one study, by their texts, and whether they are all that there were."""
 
     texts: tuple[str, ...]
+    are_all: bool = True
 
     @classmethod
-    def of(cls, study: str, entries: Iterable[Entry]) -> Self:
+    def of(cls, study: str, entries: Iterable[Entry], *, are_all: bool = True) -> Self:
         beginning = f"{study}: "
-        texts = (entry.text for entry in entries)
-        return cls(tuple(text.removeprefix(beginning) for text in texts if text.startswith(beginning)))
+        texts = [entry.text for entry in entries]
+        found = tuple(text.removeprefix(beginning) for text in texts if text.startswith(beginning))
+        return cls(found, are_all and ENTRIES_LOST not in texts)
 
     @property
     def accepted(self) -> str:
@@ -151,12 +154,12 @@ class StudyEntries:
     @property
     def attempts(self) -> list[int]:
         """Return the numbers of the attempts that began."""
-        return _numbers_in(ATTEMPT_BEGAN, self.texts)
+        return [int(number) for text in self.texts for number in _values(ATTEMPT_BEGAN, text)]
 
     @property
     def release(self) -> str:
         """Return the entry that tells of the release; empty if there is none."""
-        return next((text for text in self.texts if _numbers_in(RELEASED_WITH, [text])), "")
+        return next((text for text in self.texts if _values(RELEASED_WITH, text)), "")
 
     @property
     def deletion(self) -> str:
@@ -164,12 +167,13 @@ class StudyEntries:
         return next((text for text in self.texts if text.startswith((TIME_IS_OVER, OPERATOR_DELETED))), "")
 
     @property
-    def tell_of_submissions_alone(self) -> bool:
+    def are_submissions_alone(self) -> bool:
         """Return whether there is nothing but submissions, whose shares are taken back in from disk."""
-        return all(_SUBMITTED.fullmatch(text) for text in self.texts if not text.startswith(ACCEPTED))
+        others = [text for text in self.texts if not text.startswith(ACCEPTED)]
+        return self.are_all and all(_values(SUBMITTED, text) or _values(REPLACED, text) for text in others)
 
 
-def _numbers_in(form: str, texts: Sequence[str]) -> list[int]:
-    """Return the numbers in those entries that have this form."""
-    pattern = re.compile(re.escape(form).replace(re.escape("{}"), r"(\d+)"))
-    return [int(found[1]) for text in texts if (found := pattern.fullmatch(text))]
+def _values(form: str, text: str) -> tuple[str, ...]:
+    """Return what stands in the gaps of a form; nothing if the text has another one."""
+    found = re.fullmatch(re.escape(form).replace(re.escape("{}"), r"(\S+)"), text)
+    return found.groups() if found else ()

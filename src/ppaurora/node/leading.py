@@ -25,7 +25,7 @@ from ppaurora.messages.nodes import (
     Stop,
     Verdict,
 )
-from ppaurora.messages.owners import StudyState, Submitted
+from ppaurora.messages.owners import GONE, StudyState, Submitted
 from ppaurora.node.activity import Activity
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.health import not_ready
@@ -45,7 +45,6 @@ from ppaurora.study.receipt import problem_with_statement
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
-_OVER = (StudyState.EXPIRED, StudyState.DELETED)
 _MOST_AHEAD = 1_000_000  # attempts that another node may know of and this one not
 
 log = logging.getLogger(__name__)
@@ -75,7 +74,7 @@ class Leader:
         self._activity = activity
         self._runner = runner
         self._withdrawals = withdrawals
-        self._turns = Turns(kit.settings.jobs, activity.peers.keeps_waiting)
+        self._turns = Turns(kit.settings.jobs, activity.peers.is_late)
         self._threads = ThreadPoolExecutor(MOST, thread_name_prefix="leader")
 
     def close(self) -> None:
@@ -86,7 +85,7 @@ class Leader:
         step = self._next(study)
         if step is None:
             self._activity.peers.forget(study.hash)
-        if step is None or self._activity.is_paused(study.hash):
+        if step is None or self._activity.pauses.is_paused(study.hash):
             self._turns.leave(study.hash)
         else:
             self._turns.wait(step)
@@ -97,15 +96,15 @@ class Leader:
         for step in self._turns.line():
             if not peers.claim(step.study, step.peers):
                 continue
-            if self._turns.begin(step, answered=peers.answer(step.study, step.peers)):
+            if self._turns.begin(step, answered=peers.all_answer(step.study, step.peers)):
                 self._threads.submit(self._lead, step.study.hash)
             else:
-                peers.release(step.study.hash)
+                peers.give_up_claims(step.study.hash)
 
     def _next(self, study: StudyRecord) -> Step | None:
         """Return what comes next for a study; None if that is not for this node to do, or not yet."""
         protocol, peers = study.manifest.protocol, self._peers(study)
-        if self._kit.server(study.manifest) is not protocol.leader or study.state in _OVER:
+        if self._kit.server(study.manifest) is not protocol.leader or study.state in GONE:
             return None
         if self._store.withdrawals_to_tell(study):
             takers = [peer for peer in peers if peer in protocol.input_servers]
@@ -141,7 +140,7 @@ class Leader:
         except NoSlotError:
             keeps_place = True
         except NotAskedError:
-            self._activity.pause(hash_)
+            self._activity.pauses.pause(hash_)
         except (NotReadyError, AttemptFailedError, PeerError, StateError, InputError) as error:
             self._pause(hash_, str(error))
         except Exception as error:
@@ -153,7 +152,7 @@ class Leader:
             )
             self._pause(hash_, reason)
         finally:
-            self._activity.peers.release(hash_)
+            self._activity.peers.give_up_claims(hash_)
             self._turns.end(hash_, keeps_place=keeps_place)
             self._activity.news.set()
 
@@ -167,7 +166,7 @@ class Leader:
 
     def _pause(self, hash_: str, reason: str) -> None:
         """Wait before the next step, longer every time."""
-        self._activity.pause(hash_)
+        self._activity.pauses.pause(hash_)
         with contextlib.suppress(*STORAGE_ERRORS):  # then it is the reason, and known in memory
             study = self._store.study(hash_)
             if study is not None and study.note != reason:

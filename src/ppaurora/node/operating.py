@@ -11,26 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ppaurora.errors import InputError
-from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.messages.owners import GONE, StudyState, StudyStatus
 from ppaurora.node.audit import CheckedLog, check_log
 from ppaurora.node.clock import clock_problem
 from ppaurora.node.status import study_status
 from ppaurora.node.store import (
     STORAGE_ERRORS,
     AttemptRecord,
-    DamagedDatabaseError,
-    PutBackError,
+    NeedsRecoveryError,
     Rollback,
     Store,
     StudyRecord,
-    hold,
-    keep_as_found,
-    rollback_without_database,
+    recover_folder,
     trouble_of,
 )
 from ppaurora.study.kit import NodeKit
-
-_OVER = (StudyState.EXPIRED, StudyState.DELETED)
 
 
 @contextlib.contextmanager
@@ -51,10 +46,8 @@ def find_rollback(kit: NodeKit) -> Rollback:
     try:
         with opened(kit):
             pass
-    except PutBackError as error:
+    except NeedsRecoveryError as error:
         return error.rollback
-    except DamagedDatabaseError:
-        return rollback_without_database(kit.data)
     raise InputError(f"{kit.data}: this node was not put back in time; there is nothing to recover")
 
 
@@ -70,12 +63,9 @@ def recover(kit: NodeKit) -> Recovered:
     """Let a node go on from what is left of its database; nothing that was there is deleted."""
     rollback = find_rollback(kit)
     try:
-        with hold(kit.data):
-            before = keep_as_found(kit.data, is_damaged=rollback.is_damaged)
-            with Store(kit.data, recovering=True) as store:
-                store.recover(rollback)
-                store.keep_undescribed_shares(before / "shares")
-                return Recovered(store.studies(), before)
+        before = recover_folder(kit.data, rollback)
+        with opened(kit) as recovered:
+            return Recovered(recovered.studies(), before)
     except STORAGE_ERRORS as error:
         raise InputError(
             f"{kit.data}: {trouble_of(error)}; run 'ppaurora recover {kit.folder}' again once that is fixed"
@@ -157,7 +147,7 @@ def state_to_delete(kit: NodeKit, name: str) -> StudyState:
 
 def _find_to_delete(store: Store, kit: NodeKit, name: str) -> StudyRecord:
     study = find_study(store, kit, name)
-    if study.state in _OVER:
+    if study.state in GONE:
         raise InputError(f"the study '{name}' is {study.state} here; there is nothing to delete")
     return study
 

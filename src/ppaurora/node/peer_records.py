@@ -17,9 +17,10 @@ from collections.abc import Iterator, Sequence
 from ppaurora.channel.servers import Server
 from ppaurora.errors import InputError, PeerError, PeerLostError
 from ppaurora.messages.nodes import Hello
-from ppaurora.messages.owners import SignedStatement, StudyState
+from ppaurora.messages.owners import UNDER_WAY, SignedStatement
 from ppaurora.node.activity import Activity
 from ppaurora.node.logs import about, log_unforeseen
+from ppaurora.node.questions import HungUpError
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import StateError
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
@@ -31,7 +32,6 @@ _SECONDS_BETWEEN_GREETINGS = 600.0
 _SECONDS_AFTER_A_REFUSAL = 30.0
 _SECONDS_BETWEEN_LOOKS = 1.0
 _MOST = 32  # addresses that are greeted at a time
-_UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING, StudyState.STOPPED)
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class PeerRecords:
         due: dict[str, list[tuple[StudyRecord, Server]]] = defaultdict(list)
         now = time.monotonic()
         for study in self._store.studies():
-            for peer in self._kit.server(study.manifest).peers if study.state in _UNDER_WAY else ():
+            for peer in self._kit.server(study.manifest).peers if study.state in UNDER_WAY else ():
                 is_due = now >= self._due.get((study.hash, peer), 0.0)
                 if is_due and not self._activity.peers.is_silent(study, peer):
                     due[study.manifest.node(peer).nodes_address].append((study, peer))
@@ -102,9 +102,9 @@ class PeerRecords:
             answer = self._activity.peers.ask(self._kit, study, peer, hello, _SECONDS_TO_ANSWER)
             if answer.statement is not None:
                 self.learn(study, answer.statement)
-        except PeerLostError:
-            return False
-        except (PeerError, InputError):
+        except (PeerError, InputError) as error:
+            if isinstance(error, PeerLostError) and not isinstance(error, HungUpError):
+                return False
             pause = _SECONDS_AFTER_A_REFUSAL
         self._due[study.hash, peer] = time.monotonic() + pause
         return True

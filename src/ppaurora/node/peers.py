@@ -17,13 +17,18 @@ from dataclasses import dataclass, field
 from ppaurora.channel.servers import Server
 from ppaurora.errors import PeerLostError
 from ppaurora.messages.nodes import Answer, AnyQuestion
-from ppaurora.node.questions import ask
+from ppaurora.node.questions import HungUpError, ask
 from ppaurora.node.store import StudyRecord
 from ppaurora.study.kit import NodeKit
 
-SHORTEST_PAUSE = 0.5
-LONGEST_PAUSE = 60.0
+_SHORTEST_PAUSE = 0.5
+_LONGEST_PAUSE = 60.0
 _PROMPT = 1.0  # seconds within which a node that is well usually answers
+
+
+def next_pause(before: float) -> float:
+    """Return how long to wait now, after a pause of so many seconds; the first follows none."""
+    return min(2 * before, _LONGEST_PAUSE) or _SHORTEST_PAUSE
 
 
 class NotAskedError(PeerLostError):
@@ -96,6 +101,8 @@ class Peers:
             self._open[this] = node, study.hash, start
         try:
             yield node
+        except HungUpError:
+            raise
         except PeerLostError as error:
             self._miss(node, study.hash, start, error.problem)
             raise
@@ -124,7 +131,7 @@ class Peers:
             if not node.reason:
                 node.since = start
             node.answers, node.reason, node.missed = False, reason, time.monotonic()
-            node.pause = min(2 * node.pause, LONGEST_PAUSE) or SHORTEST_PAUSE
+            node.pause = next_pause(node.pause)
 
     def heard_from(self, study: StudyRecord, peer: Server) -> None:
         """Note that another node has asked something: if it was silent, it may be asked again now."""
@@ -138,7 +145,7 @@ class Peers:
     def claim(self, study: StudyRecord, peers: Sequence[Server]) -> bool:
         """Return whether a study may ask all of these now; if not, it is known to wait for them.
 
-        The first that is not known to answer is asked for no other study then, until `release`.
+        The first that is not known to answer is asked for no other study then, until `give_up_claims`.
         """
         now = time.monotonic()
         with self._lock:
@@ -152,7 +159,7 @@ class Peers:
                 unsure[0].asked_for = study.hash
         return not held
 
-    def release(self, study: str) -> None:
+    def give_up_claims(self, study: str) -> None:
         """Let other studies ask what this one has claimed."""
         with self._lock:
             for node in self._nodes.values():
@@ -165,7 +172,7 @@ class Peers:
             for node in self._nodes.values():
                 node.waiting.discard(study)
 
-    def answer(self, study: StudyRecord, peers: Sequence[Server]) -> bool:
+    def all_answer(self, study: StudyRecord, peers: Sequence[Server]) -> bool:
         """Return whether all of these are known to answer."""
         with self._lock:
             return all(self._node(study, peer).answers for peer in peers)
@@ -180,7 +187,7 @@ class Peers:
         with self._lock:
             return not self._may_be_asked(self._node(study, peer), study, time.monotonic())
 
-    def keeps_waiting(self, study: str) -> bool:
+    def is_late(self, study: str) -> bool:
         """Return whether a question of this study has been open for longer than an answer usually takes."""
         late = time.monotonic() - _PROMPT
         with self._lock:

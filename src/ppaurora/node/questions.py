@@ -22,32 +22,37 @@ _SECONDS_TO_SPEAK = 10.0
 _LONGEST_LINE = 1 << 22
 
 
+class HungUpError(PeerLostError):
+    """A node has ended the connection in place of an answer, as one does that has not accepted the study."""
+
+
 def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, seconds: float) -> Answer:
-    """Another node's answer, as it can be shown; raises a `PeerError` if there is none."""
+    """Return another node's answer, as it can be shown; raise a `PeerError` if there is none."""
     identity = kit.identity(manifest)
     host, port = manifest.addresses()[peer]
     where = f"{host}:{port}"
     line = bytearray()
-    waits = False  # for an answer of which nothing is here: a peer that knows no such study hangs up now
+    is_asked = False
     try:
         with (
             socket.create_connection((host, port), timeout=seconds) as raw,
             identity.context(ssl.Purpose.SERVER_AUTH).wrap_socket(raw, server_hostname=CONTROL) as sock,
         ):
             identity.check(peer, sock)
-            waits = True
+            is_asked = True
             sock.sendall(to_json(question) + b"\n")
             answer = from_json(Answer, read_line(sock, line))
     except PeerError:
         raise
     except (ssl.SSLError, ConnectionError) as error:
-        kind = PeerLostError if is_lost(error) else PeerMisbehavedError
-        problem = f"cannot be reached at {where}: {reason_of(error)}"
-        if not is_lost(error) or (waits and not line):
-            problem = f"at {where} broke off the connection; its operator may not have accepted the study"
-        elif line or isinstance(error, ssl.SSLError):
-            problem = f"at {where}: {LOST}"
-        raise kind(peer.title, problem) from None
+        broke_off = f"at {where} broke off the connection; its operator may not have accepted the study"
+        if not is_lost(error):
+            raise PeerMisbehavedError(peer.title, broke_off) from None
+        if is_asked and not line:
+            raise HungUpError(peer.title, broke_off) from None
+        is_cut = line or isinstance(error, ssl.SSLError)
+        lost = f"at {where}: {LOST}" if is_cut else f"cannot be reached at {where}: {reason_of(error)}"
+        raise PeerLostError(peer.title, lost) from None
     except (ValueError, RecursionError):
         raise PeerMisbehavedError(peer.title, f"at {where} gave an unreadable answer") from None
     except OSError as error:

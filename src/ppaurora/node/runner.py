@@ -119,7 +119,7 @@ class AttemptRunner:
             self.activity.remove(study.hash, attempt)
             self.metrics.running.dec()
             self.metrics.attempt_seconds.observe(time.monotonic() - start)
-        self.activity.forget_pause(study.hash)
+        self.activity.pauses.forget(study.hash)
 
     def _reason(self, study: StudyRecord, error: Exception) -> str:
         if isinstance(error, PpauroraError):

@@ -303,7 +303,7 @@ class OwnersService:
             self._metrics.submissions.inc()
             facts = {"study": study.manifest.study, "owner": offered.owner, "samples": stored.samples}
             log.info("submission stored", extra=facts)
-            self._activity.forget_pause(study.hash)
+            self._activity.pauses.forget(study.hash)
             self._activity.news.set()
         return stored
 

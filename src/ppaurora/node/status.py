@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.messages.owners import GOING_ON, StudyState, StudyStatus
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
-
-UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING)
 
 
 def study_status(
@@ -59,11 +57,11 @@ def _note(
     """Return what stands in the way at this node; if nothing does, the note on record of the study."""
     manifest = study.manifest
     lost = store.lost_shares(study)
-    if study.state in UNDER_WAY and trouble:
+    if study.state in GOING_ON and trouble:
         return not_ready(trouble, kit.server(manifest).title)
-    if study.state in UNDER_WAY and lost:
+    if study.state in GOING_ON and lost:
         return lost_shares(lost)
-    if study.state in UNDER_WAY and not missing and silence:
+    if study.state in GOING_ON and not missing and silence:
         return silence
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note

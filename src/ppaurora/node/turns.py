@@ -43,7 +43,7 @@ class Turns:
         self._lock = threading.Lock()
         self._line: dict[str, Step] = {}  # by study; the one that has waited longest first
         self._turns: set[str] = set()
-        self._next: set[str] = set()  # of these, those that ask for a slot and are to be answered at once
+        self._asking: set[str] = set()  # of these, those that ask for a slot and are to be answered at once
         self._computing: set[str] = set()
 
     def wait(self, step: Step) -> None:
@@ -63,24 +63,24 @@ class Turns:
             return [step for study, step in self._line.items() if study not in self._turns]
 
     def begin(self, step: Step, *, answered: bool) -> bool:
-        """Give a study its turn, if there is room; is it likely to be `answered` at once?"""
+        """Give a study its turn, if there is room; `answered` says that its nodes are known to answer."""
         study = step.study.hash
         with self._lock:
             if len(self._turns) >= (MOST if answered else MOST - _KEPT):
                 return False
-            before = sum(not self._is_late(other) for other in self._next) if answered else 0
-            if step.computes and len(self._computing) + before >= self._slots:
+            asking = sum(not self._is_late(other) for other in self._asking) if answered else 0
+            if step.computes and len(self._computing) + asking >= self._slots:
                 return False
             self._turns.add(study)
             if step.computes and answered:
-                self._next.add(study)
+                self._asking.add(study)
         return True
 
     def end(self, study: str, *, keeps_place: bool = False) -> None:
         """End a study's turn. When it waits again, it comes to the end of the line."""
         with self._lock:
             self._turns.discard(study)
-            self._next.discard(study)
+            self._asking.discard(study)
             if not keeps_place:
                 self._line.pop(study, None)
 
@@ -91,7 +91,7 @@ class Turns:
             if len(self._computing) >= self._slots:
                 raise NoSlotError("all slots are taken")
             self._computing.add(study)
-            self._next.discard(study)
+            self._asking.discard(study)
         try:
             yield
         finally:

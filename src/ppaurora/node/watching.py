@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ppaurora.messages.owners import StudyState
+from ppaurora.messages.owners import GOING_ON, StudyState
 from ppaurora.node.activity import Activity
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.clock import Clock
@@ -17,7 +17,6 @@ from ppaurora.node.metrics import Metrics
 from ppaurora.node.retention import is_over
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
-from ppaurora.node.status import UNDER_WAY
 from ppaurora.node.store import Store, StudyRecord
 
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -91,7 +90,7 @@ class Watcher:
             return
         before = health.trouble
         if not health.note_trouble(self._store.writing_problem()) and before:
-            self._activity.forget_all_pauses()
+            self._activity.pauses.forget_all()
         self._tried = time.monotonic()
 
     def _note(self, error: Exception, what: str) -> None:
@@ -100,7 +99,7 @@ class Watcher:
             log_unforeseen(log, what, error)
 
     def _tell(self, studies: Sequence[StudyRecord]) -> None:
-        lost = [self._store.lost_shares(study) for study in studies if study.state in UNDER_WAY]
+        lost = [self._store.lost_shares(study) for study in studies if study.state in GOING_ON]
         self._metrics.studies(studies)
         self._metrics.lost_shares.set(sum(map(len, lost)))
         stopped = [study for study in studies if study.state is StudyState.STOPPED]

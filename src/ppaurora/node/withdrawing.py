@@ -37,7 +37,7 @@ class Withdrawals:
         """Record a withdrawal durably; the others hear of it now, or as soon as they can be reached."""
         withdrawal = self._store.withdraw(study.hash, owner, revision)
         log.info("submission withdrawn", extra={**about(study), "owner": owner})
-        self._activity.forget_pause(study.hash)
+        self._activity.pauses.forget(study.hash)
         return withdrawal
 
     def tell(self, study: StudyRecord) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ from ppaurora.errors import (
     ProtocolError,
     RefusedError,
 )
-from ppaurora.messages.owners import ReleasedPart, SignedStatement, StudyState, StudyStatus
+from ppaurora.messages.owners import UNDER_WAY, ReleasedPart, SignedStatement, StudyState, StudyStatus
 from ppaurora.messages.refusals import PASSING, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.delivery import Delivery
@@ -37,7 +38,6 @@ from ppaurora.study.manifest import Manifest
 from ppaurora.study.receipt import problem_with_statement
 
 _SECONDS_BETWEEN_LOOKS = 1.0
-_UNDER_WAY = (StudyState.COLLECTING, StudyState.RUNNING, StudyState.STOPPED)
 
 Watch = Callable[[str], None]
 Review = Callable[[DataCheck], None]
@@ -368,8 +368,7 @@ class Study:
 
         def ask(client: NodeClient) -> NodeStatus:
             try:
-                answer = client.status()
-                return client.tell(released) if released and answer.state in _UNDER_WAY else answer
+                return _remind(client, client.status(), released)
             except (PeerError, RefusedError) as error:
                 return Unreachable(str(error), refused=isinstance(error, RefusedError))
 
@@ -378,7 +377,10 @@ class Study:
             return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
 
     def _signed_release(self) -> SignedStatement | None:
-        """Return a statement of the release whose result this kit has, the shortest; None without one."""
+        """Return a statement of the release whose result this kit has; None without one.
+
+        The shortest, since nodes take no long ones: a helper's has no history.
+        """
         try:
             collected = self._inbox.find()
         except InputError:
@@ -496,3 +498,11 @@ def _summary(answers: dict[str, NodeStatus]) -> str:
     progress = next((answer.progress for answer in heard if answer.progress), "")
     said = [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
     return progress or "; ".join(said) or next(iter(answers.values())).state
+
+
+def _remind(client: NodeClient, answer: StudyStatus, released: SignedStatement | None) -> StudyStatus:
+    """Show a release to a node whose answer does not know of it, and return what it says then."""
+    if released and answer.state in UNDER_WAY:
+        with contextlib.suppress(RefusedError):  # an earlier version knows no such request
+            return client.tell(released)
+    return answer

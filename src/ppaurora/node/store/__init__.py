@@ -15,6 +15,7 @@ shares themselves are files, written and synced before the row that names them.
     audit           the audit log: its file, and its end in the database
     records         what is read of studies, submissions and attempts, and errors
     store           everything that is kept, and how it changes
+    recovery        how a node goes on whose database was put back in time or damaged
 """
 
 from ppaurora.node.store.descriptions import delete_share
@@ -31,12 +32,12 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
+from ppaurora.node.store.recovery import recover_folder
 from ppaurora.node.store.rollback import (
     DamagedDatabaseError,
+    NeedsRecoveryError,
     PutBackError,
     Rollback,
-    keep_as_found,
-    rollback_without_database,
 )
 from ppaurora.node.store.store import Store
 from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
@@ -49,6 +50,7 @@ __all__ = [
     "ConflictError",
     "DamagedDatabaseError",
     "DamagedError",
+    "NeedsRecoveryError",
     "PutBackError",
     "ReleasedAttempt",
     "ReusedError",
@@ -60,8 +62,7 @@ __all__ = [
     "TooOftenError",
     "delete_share",
     "hold",
-    "keep_as_found",
     "known_trouble",
-    "rollback_without_database",
+    "recover_folder",
     "trouble_of",
 ]

@@ -55,18 +55,16 @@ def describe(share: Path, description: ShareDescription) -> None:
     replace_file(description_path(share), content + b"\n" + digest + b"\n", mode=0o600)
 
 
-def described(folder: Path, named: Collection[str]) -> Iterator[tuple[str, ShareDescription | None]]:
-    """Yield every share with its description, except for those that a row has `named`.
-
-    A description that the disk has changed, or does not give, is None.
-    """
+def described(folder: Path, named: Collection[str]) -> Iterator[tuple[str, ShareDescription]]:
+    """Yield every share that has a description which can be read, but for those that a row has `named`."""
     for path in sorted(folder.glob(f"*{_ENDING}")):
         share = path.with_name(path.name.removesuffix(_ENDING))
-        if share.name not in named and share.exists():
-            yield share.name, _read(path)
+        if share.name not in named and share.exists() and (description := _read(path)):
+            yield share.name, description
 
 
 def _read(path: Path) -> ShareDescription | None:
+    """Return a description; None if the disk has changed it, or does not give it."""
     try:
         content, _, digest = path.read_bytes().partition(b"\n")
         is_whole = digest == hashlib.sha256(content).hexdigest().encode() + b"\n"

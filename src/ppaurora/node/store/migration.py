@@ -13,14 +13,13 @@ from pathlib import Path
 
 from ppaurora.errors import InputError
 from ppaurora.io.files import sync
-from ppaurora.messages.owners import StudyState
+from ppaurora.messages.owners import GONE
 from ppaurora.node.store.row_checksums import add_row_checksums, columns, is_damaged, tables
 from ppaurora.study.manifest import is_spoken, version_of
 
 _COPY = ".schema-"  # and the version, ends the name of a copy
 _BEFORE = "before_"  # begins the name of a table that is being replaced
 _WITH_CHECKSUMS = 6  # the first schema whose rows have checksums that are computed as today's are
-_OVER = (StudyState.EXPIRED, StudyState.DELETED)
 # What a column is made of that an older table lacks and that has no default.
 _MADE_OF = {
     ("submissions", "commitments"): "json_array(commitment_0, commitment_1)",  # before schema 2
@@ -95,7 +94,7 @@ def problem_with_studies(db: sqlite3.Connection, folder: Path) -> str:
     found = [
         f"'{name}' ({state}, version {version_of(manifest)})"
         for name, state, manifest in db.execute("SELECT name, state, manifest FROM studies ORDER BY name")
-        if state not in _OVER and not is_spoken(manifest)
+        if state not in GONE and not is_spoken(manifest)
     ]
     if not found:
         return ""

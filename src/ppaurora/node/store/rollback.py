@@ -51,7 +51,7 @@ class Rollback:
 
     def entries_of(self, study: str) -> StudyEntries:
         """Return what was lost of one study."""
-        return StudyEntries.of(study, self.lost)
+        return StudyEntries.of(study, self.lost, are_all=self.is_told)
 
     @property
     def accepted(self) -> list[str]:
@@ -66,11 +66,16 @@ class Rollback:
         return [f"{earlier} earlier entries, see audit.log", *lines] if earlier else lines
 
 
-class PutBackError(InputError):
+class NeedsRecoveryError(InputError):
+    """The database cannot be worked with, unless a backup is put back or the node goes on without it."""
+
+    rollback: Rollback
+
+
+class PutBackError(NeedsRecoveryError):
     """The database is older than what its node has done; nothing was opened for writing."""
 
     def __init__(self, folder: Path, rollback: Rollback) -> None:
-        self.folder = folder
         self.rollback = rollback
         told = rollback.told()
         lost = "; lost, by the audit log: " + "; ".join(told) if told else ""
@@ -83,10 +88,11 @@ class PutBackError(InputError):
         )
 
 
-class DamagedDatabaseError(InputError):
+class DamagedDatabaseError(NeedsRecoveryError):
     """What the database says cannot be relied on."""
 
     def __init__(self, folder: Path, problem: str) -> None:
+        self.rollback = _rollback_without_database(folder)
         super().__init__(
             f"{folder / DATABASE}: {DAMAGED} ({problem}); what it says cannot be relied on. Put the last "
             "backup back: docs/deploying.md, 'Backup and restore'. If there is none, 'ppaurora recover "
@@ -94,7 +100,7 @@ class DamagedDatabaseError(InputError):
         )
 
 
-def rollback_without_database(folder: Path) -> Rollback:
+def _rollback_without_database(folder: Path) -> Rollback:
     """Return what a node has done, all of which it lacks once its database is set aside."""
     mark = Mark(folder).read()
     return Rollback(Reached(), mark, entries_after(folder / AUDIT_LOG, 0), is_damaged=True)

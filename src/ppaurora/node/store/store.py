@@ -14,12 +14,24 @@ from ppaurora.errors import InputError
 from ppaurora.io.files import sync
 from ppaurora.io.models import from_json, to_json
 from ppaurora.io.times import Time, as_time
-from ppaurora.messages.owners import HistoryEntry, HistoryEvent, SignedStatement, StudyState, Submitted
+from ppaurora.messages.owners import (
+    GOING_ON,
+    GONE,
+    OVER,
+    UNDER_WAY,
+    HistoryEntry,
+    HistoryEvent,
+    SignedStatement,
+    StudyState,
+    Submitted,
+)
 from ppaurora.node.audit import (
     ACCEPTED,
     ATTEMPT_BEGAN,
+    ENTRIES_LOST,
     OPERATOR_DELETED,
     RELEASED_WITH,
+    REPLACED,
     SUBMITTED,
     TIME_IS_OVER,
     StudyEntries,
@@ -61,8 +73,6 @@ from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest, is_spoken
 
-_GOING_ON = (StudyState.COLLECTING, StudyState.RUNNING)
-_OVER = (StudyState.RELEASED, StudyState.EXPIRED, StudyState.DELETED)
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 
 
@@ -109,9 +119,9 @@ class Store(AuditedDatabase):
                 (now, now),
             )
 
-    # What is left of a database that was put back in time.
+    # What is left of a database that was put back in time; see `recovery`.
 
-    def recover(self, rollback: Rollback) -> None:
+    def go_on_without(self, rollback: Rollback) -> None:
         """Let a node go on whose database was put back: continue its mark and its audit log.
 
         A study that has lost more than submissions, whose shares are taken back in, stops here until the
@@ -127,9 +137,11 @@ class Store(AuditedDatabase):
                 db.execute("INSERT INTO audit (entry, line, written) VALUES (?, ?, 1)", (entry, line))
             lacks = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
             self.record(f"put back in time: the database lacked {lacks}; the operator let the node go on")
+            if not rollback.is_told:
+                self.record(ENTRIES_LOST)
             for study in self.studies():
                 lost = rollback.entries_of(study.manifest.study)
-                if not (rollback.is_told and lost.tell_of_submissions_alone):
+                if not lost.are_submissions_alone:
                     ended += self._recover_study(study.hash, lost)
         self._unlink(ended)
 
@@ -138,17 +150,17 @@ class Store(AuditedDatabase):
         told = "; ".join(lost.texts) or "nobody can tell what"
         note = f"this node was put back in time, and has lost: {told}"
         with self._transaction() as db:
-            state = self._state(study)
-            is_over = lost.deletion or (lost.release and state is not StudyState.RELEASED)
-            if is_over and state not in (StudyState.EXPIRED, StudyState.DELETED):
-                return self._end(study, StudyState.DELETED, note)
-            if state in _OVER:
-                return []
             for number in lost.attempts:
                 self.learn_of_attempt(study, number)
+            state = self._state(study)
+            is_over = lost.deletion or (lost.release and state is not StudyState.RELEASED)
+            if is_over and state not in GONE:
+                return self._end(study, StudyState.DELETED, note)
+            if state in OVER:
+                return []
             for number in self._open_attempts(study):
                 self._set_attempt_state(study, number, AttemptState.FAILED, "this node was put back in time")
-            among = (*_GOING_ON, StudyState.STOPPED)
+            among = UNDER_WAY
             self.set_state(study, StudyState.STOPPED, note, among=among)
             db.execute("UPDATE studies SET rolled_back = 1 WHERE hash = ?", (study,))
         return []
@@ -172,18 +184,19 @@ class Store(AuditedDatabase):
         number = signed.statement.attempt
         with self._transaction():
             self.keep_statement(study, signed)
-            if self._has_computed(study, number) or self._state(study) in (*_OVER, StudyState.STOPPED):
+            if self._has_computed(study, number) or self._state(study) in (*OVER, StudyState.STOPPED):
                 return
             self.learn_of_attempt(study, number)
             self.set_state(study, StudyState.STOPPED, release_note(signed))
 
     def release_elsewhere(self, study: str) -> str:
         """Return the note on a release that this node was told of and has forgotten, if there is one."""
-        if self._state(study) in _OVER:
+        if self._state(study) in OVER:
             return ""
         signed = next(iter(self.statements(study).values()), None)
-        is_news = signed is not None and not self._has_computed(study, signed.statement.attempt)
-        return release_note(signed) if signed is not None and is_news else ""
+        if signed is None or self._has_computed(study, signed.statement.attempt):
+            return ""
+        return release_note(signed)
 
     def _has_computed(self, study: str, number: int) -> bool:
         return self.attempt_state(study, number) in (AttemptState.COMPUTED, AttemptState.RELEASED)
@@ -197,28 +210,30 @@ class Store(AuditedDatabase):
         `recover`, or is refused if it is over.
         """
         with self._transaction() as db:
-            rows = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchall()
-            lost = StudyEntries.of(manifest.study, () if rows else entries_after(self.audit_file, 0))
-            if (rows[0]["hash"] if rows else lost.accepted or manifest.hash) != manifest.hash:
+            row = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchone()
+            lost = StudyEntries.of(manifest.study, () if row else entries_after(self.audit_file, 0))
+            accepted = row["hash"] if row else lost.accepted
+            if accepted and accepted != manifest.hash:
                 raise InputError(
                     f"another manifest was accepted under the name '{manifest.study}'; "
                     "give the new study its own name"
                 )
-            ended = (StudyState.EXPIRED, StudyState.DELETED)
-            over = rows[0]["state"] if rows and rows[0]["state"] in ended else lost.deletion or lost.release
+            over = lost.deletion or lost.release
+            if row and row["state"] in GONE:
+                over = row["state"]
             if over:
                 raise InputError(
                     f"the study '{manifest.study}' is over here ({over}); it takes a new one, with a "
                     "name of its own"
                 )
-            if rows:
+            if row:
                 return False
             db.execute(
                 "INSERT INTO studies (hash, name, manifest, accepted_at, state) VALUES (?, ?, ?, ?, ?)",
                 (manifest.hash, manifest.study, manifest.text(), self.now(), StudyState.COLLECTING),
             )
             self.record_of(manifest.hash, f"{ACCEPTED} {manifest.hash}")
-            if not lost.tell_of_submissions_alone:
+            if lost.texts and not lost.are_submissions_alone:
                 self._recover_study(manifest.hash, lost)
         return True
 
@@ -259,7 +274,7 @@ class Store(AuditedDatabase):
             db.execute(
                 "UPDATE studies SET state = ?, note = COALESCE(?, note), ended_at = COALESCE(ended_at, ?) "
                 "WHERE hash = ?",
-                (target, note, self.now() if target in _OVER else None, study),
+                (target, note, self.now() if target in OVER else None, study),
             )
             if target is StudyState.STOPPED:
                 self.record_of(study, f"stopped: {note or 'no reason is known'}")
@@ -354,8 +369,8 @@ class Store(AuditedDatabase):
             replaces = before is not None and not before.withdrawn
             event = HistoryEvent.REPLACED if replaces else HistoryEvent.SUBMITTED
             self._remember(study, submission.entry(event))
-            instead = " in place of what it had submitted" if replaces else ""
-            self.record_of(study, SUBMITTED.format(submission.owner, submission.samples) + instead)
+            form = REPLACED if replaces else SUBMITTED
+            self.record_of(study, form.format(submission.owner, f"{submission.samples:,}"))
             if state is StudyState.RUNNING:
                 self.set_state(study, StudyState.COLLECTING, "")
         self._delete_file(before)
@@ -376,7 +391,7 @@ class Store(AuditedDatabase):
                 self._check_rows()
                 later = f"with revision {before.revision}"
                 raise SupersededError(f"this owner has submitted something later, {later}")
-            if state in _OVER:
+            if state in OVER:
                 raise ClosedError(f"the study is {state}")
             self._check_not_begun(study)
             if before is None or before.withdrawn:
@@ -412,7 +427,7 @@ class Store(AuditedDatabase):
         """
         state = self._state(study)
         if self._has_forgotten(study):
-            return state in (*_GOING_ON, StudyState.STOPPED)
+            return state in UNDER_WAY
         return state is StudyState.COLLECTING or (state is StudyState.RUNNING and is_known)
 
     def _has_forgotten(self, study: str) -> bool:
@@ -535,7 +550,7 @@ class Store(AuditedDatabase):
         When a study is over, shares are deleted file by file, and none is missed.
         """
         found = self.acknowledged(study)
-        return found if study.state in _OVER else [one for one in found if not self._is_lost(one)]
+        return found if study.state in OVER else [one for one in found if not self._is_lost(one)]
 
     def lost_shares(self, study: StudyRecord) -> list[str]:
         """Return owners whose shares were stored and are not there any longer as they were."""
@@ -602,7 +617,8 @@ class Store(AuditedDatabase):
         of one owner, as after a crash, the latest revision counts. Once an attempt has begun here, and was
         not forgotten, nothing takes the place of what it was begun with.
         """
-        records = [about.record(file) for file, about in self._unnamed_shares() if about.study == study.hash]
+        unnamed = self._unnamed_shares().items()
+        records = [about.record(file) for file, about in unnamed if about.study == study.hash]
         fitting = [
             record
             for record in sorted(records, key=lambda one: one.revision, reverse=True)
@@ -616,7 +632,7 @@ class Store(AuditedDatabase):
         with self._transaction():
             kept = self.latest_revision(study, record.owner)
             is_news = kept is None or kept.revision < record.revision
-            is_over = self._state(study) in _OVER or self.has_begun(study)
+            is_over = self._state(study) in OVER or self.has_begun(study)
             if not is_news or is_over or self.is_reused(study, record.commitments):
                 return False
             self._write_submission(study, record)
@@ -630,17 +646,16 @@ class Store(AuditedDatabase):
         """Delete files that no row names, of uploads that were cut off or lost a race; return how many.
 
         A share of a study that is not known here stays, with its description: the study may have been lost.
-        So does one whose description cannot be read.
         """
-        strays = list(self._files_beside(self._lost_or_unclear_shares()))
+        strays = list(self._files_beside(self._unclaimed_shares()))
         for path in strays:
             path.unlink(missing_ok=True)
         return len(strays)
 
-    def keep_undescribed_shares(self, folder: Path) -> None:
+    def move_undescribed_shares(self, folder: Path) -> None:
         """Move shares to a folder that no row names, and of which nothing else says whose they are."""
         folder.mkdir(mode=0o700, exist_ok=True)
-        for path in list(self._files_beside(file for file, _ in described(self.shares, self._files()))):
+        for path in list(self._files_beside(self._unnamed_shares())):
             path.rename(folder / path.name)
         sync(folder)
         sync(self.shares)
@@ -651,25 +666,24 @@ class Store(AuditedDatabase):
         known |= {description_path(self.shares / file).name for file in known}
         return (path for path in self.shares.iterdir() if path.name not in known)
 
-    def _lost_or_unclear_shares(self) -> list[str]:
-        found = described(self.shares, self._files())
-        return [file for file, about in found if about is None or self.study(about.study) is None]
-
     def unclaimed_shares(self) -> dict[str, int]:
         """Return how many shares are here of studies that are not on record, by the studies' hashes."""
-        studies = (about.study for _, about in self._unnamed_shares())
-        return dict(Counter(study for study in studies if self.study(study) is None))
+        return dict(Counter(self._unclaimed_shares().values()))
 
     def delete_unclaimed_shares(self, study: str) -> int:
         """Delete the shares of a study that is not on record, and return how many."""
-        files = [file for file, about in self._unnamed_shares() if about.study == study]
+        files = [file for file, of in self._unclaimed_shares().items() if of == study]
         self.record(f"the operator deleted {len(files)} shares of a study that is not on record, {study}")
         return self._unlink(files)
 
-    def _unnamed_shares(self) -> Iterator[tuple[str, ShareDescription]]:
-        """Yield shares that no row names, with what is said of them."""
-        found = described(self.shares, self._files())
-        return ((file, about) for file, about in found if about is not None)
+    def _unclaimed_shares(self) -> dict[str, str]:
+        """Return the shares of studies that are not on record, with the studies' hashes."""
+        studies = {file: about.study for file, about in self._unnamed_shares().items()}
+        return {file: study for file, study in studies.items() if self.study(study) is None}
+
+    def _unnamed_shares(self) -> dict[str, ShareDescription]:
+        """Return the shares that no row names, with what is said of them."""
+        return dict(described(self.shares, self._files()))
 
     def describe_shares(self) -> None:
         """Write the descriptions that are missing, as of shares from before there were any."""
@@ -717,7 +731,7 @@ class Store(AuditedDatabase):
         owner who withdraws or replaces is either before the first attempt, or is told that it has begun.
         """
         with self._transaction() as db:
-            self.set_state(study, StudyState.RUNNING, "", among=_GOING_ON)
+            self.set_state(study, StudyState.RUNNING, "", among=GOING_ON)
             if self.statements(study):
                 raise StateError(self.release_elsewhere(study) or "its result was released before")
             if agreed and has_shares and not self._has_exactly(study, agreed):
@@ -821,7 +835,7 @@ class Store(AuditedDatabase):
         """Stop the study here, with the attempt that runs, if one does."""
         with self._transaction():
             try:
-                self.set_state(study, StudyState.STOPPED, note, among=_GOING_ON)
+                self.set_state(study, StudyState.STOPPED, note, among=GOING_ON)
             except StateError as error:
                 raise InputError(f"{error} here; there is nothing to stop") from None
             self.record_of(study, "the operator stopped it")
@@ -835,8 +849,8 @@ class Store(AuditedDatabase):
         An attempt that was computed here and released elsewhere is what it goes on with.
         """
         with self._transaction() as db:
-            if self.release_elsewhere(study):
-                raise InputError(self.release_elsewhere(study))
+            if note := self.release_elsewhere(study):
+                raise InputError(note)
             target = StudyState.RUNNING if self.last_attempt(study) else StudyState.COLLECTING
             try:
                 self.set_state(study, target, "", among=(StudyState.STOPPED,))
