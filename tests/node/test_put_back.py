@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import shutil
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from ppaurora.errors import InputError
@@ -35,7 +37,7 @@ from ppaurora.node.store.descriptions import ShareDescription, describe
 from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.node.store.rollback import find_rollback, keep_as_found
 from ppaurora.study.manifest import Manifest
-from tests.support.trials import RunCommand, Trials, kept_share
+from tests.support.trials import RunCommand, Trials, kept_share, part
 
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 
@@ -387,6 +389,35 @@ def test_a_study_that_lost_its_release_is_over(store: Store, manifest: Manifest,
         assert "released, with attempt 1" in study.note
 
 
+def test_a_release_whose_result_is_here_is_released_again(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    store.begin_attempt(manifest.hash, 1)
+    store.computed(manifest.hash, 1, {"north": part(np.arange(4))})
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.release(manifest.hash, 1)
+    with recovered(without_its_log(store, tmp_path / "killed")) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.RELEASED
+        assert again.attempt_state(manifest.hash, 1) is AttemptState.RELEASED
+        assert again.result(manifest.hash, "north") is not None
+
+
+def test_an_attempt_that_was_computed_waits_with_its_study(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    """Whether it was released meanwhile, others know."""
+    store.begin_attempt(manifest.hash, 1)
+    store.computed(manifest.hash, 1, {"north": part(np.arange(4))})
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.record_of(manifest.hash, "something else")
+    with recovered(without_its_log(store, tmp_path / "killed")) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert again.attempt_state(manifest.hash, 1) is AttemptState.COMPUTED
+        assert again.result(manifest.hash, "north") is not None
+
+
 def put_back_before_attempt(store: Store, manifest: Manifest, folder: Path, revision: int) -> Store:
     """Recovered: of what harbour had submitted, the last revision was lost, with the attempt that began."""
     record = submitted(store, manifest)
@@ -651,12 +682,15 @@ def test_accepting_a_study_again_does_not_forget_what_the_audit_log_tells_of_it(
 
 
 @pytest.mark.parametrize("is_damaged", [True, False])
+@pytest.mark.parametrize("is_at_its_end", [True, False])
 def test_a_study_accepted_again_stops_if_the_audit_log_has_lost_entries(
-    store: Store, manifest: Manifest, tmp_path: Path, is_damaged: bool
+    store: Store, manifest: Manifest, tmp_path: Path, is_damaged: bool, is_at_its_end: bool
 ) -> None:
     """What the log does not tell any longer may have been an attempt."""
     submitted(store, manifest)
     store.begin_attempt(manifest.hash, 1)
+    if not is_at_its_end:
+        store.record("a later line")
     folder = tmp_path / "killed"
     shutil.copytree(store.shares.parent, folder)
     if is_damaged:
@@ -665,7 +699,10 @@ def test_a_study_accepted_again_stops_if_the_audit_log_has_lost_entries(
         (folder / "node.db").unlink()
     (folder / "node.db-wal").unlink()
     log = folder / "audit.log"
-    log.write_bytes(log.read_bytes()[: log.read_bytes().rindex(b'{"entry"')])
+    whole = log.read_bytes()
+    log.write_bytes(
+        whole[: whole.rindex(b'{"entry"')] if is_at_its_end else whole.replace(b"began", b"bgean")
+    )
     with pytest.raises(NeedsRecoveryError) as found:
         Store(folder)
     recover_folder(folder, found.value.rollback)
@@ -734,3 +771,48 @@ def test_a_mark_that_somebody_holds_is_waited_for_and_no_longer(tmp_path: Path) 
     assert trouble_of(held.value) == "the database is locked"
     mark.raise_to(Reached(2, 2))
     assert mark.read() == Reached(2, 2)
+
+
+def test_the_time_is_not_forgotten_with_the_database(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    """A clock that is far ahead would have the study expire as soon as it is accepted again."""
+    with recovered(without_its_rows(store, tmp_path / "killed")) as again:
+        seen = again.seen_time()
+        assert seen is not None
+        assert seen.at == pytest.approx(store.now(), abs=60)
+
+
+def test_shares_are_deleted_also_where_an_earlier_copy_cannot_be(
+    store: Store, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = keep_as_found(store.shares.parent, is_damaged=False)
+    record = submitted(store, manifest)
+
+    def deny(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(shutil, "rmtree", deny)
+    with pytest.raises(
+        InputError, match=f"{kept}: Permission denied; the shares are deleted, but not this copy"
+    ):
+        store.delete(manifest.hash, "over")
+    assert not (store.shares / str(record.file)).exists()
+
+
+def test_attempts_that_the_leader_has_forgotten_keep_no_owner_from_changing_what_it_sent(
+    store: Store, manifest: Manifest
+) -> None:
+    sent = submitted(store, manifest)
+    store.begin_attempt(manifest.hash, 1)
+    with pytest.raises(BegunError):  # it runs
+        store.forget_attempts(manifest.hash)
+    store.fail_attempt(manifest.hash, 1, "over")
+    with pytest.raises(BegunError):
+        store.withdraw(manifest.hash, "harbour", 2)
+    store.forget_attempts(manifest.hash)
+    assert store.withdraw(manifest.hash, "harbour", 2).withdrawn
+    store.submit(manifest.hash, replace(sent, revision=3, file=new_file(store)))
+    assert owners(store, manifest) == ["harbour"]
+    with pytest.raises(StaleAttemptError):
+        store.begin_attempt(manifest.hash, 1)

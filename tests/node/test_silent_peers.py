@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 import pytest
 
 from ppaurora.channel.servers import Server
@@ -17,44 +15,28 @@ from ppaurora.errors import PeerLostError
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import activity, health, leading, peer_records, peers, runner, withdrawing
-from ppaurora.node.attempt import AttemptPlan
+from ppaurora.node.attempt import AttemptPlan, BlamelessError
 from ppaurora.node.health import Health
+from ppaurora.node.leading import Leader
 from ppaurora.node.node import Node
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.peers import NotAskedError, Peers, Silence
 from ppaurora.node.questions import HungUpError
 from ppaurora.node.status import study_status
-from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
+from ppaurora.node.store import Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from tests.support.deployment import free_ports
+from tests.support.quick_attempts import QuickAttempt, state, submitted
 from tests.support.silent import SilentAddresses
-from tests.support.trials import HELPER, PAIR, PROXY_1, StartKit, Trials, becomes, part
+from tests.support.trials import HELPER, PAIR, PROXY_1, StartKit, Trials, becomes
 
 StartNodes = Callable[..., list[Node]]
 
 FOR_EVER = 3600.0  # longer than any test
 HUNG = 12
-
-
-class QuickAttempt:
-    """Computes nothing, at once."""
-
-    def __init__(self, kit: NodeKit, router: object, plan: AttemptPlan, warm_pool: object) -> None:
-        self.number = plan.number
-        self.progress = ""
-        self.cost: dict[str, object] = {}
-        self.endpoints = ()
-        self._gets_parts = kit.server(plan.manifest) in plan.manifest.protocol.result_servers
-        self._owners = len(plan.agreed)
-
-    def results(self) -> tuple[ResultShare, ...]:
-        return (part(np.zeros(4)),) * self._owners if self._gets_parts else ()
-
-    def abort(self, reason: str, *, blameless: bool = False) -> None:
-        pass
 
 
 @pytest.fixture(autouse=True)
@@ -75,27 +57,6 @@ def silent(start: StartKit) -> Iterator[SilentAddresses]:
     """Closed before the nodes are, which wait for their questions to end."""
     with SilentAddresses(HUNG) as silent:
         yield silent
-
-
-def submitted(trials: Trials, name: str, node: str = "helper", port: int | None = None) -> Manifest:
-    """Return a study of which both proxies have all shares; with a `port`, a node is said to be there."""
-    ports = {} if port is None else {str(trials.addresses[node][1]): port}
-    manifest = trials.study(name, ports=ports)
-    for owner in PAIR:
-        contents = [f"{name}: share of {owner} at {number}".encode() for number in range(2)]
-        commitments = tuple(hashlib.sha256(content).hexdigest() for content in contents)
-        for number, content in enumerate(contents):
-            with trials.store(f"proxy-{number}") as store:
-                (store.shares / f"{name}-{owner}").write_bytes(content)
-                record = SubmissionRecord(owner, 20, commitments, time.time(), f"{name}-{owner}")
-                store.submit(manifest.hash, record)
-    return manifest
-
-
-def state(node: Node, manifest: Manifest) -> StudyState:
-    study = node.store.study(manifest.hash)
-    assert study is not None
-    return study.state
 
 
 @pytest.fixture
@@ -152,6 +113,47 @@ def test_slots_held_while_asking_would_be_noticed(
     _, _, leader = started("helper", "proxy-1")
     assert becomes(lambda: silent.most_at_once >= leader.kit.settings.jobs)
     assert not becomes(lambda: state(leader, healthy) is StudyState.RELEASED, seconds=5)
+
+
+def test_a_study_that_is_deleted_waits_for_nobody_any_longer(trials: Trials, started: StartNodes) -> None:
+    study = submitted(trials, "deleted")
+    _, leader = started("proxy-1")
+    known = leader.activity.peers.silences
+    assert becomes(lambda: [len(silence.studies) for silence in known()] == [1])
+    with trials.store("proxy-0") as store:
+        store.delete(study.hash, "over")
+    assert becomes(lambda: not known())
+
+
+def test_a_node_that_was_not_even_asked_to_begin_costs_no_attempt(
+    trials: Trials, started: StartNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found silent by another study after it has said that it is ready."""
+    study, try_it = submitted(trials, "not-asked"), Leader._try
+    aborted: list[tuple[str, bool]] = []
+
+    def fall_silent(self: Leader, record: StudyRecord, plan: AttemptPlan) -> None:
+        if not aborted:
+            known = self._activity.peers
+            known._miss(known._node(record, HELPER), "another", time.monotonic(), "cannot be reached")
+        try_it(self, record, plan)
+
+    def abort(self: QuickAttempt, reason: str, *, blameless: bool = False) -> None:
+        aborted.append((reason, blameless))
+        monkeypatch.setattr(self, "results", lambda: raise_(BlamelessError(reason)))
+
+    monkeypatch.setattr(Leader, "_try", fall_silent)
+    monkeypatch.setattr(QuickAttempt, "abort", abort)
+    _, _, leader = started("helper", "proxy-1")
+    assert becomes(lambda: state(leader, study) is StudyState.RELEASED)
+    assert aborted[0] == ("helper cannot be reached", True)
+    record = leader.store.study(study.hash)
+    assert record is not None
+    assert record.failures == 0
+
+
+def raise_(error: Exception) -> tuple[ResultShare, ...]:
+    raise error
 
 
 def test_all_studies_go_on_when_a_silent_node_is_heard_from(

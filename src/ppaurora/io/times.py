@@ -25,6 +25,11 @@ class Time(CheckedText):
             raise ValueError("expected a time such as 2026-03-02T09:41:07Z")
 
 
+def as_seconds(time: Time) -> float:
+    """Return how many seconds after 1970 a time is."""
+    return datetime.datetime.strptime(time, _FORM).replace(tzinfo=datetime.UTC).timestamp()
+
+
 def as_time(seconds: float) -> Time:
     """Return the time of seconds since 1970; one that no calendar has becomes the nearest that it has."""
     return Time(_written(datetime.datetime.fromtimestamp(min(max(seconds, 0.0), _LAST), datetime.UTC)))

@@ -162,6 +162,11 @@ class StudyEntries:
         return next((text for text in self.texts if _values(RELEASED_WITH, text)), "")
 
     @property
+    def released_attempt(self) -> int | None:
+        """Return the attempt that was released; None if none was."""
+        return next((int(number) for number in _values(RELEASED_WITH, self.release)), None)
+
+    @property
     def deletion(self) -> str:
         """Return the entry that tells that everything was deleted; empty if there is none."""
         return next((text for text in self.texts if text.startswith((TIME_IS_OVER, OPERATOR_DELETED))), "")

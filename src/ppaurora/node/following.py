@@ -34,6 +34,7 @@ from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import (
     STORAGE_ERRORS,
+    BegunError,
     ClosedError,
     Store,
     StudyRecord,
@@ -169,16 +170,28 @@ class Follower:
         if other:
             return Verdict.MISMATCH, f"what {', '.join(other)} sent"
         newer = [one.owner for one in agreed if one not in same or here[one.owner].withdrawn]
+        if any(here[one.owner].revision < one.revision for one in agreed):
+            self._let_change(study)
         if newer:
             return Verdict.NOT_YET, (
                 f"{', '.join(newer)} has withdrawn or replaced its submission, and not all nodes have it"
             )
         return Verdict.READY, ""
 
+    def _let_change(self, study: StudyRecord) -> None:
+        """Let owners change what they have sent, as the leader does: it has forgotten what has begun here."""
+        if self._store.has_begun(study.hash):
+            with contextlib.suppress(BegunError):  # it runs, or is over
+                self._store.forget_attempts(study.hash)
+                log.warning("the leader has forgotten attempts", extra=about(study))
+
     def _withdraw(self, study: StudyRecord, question: Withdrawn) -> Answer:
         """Record a withdrawal that the leader passes on, which decides whether an attempt precedes it."""
         if question.owner not in study.manifest.owner_names:
             return Answer(answer=Verdict.MISMATCH, note="no owner of that name")
+        latest = self._store.latest_revision(study.hash, question.owner)
+        if latest is None or latest.revision < question.revision:
+            self._let_change(study)
         try:
             self._store.withdraw(study.hash, question.owner, question.revision)
         except SupersededError:

@@ -84,11 +84,16 @@ class Leader:
         """Put a study in line if there is something to be done for it."""
         step = self._next(study)
         if step is None:
-            self._activity.peers.forget(study.hash)
-        if step is None or self._activity.pauses.is_paused(study.hash):
+            self.forget(study)
+        elif self._activity.pauses.is_paused(study.hash):
             self._turns.leave(study.hash)
         else:
             self._turns.wait(step)
+
+    def forget(self, study: StudyRecord) -> None:
+        """Take a study out of the line for which nothing is to be done."""
+        self._activity.peers.forget(study.hash)
+        self._turns.leave(study.hash)
 
     def give_turns(self) -> None:
         """Take those studies further, in threads, whose turn it is and whose nodes can be asked."""
@@ -289,7 +294,7 @@ class Leader:
                     attempt.abort(f"{peer.title} did not begin: {_told(answer)}")
                     return
         except PeerError as error:
-            attempt.abort(str(error))
+            attempt.abort(str(error), blameless=isinstance(error, NotAskedError))
         except Exception as error:
             attempt.abort(f"internal error: {type(error).__name__}")
 

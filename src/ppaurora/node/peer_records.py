@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from ppaurora.channel.servers import Server
 from ppaurora.errors import InputError, PeerError, PeerLostError
 from ppaurora.messages.nodes import Hello
-from ppaurora.messages.owners import UNDER_WAY, SignedStatement
+from ppaurora.messages.owners import OVER, UNDER_WAY, SignedStatement
 from ppaurora.node.activity import Activity
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.questions import HungUpError
@@ -115,7 +115,7 @@ class PeerRecords:
         If this node took part in that attempt, and the leader has signed, it is released here too.
         """
         problem = problem_with_statement(signed, study.manifest)
-        if problem:
+        if problem or study.state in OVER:
             return problem
         said = signed.statement
         running = self._activity.attempt(study.hash)

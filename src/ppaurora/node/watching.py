@@ -71,9 +71,8 @@ class Watcher:
         now = self._clock.now()
         studies = self._store.studies()
         for study in studies:
-            self._let_in(study)
-        for study in studies:
             try:
+                self._let_in(study)
                 self._look_at(study, now)
             except Exception as error:
                 # One study's trouble is not the others'.
@@ -119,13 +118,14 @@ class Watcher:
         if study.hash not in self.accepted:
             owners = [owner.pin for owner in study.manifest.owners]
             self._authorities.trust(study.manifest.authorities, owners)
-            self._runner.take_back(study)
             self.accepted.add(study.hash)
             log.info("study accepted", extra=about(study))
+            self._runner.take_back(study)
 
     def _look_at(self, study: StudyRecord, now: float) -> None:
         self._cut_off(study)
         if self._retain(study, now):
+            self._leader.forget(study)
             return
         if study.state is StudyState.RELEASED and self._store.holds_shares(study.hash):
             self._runner.forget_shares(study)

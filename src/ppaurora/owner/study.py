@@ -503,6 +503,6 @@ def _summary(answers: dict[str, NodeStatus]) -> str:
 def _remind(client: NodeClient, answer: StudyStatus, released: SignedStatement | None) -> StudyStatus:
     """Show a release to a node whose answer does not know of it, and return what it says then."""
     if released and answer.state in UNDER_WAY:
-        with contextlib.suppress(RefusedError):  # an earlier version knows no such request
+        with contextlib.suppress(PeerError, RefusedError):  # an earlier version knows no such request
             return client.tell(released)
     return answer

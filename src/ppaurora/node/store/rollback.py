@@ -103,7 +103,7 @@ class DamagedDatabaseError(NeedsRecoveryError):
 def _rollback_without_database(folder: Path) -> Rollback:
     """Return what a node has done, all of which it lacks once its database is set aside."""
     mark = Mark(folder).read()
-    return Rollback(Reached(), mark, entries_after(folder / AUDIT_LOG, 0), is_damaged=True)
+    return Rollback(Reached(), mark, _entries_after(folder / AUDIT_LOG, 0), is_damaged=True)
 
 
 def keep_as_found(folder: Path, *, is_damaged: bool) -> Path:
@@ -141,7 +141,7 @@ def find_rollback(database: Path, mark: Mark, log: Path) -> Rollback | None:
     reached = _reached(database)
     if reached.changes >= marked.changes and reached.entries >= logged:
         return None
-    return Rollback(reached, marked, entries_after(log, reached.entries))
+    return Rollback(reached, marked, _entries_after(log, reached.entries))
 
 
 def last_line(log: Path) -> str | None:
@@ -159,7 +159,14 @@ def _last_entry(log: Path) -> int:
     return 0 if line is None else read_entry(line).entry
 
 
-def entries_after(log: Path, number: int) -> tuple[Entry, ...]:
+def entries_of(log: Path, study: str) -> StudyEntries:
+    """Return what a whole log tells of one study, as far as its entries can be read."""
+    entries = _entries_after(log, 0)
+    numbers = [one.entry for one in entries]
+    return StudyEntries.of(study, entries, are_all=numbers == [*range(1, len(numbers) + 1)])
+
+
+def _entries_after(log: Path, number: int) -> tuple[Entry, ...]:
     """Return the entries behind this one that can be read."""
     found = []
     with contextlib.suppress(FileNotFoundError):

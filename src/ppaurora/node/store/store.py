@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, reason_of
 from ppaurora.io.files import sync
 from ppaurora.io.models import from_json, to_json
-from ppaurora.io.times import Time, as_time
+from ppaurora.io.times import Time, as_seconds, as_time
 from ppaurora.messages.owners import (
     GOING_ON,
     GONE,
@@ -67,23 +67,13 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
-from ppaurora.node.store.rollback import Rollback, entries_after, kept_as_found, last_line
+from ppaurora.node.store.rollback import Rollback, entries_of, kept_as_found, last_line
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.study.manifest import Manifest, is_spoken
 
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
-
-
-def release_note(signed: SignedStatement) -> str:
-    """Return the note on a release that is news to a node."""
-    said = signed.statement
-    return (
-        f"its result was released with attempt {said.attempt}, as {said.server} has signed, and this node "
-        "does not know of it: it was put back in time. Nothing more is computed; owners without a result "
-        "need a new study"
-    )
 
 
 class Store(AuditedDatabase):
@@ -125,7 +115,8 @@ class Store(AuditedDatabase):
         """Let a node go on whose database was put back: continue its mark and its audit log.
 
         A study that has lost more than submissions, whose shares are taken back in, stops here until the
-        operator has looked; one that has lost its release, or its deletion, is over.
+        operator has looked. One that has lost its release is released again, if its result is here; else it
+        is over, as is one that has lost its deletion.
         """
         ended: list[str] = []
         with self._transaction() as db:
@@ -136,6 +127,9 @@ class Store(AuditedDatabase):
                 db.execute("DELETE FROM audit")
                 db.execute("INSERT INTO audit (entry, line, written) VALUES (?, ?, 1)", (entry, line))
             lacks = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
+            if line is not None:  # or a clock that is ahead would have everything expire at once
+                seen = as_seconds(read_entry(line).time)
+                db.execute("INSERT OR IGNORE INTO clock (id, seen_at) VALUES (1, ?)", (seen,))
             self.record(f"put back in time: the database lacked {lacks}; the operator let the node go on")
             if not rollback.is_told:
                 self.record(ENTRIES_LOST)
@@ -152,16 +146,17 @@ class Store(AuditedDatabase):
         with self._transaction() as db:
             for number in lost.attempts:
                 self.learn_of_attempt(study, number)
-            state = self._state(study)
-            is_over = lost.deletion or (lost.release and state is not StudyState.RELEASED)
-            if is_over and state not in GONE:
-                return self._end(study, StudyState.DELETED, note)
-            if state in OVER:
+            state, released = self._state(study), lost.released_attempt
+            if state in GONE or (state is StudyState.RELEASED and not lost.deletion):
                 return []
-            for number in self._open_attempts(study):
-                self._set_attempt_state(study, number, AttemptState.FAILED, "this node was put back in time")
-            among = UNDER_WAY
-            self.set_state(study, StudyState.STOPPED, note, among=among)
+            if lost.deletion or (released and not self._has_computed(study, released)):
+                return self._end(study, StudyState.DELETED, note)
+            if released:
+                self.set_state(study, StudyState.RUNNING, "", among=UNDER_WAY)
+                self.end_with(study, released)
+                return []
+            self._fail_running(study, "this node was put back in time")
+            self.set_state(study, StudyState.STOPPED, note, among=UNDER_WAY)
             db.execute("UPDATE studies SET rolled_back = 1 WHERE hash = ?", (study,))
         return []
 
@@ -187,16 +182,35 @@ class Store(AuditedDatabase):
             if self._has_computed(study, number) or self._state(study) in (*OVER, StudyState.STOPPED):
                 return
             self.learn_of_attempt(study, number)
-            self.set_state(study, StudyState.STOPPED, release_note(signed))
+            self.set_state(study, StudyState.STOPPED, self._release_note(study, signed))
+            self._fail_running(study, "its result was released with another attempt")
 
     def release_elsewhere(self, study: str) -> str:
         """Return the note on a release that this node was told of and has forgotten, if there is one."""
         if self._state(study) in OVER:
             return ""
-        signed = next(iter(self.statements(study).values()), None)
-        if signed is None or self._has_computed(study, signed.statement.attempt):
+        statements = self.statements(study).values()
+        if any(self._has_computed(study, signed.statement.attempt) for signed in statements):
             return ""
-        return release_note(signed)
+        return next((self._release_note(study, signed) for signed in statements), "")
+
+    def _release_note(self, study: str, signed: SignedStatement) -> str:
+        """Return the note on a release of which this node has no part."""
+        said = signed.statement
+        rows = self._rows(
+            "SELECT 1 FROM attempts WHERE study = ? AND number = ? AND NOT forgotten", study, said.attempt
+        )
+        why = "that attempt failed here" if rows else "this node does not know of it: it was put back in time"
+        return (
+            f"its result was released with attempt {said.attempt}, as {said.server} has signed, and {why}. "
+            "Nothing more is computed; owners without a result need a new study"
+        )
+
+    def _fail_running(self, study: str, note: str) -> None:
+        """Record that the attempt failed that runs, if one does."""
+        number = self.last_attempt(study)
+        if self.attempt_state(study, number) is AttemptState.RUNNING:
+            self._set_attempt_state(study, number, AttemptState.FAILED, note)
 
     def _has_computed(self, study: str, number: int) -> bool:
         return self.attempt_state(study, number) in (AttemptState.COMPUTED, AttemptState.RELEASED)
@@ -209,9 +223,10 @@ class Store(AuditedDatabase):
         What the audit log tells of a study that is not on record, this node has lost: it goes on as after
         `recover`, or is refused if it is over.
         """
+        rows = self._rows("SELECT 1 FROM studies WHERE name = ?", manifest.study)
+        lost = StudyEntries(()) if rows else entries_of(self.audit_file, manifest.study)
         with self._transaction() as db:
             row = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchone()
-            lost = StudyEntries.of(manifest.study, () if row else entries_after(self.audit_file, 0))
             accepted = row["hash"] if row else lost.accepted
             if accepted and accepted != manifest.hash:
                 raise InputError(
@@ -294,6 +309,20 @@ class Store(AuditedDatabase):
         What it has forgotten besides, owners send it again; no attempt begins before all nodes have the same.
         """
         return bool(self._rows("SELECT 1 FROM attempts WHERE study = ? AND NOT forgotten LIMIT 1", study))
+
+    def forget_attempts(self, study: str) -> None:
+        """Count what has begun here as forgotten, which the leader does not know of.
+
+        It has taken something later of an owner, as it does before its first attempt only.
+        """
+        with self._transaction() as db:
+            if self._state(study) in OVER or self.attempt_state(study, self.last_attempt(study)) is (
+                AttemptState.RUNNING
+            ):
+                raise BegunError("the computation has begun")
+            for number in self._open_attempts(study):
+                self._set_attempt_state(study, number, AttemptState.FAILED, "the leader has forgotten it")
+            db.execute("UPDATE attempts SET forgotten = 1 WHERE study = ?", (study,))
 
     def set_note(self, study: str, note: str) -> None:
         """Replace the note that owners and operators see."""
@@ -578,7 +607,7 @@ class Store(AuditedDatabase):
             with (self.shares / file).open("rb") as opened:
                 return hashlib.file_digest(opened, "sha256").hexdigest()
         except OSError as error:
-            if error.errno in (errno.ENOENT, errno.EIO):
+            if error.errno in (errno.ENOENT, errno.EIO, errno.EACCES):
                 return None
             raise
 
@@ -672,9 +701,10 @@ class Store(AuditedDatabase):
 
     def delete_unclaimed_shares(self, study: str) -> int:
         """Delete the shares of a study that is not on record, and return how many."""
-        files = [file for file, of in self._unclaimed_shares().items() if of == study]
-        self.record(f"the operator deleted {len(files)} shares of a study that is not on record, {study}")
-        return self._unlink(files)
+        with self._transaction():
+            files = [file for file, of in self._unclaimed_shares().items() if of == study]
+            self.record(f"the operator deleted {len(files)} shares of a study that is not on record, {study}")
+        return self._delete_ended(files)
 
     def _unclaimed_shares(self) -> dict[str, str]:
         """Return the shares of studies that are not on record, with the studies' hashes."""
@@ -764,8 +794,9 @@ class Store(AuditedDatabase):
             except StaleAttemptError:
                 return
             db.execute(
-                "UPDATE studies SET failures = failures + ?, note = ? WHERE hash = ?",
-                (int(counts), note, study),
+                "UPDATE studies SET failures = failures + ?, note = CASE state WHEN ? THEN ? ELSE note END "
+                "WHERE hash = ?",
+                (int(counts), StudyState.RUNNING, note, study),
             )
             self.record_of(study, f"attempt {number} failed: {note}")
 
@@ -839,9 +870,7 @@ class Store(AuditedDatabase):
             except StateError as error:
                 raise InputError(f"{error} here; there is nothing to stop") from None
             self.record_of(study, "the operator stopped it")
-            number = self.last_attempt(study)
-            if self.attempt_state(study, number) is AttemptState.RUNNING:
-                self._set_attempt_state(study, number, AttemptState.FAILED, note)
+            self._fail_running(study, note)
 
     def retry(self, study: str) -> None:
         """Let a stopped study go on here, and count failures anew.
@@ -876,9 +905,7 @@ class Store(AuditedDatabase):
     def delete(self, study: str, note: str) -> int:
         """Delete shares and results for the operator, end what runs, and return the number of shares."""
         with self._transaction():
-            number = self.last_attempt(study)
-            if self.attempt_state(study, number) is AttemptState.RUNNING:
-                self._set_attempt_state(study, number, AttemptState.FAILED, note)
+            self._fail_running(study, note)
             files = self._end(study, StudyState.DELETED, note)
             self.record_of(study, f"{OPERATOR_DELETED}, with {len(files)} shares and the parts of its result")
         return self._delete_ended(files)
@@ -895,11 +922,18 @@ class Store(AuditedDatabase):
         return [row["file"] for row in rows]
 
     def _delete_ended(self, files: Sequence[str]) -> int:
-        """Delete files of a study that has ended, and copies of the database that have it still."""
-        delete_copies(self._file)
-        for kept in kept_as_found(self._file.parent):
-            shutil.rmtree(kept)
-        return self._unlink(files)
+        """Delete files of a study that has ended, and then copies of the database that have it still."""
+        count = self._unlink(files)
+        try:
+            delete_copies(self._file)
+            for kept in kept_as_found(self._file.parent):
+                shutil.rmtree(kept)
+        except OSError as error:
+            raise InputError(
+                f"{error.filename or self._file.parent}: {reason_of(error)}; the shares are deleted, but not "
+                "this copy of earlier data. Delete it yourself"
+            ) from None
+        return count
 
     def _unlink(self, files: Sequence[str]) -> int:
         for file in files:
