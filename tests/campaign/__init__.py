@@ -7,7 +7,7 @@
     random_kills  a node dies at some moment
     damage        bits and ends of the files that nodes keep
     data_folders  logs, pages and whole files of a killed writer's data folder, opened as a node does
-    put_back      the same of killed nodes, to the end of the study
+    rolled_back   the same of killed nodes, to the end of the study
     wreckage      what is done to them
     writer        the process that is killed
     facts         what a database says that people rely on

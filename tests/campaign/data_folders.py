@@ -25,7 +25,7 @@ from ppaurora.node.audit import check_log
 from ppaurora.node.store import (
     DamagedDatabaseError,
     NeedsRecoveryError,
-    PutBackError,
+    RolledBackError,
     Store,
     StudyRecord,
     recover_folder,
@@ -46,7 +46,7 @@ from tests.campaign.wreckage import HARMLESS, KILLED, SORTS, NothingToDamageErro
 from tests.campaign.writer import CHECKPOINT, start
 from tests.support.repository import ROOT
 
-PUT_BACK, DAMAGED_WORDS = "put back in time", "the database is damaged"
+ROLLED_BACK, DAMAGED_WORDS = "rolled back", "the database is damaged"
 _STUDIES = 4
 
 
@@ -153,7 +153,7 @@ class _Case:
             pass
         if Facts.of(self.folder / "whole" / "node.db") != durable:
             raise LossError("with the backup")
-        return RECOVERED if isinstance(error, PutBackError) else DAMAGED
+        return RECOVERED if isinstance(error, RolledBackError) else DAMAGED
 
     def _recover(self, error: NeedsRecoveryError, data: Path, acknowledged: Facts) -> None:
         """As `ppaurora recover` does, the start after it, and what it tells people to do."""

@@ -13,12 +13,12 @@ _SECONDS_BETWEEN_LINES = 60
 RIGHT = "right result"
 NOTICED = "noticed"
 HEALED = "healed by submit, then right"
-RESTORED = "clear stop; right after the backup was put back"
+RESTORED = "clear stop; right after the backup was restored"
 NOT_REACHED = "right result; the fault was not reached"
 RECOVERED_TO_THE_END = "clear stop; right after `recover`"
 NEW_STUDY = "clear stop, or told; right in a new study"
 NOTHING_LOST = "nothing was lost"
-RECOVERED = "clear stop: put back in time; the backup and `recover` lead on"
+RECOVERED = "clear stop: rolled back; the backup and `recover` lead on"
 DAMAGED = "clear stop: the database is damaged; the backup and `recover` lead on"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ppaurora.node.store import row_checksums
 from ppaurora.node.store.database import Database
-from tests.campaign import damage, data_folders, full_disk, mending, put_back
+from tests.campaign import damage, data_folders, full_disk, mending, rolled_back
 from tests.campaign.plan import KINDS, carry_out
 from tests.campaign.tally import RIGHT, BreachError, Tally
 from tests.campaign.world import PROXIES, World, running
@@ -43,10 +43,10 @@ def breaches(run: Callable[[int], Tally], most: int) -> str:
     return ""
 
 
-def test_a_store_that_does_not_ask_whether_it_was_put_back_would_be_noticed(
+def test_a_store_that_does_not_ask_whether_it_was_rolled_back_would_be_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Database, "_check_not_put_back", lambda self: None)
+    monkeypatch.setattr(Database, "_check_not_rolled_back", lambda self: None)
     world, sorts = World(tmp_path), ("write-ahead log: deleted",)
     found = breaches(lambda number: data_folders.run(world, 1, random.Random(number), sorts), 10)  # noqa: S311
     assert "silently lost" in found
@@ -63,14 +63,14 @@ def test_a_store_that_does_not_add_up_its_rows_would_be_noticed(
     assert "silently lost" in found
 
 
-def test_a_node_that_does_not_ask_whether_it_was_put_back_would_be_noticed(tmp_path: Path) -> None:
+def test_a_node_that_does_not_ask_whether_it_was_rolled_back_would_be_noticed(tmp_path: Path) -> None:
     def start(world: World, node: str) -> None:
-        world.start_faulty(node, "skip ppaurora.node.store.database:Database._check_not_put_back")
+        world.start_faulty(node, "skip ppaurora.node.store.database:Database._check_not_rolled_back")
 
     with running(tmp_path) as world:
         sorts, nodes = ("write-ahead log: deleted",), ("proxy-0",)
         found = breaches(
-            lambda number: put_back.run(world, 1, random.Random(number), sorts, nodes, start),  # noqa: S311
+            lambda number: rolled_back.run(world, 1, random.Random(number), sorts, nodes, start),  # noqa: S311
             8,
         )
     assert "silently lost" in found

@@ -1,4 +1,4 @@
-"""A leader that was put back to before the computation: owners may change what they sent once more."""
+"""A leader that was rolled back to before the computation: owners may change what they sent once more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node whose whole folder was put back agrees with itself; owners and other nodes tell it of a release."""
+"""A node whose whole folder was restored agrees with itself; owners and other nodes tell it of a release."""
 
 from __future__ import annotations
 

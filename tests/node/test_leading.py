@@ -230,7 +230,7 @@ def leader(store: Store, consortium: Trials) -> Iterator[Leader]:
 def test_an_attempt_that_only_another_node_knows_of_stops_the_study(
     leader: Leader, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It began here first, so this node was put back. The study goes on when its operator says so."""
+    """It began here first, so this node was rolled back. The study goes on when its operator says so."""
     monkeypatch.setattr(peers, "ask", lambda *_: Answer(answer=Verdict.READY, last=1_000_000))
     (study,) = store.studies()
     with pytest.raises(MustStopError, match="proxy 1 knows of attempt 1000000, and this node did not"):

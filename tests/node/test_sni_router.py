@@ -19,7 +19,7 @@ import pytest
 from ppaurora.channel.tls.hello import NotTlsError, peek_server_name
 from ppaurora.errors import PpauroraError
 from ppaurora.io.models import from_json, to_json
-from ppaurora.messages import SPOKEN
+from ppaurora.messages import SUPPORTED
 from ppaurora.messages.nodes import Answer, AnyQuestion, Hello, Verdict
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.questions import CONTROL, ask
@@ -190,7 +190,7 @@ def test_questions_are_taken_strictly(nodes: Trials, line: bytes) -> None:
     port = nodes.addresses["proxy-1"][1]
     answer = said_to(port, leader, line.replace(b"STUDY", nodes.manifest.hash.encode()) + b"\n")
     heard = from_json(Answer, answer)
-    assert (heard.answer, heard.note) == (Verdict.NOT_UNDERSTOOD, f"this node speaks versions {SPOKEN}")
+    assert (heard.answer, heard.note) == (Verdict.NOT_UNDERSTOOD, f"this node speaks versions {SUPPORTED}")
     written = nodes.log("proxy-1")[before:]
     events = [json.loads(text) for text in written.splitlines()]
     strange = [(event["level"], event["event"]) for event in events if event["level"] != "info"]

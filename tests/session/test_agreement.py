@@ -67,7 +67,7 @@ def test_a_public_key_of_low_order_is_the_peers_fault() -> None:
 
 
 def test_one_server_that_brings_something_new_changes_every_key() -> None:
-    """As where two machines were put back to one moment, and drew the same as then."""
+    """As where two machines were restored to one moment, and drew the same as then."""
     secrets = {role: SessionSecrets() for role in Role}
 
     def keys(helper: SessionSecrets) -> set[bytes]:

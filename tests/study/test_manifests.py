@@ -13,7 +13,7 @@ from ppaurora.cli.main import cli
 from ppaurora.credentials.certificates import describe_certificates
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
-from ppaurora.messages import SPOKEN, VERSION
+from ppaurora.messages import SUPPORTED, VERSION
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
@@ -46,8 +46,8 @@ def test_a_manifest_of_an_earlier_version_is_refused_with_what_to_do(kits: Path)
     with pytest.raises(InputError) as caught:
         Manifest.read(path)
     assert str(caught.value) == (
-        f"{path}: version: this ppaurora takes part in studies of version {SPOKEN} only; take the ppaurora "
-        "that the study was made with, or make it anew from its plan"
+        f"{path}: version: this ppaurora takes part in studies of version {SUPPORTED} only; take the "
+        "ppaurora that the study was made with, or make it anew from its plan"
     )
 
 

@@ -180,7 +180,7 @@ def test_a_node_that_dies_on_the_way_has_the_old_database_or_the_new_one(tmp_pat
 def test_the_next_version_keeps_how_far_a_database_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a column more; and the copy is not put back in time, as long as nothing was changed since."""
+    """With a column more; and the copy is not rolled back, as long as nothing was changed since."""
     folder = data_folder(LAST, "under-way", tmp_path)
     with Store(folder) as store:
         store.set_note(store.studies()[0].hash, "of before")

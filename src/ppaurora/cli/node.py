@@ -152,7 +152,7 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
 @click.argument("kit", type=FOLDER)
 @yes_option
 def recover_command(kit: Path, yes: bool) -> None:
-    """Resume the node of KIT after its database was damaged or put back in time, if there is no backup."""
+    """Resume the node of KIT after its database was damaged or rolled back, if there is no backup."""
     own = NodeKit.read(kit)
     rollback = operating.find_rollback(own)
     if rollback.is_damaged:

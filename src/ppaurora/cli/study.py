@@ -115,7 +115,7 @@ def _show_comparison(found: Comparison) -> None:
     type=click.IntRange(min(VERSIONS), VERSION),
     default=VERSION,
     show_default=True,
-    help="Of the protocol between participants: an earlier one while some have not upgraded.",
+    help="Version of the protocol between participants; an earlier one while some have not upgraded.",
 )
 @force_option
 def provision_command(

@@ -8,12 +8,12 @@
 
 The codec is `ppaurora.io.models`: JSON with the fields in the order of the types, nothing unknown taken.
 `test_vectors/` fixes the bytes: a change there is a change of the wire format, and needs another VERSION.
-`VERSIONS` are all that are spoken: that of a study is its manifest's.
+`VERSIONS` are all that are supported: that of a study is its manifest's.
 """
 
 from ppaurora.version import WIRE_VERSION as VERSION
 from ppaurora.version import WIRE_VERSIONS as VERSIONS
 
-SPOKEN = " and ".join(map(str, VERSIONS))  # for people
+SUPPORTED = " and ".join(map(str, VERSIONS))  # for people
 
-__all__ = ["SPOKEN", "VERSION", "VERSIONS"]
+__all__ = ["SUPPORTED", "VERSION", "VERSIONS"]

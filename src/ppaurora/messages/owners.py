@@ -10,7 +10,7 @@
     GET  /v9/studies/{hash}/release       -> ReleasedPart
     GET  /v9/openapi.json                 this, for machines
 
-or with the version of the study's manifest, if that is the one before.
+Paths are of the newest version; a study of the previous one is at `/v8/...`.
 
 Anything else is answered by a Refusal.
 

@@ -21,7 +21,7 @@ from ppaurora.messages.owners import AuditHead, Count, Digest
 BEGINNING = AuditHead(entries=0, hash="0" * 64)
 _CONTEXT = b"ppaurora audit 1\0"
 
-# What entries say of a study, where a node that was put back in time has to understand its own log.
+# What entries say of a study, where a node that was rolled back has to understand its own log.
 ACCEPTED = "the operator accepted the manifest"
 SUBMITTED = "{} submitted {} samples"
 REPLACED = f"{SUBMITTED} in place of what it had submitted"

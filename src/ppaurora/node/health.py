@@ -28,8 +28,7 @@ class Health:
         self._trouble = ""
         self._looked = time.monotonic()
         self.clock = ""  # what is wrong with the machine's clock
-        self.put_back: tuple[str, ...] = ()  # studies whose release this node was told of, and has forgotten
-
+        self.forgotten_releases: tuple[str, ...] = ()  # studies of which others know a release
         self.silences: Sequence[Silence] = ()  # of other nodes, the longest first
 
     @property
@@ -68,7 +67,7 @@ class Health:
             Finding.bad("database and disk", self._trouble),
             Finding.bad("watcher", stuck),
             Finding.warn("clock", self.clock),
-            Finding.warn("records", forgotten(self.put_back)),
+            Finding.warn("records", forgotten(self.forgotten_releases)),
             *(Finding.warn("other nodes", said) for said in _told_of_silence(self.silences)),
         )
         return tuple(finding for finding in found if finding.detail)
@@ -77,9 +76,7 @@ class Health:
 def forgotten(studies: Sequence[str]) -> str:
     """Return what is said of studies that were released without this node's knowledge."""
     names = ", ".join(studies)
-    return (
-        f"released elsewhere, and not known here: {names}; this node was put back in time" if studies else ""
-    )
+    return f"released elsewhere, and not known here: {names}; this node was rolled back" if studies else ""
 
 
 def _told_of_silence(silences: Sequence[Silence]) -> list[str]:

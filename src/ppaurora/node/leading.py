@@ -228,7 +228,7 @@ class Leader:
         workers = self._runner.workers_for(study, agreed)
         for peer in self._activity.peers.unsure_first(study, self._peers(study)):
             answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
-            self._check_not_put_back(study, peer, answer, last)
+            self._check_not_rolled_back(study, peer, answer, last)
             _check_ready(peer, answer)
             workers = min(workers, answer.workers)
         # What is looked at here takes longer than to hear that another node is not ready.
@@ -238,7 +238,7 @@ class Leader:
             raise NotReadyError(lost_shares(lost))
         return self._runner.plan(study, last + 1, fresh_token(), agreed, workers)
 
-    def _check_not_put_back(self, study: StudyRecord, peer: Server, answer: Answer, last: int) -> None:
+    def _check_not_rolled_back(self, study: StudyRecord, peer: Server, answer: Answer, last: int) -> None:
         """Raise if another node knows of a release or an attempt that this one does not.
 
         An attempt begins here first. So what others know of and this node does not, it has forgotten.
@@ -252,8 +252,8 @@ class Leader:
         if answer.last > last:
             self._store.learn_of_attempt(study.hash, answer.last)
             raise MustStopError(
-                f"{peer.title} knows of attempt {answer.last}, and this node did not: it was put back in "
-                "time. Owners who have withdrawn or replaced something since then run that command again; "
+                f"{peer.title} knows of attempt {answer.last}, and this node did not: it was rolled "
+                "back. Owners who have withdrawn or replaced something since then run that command again; "
                 "then 'ppaurora retry'"
             )
 

@@ -127,7 +127,7 @@ _OF_A_STUDY: dict[str, Any] = {
     "/known": {
         "put": {
             "summary": "Show a release that this node has forgotten, as another has signed it.",
-            "description": "A node that was put back in time cannot know. It stops the study, so that no "
+            "description": "A node that was rolled back cannot know. It stops the study, so that no "
             "second result comes of it.",
             "parameters": [_STUDY],
             "requestBody": {"required": True, "content": _content(SignedStatement)},

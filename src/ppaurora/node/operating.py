@@ -39,7 +39,7 @@ def opened(kit: NodeKit) -> Iterator[Store]:
 
 
 def find_rollback(kit: NodeKit) -> Rollback:
-    """Return what the database of a node lacks that was put back in time; raise if it lacks nothing.
+    """Return what the database of a node lacks that was rolled back; raise if it lacks nothing.
 
     A damaged one lacks everything: it will be set aside.
     """
@@ -48,7 +48,7 @@ def find_rollback(kit: NodeKit) -> Rollback:
             pass
     except NeedsRecoveryError as error:
         return error.rollback
-    raise InputError(f"{kit.data}: this node was not put back in time; there is nothing to recover")
+    raise InputError(f"{kit.data}: this node was not rolled back; there is nothing to recover")
 
 
 @dataclass(frozen=True)

@@ -132,5 +132,5 @@ class PeerRecords:
                 log.warning("not released", extra={**about(study), "reason": str(error)})
         self._store.learn_of_release(study.hash, signed)
         if self._store.release_elsewhere(study.hash):
-            log.warning("put back in time", extra={**about(study), "attempt": said.attempt})
+            log.warning("rolled back", extra={**about(study), "attempt": said.attempt})
         return ""

@@ -20,7 +20,7 @@ from ppaurora.channel.tls import listen, pass_socket, peer_pin
 from ppaurora.channel.tls.hello import NotTlsError, split_worker_name
 from ppaurora.channel.tls.sni_listener import SniListener
 from ppaurora.io.models import from_json, to_json
-from ppaurora.messages import SPOKEN
+from ppaurora.messages import SUPPORTED
 from ppaurora.messages.nodes import Answer, AnyQuestion, Verdict
 from ppaurora.node.logs import RateLimitedLog, log_unforeseen
 from ppaurora.node.questions import CONTROL, read_line
@@ -103,7 +103,7 @@ class SniRouter:
                 question: AnyQuestion = from_json(AnyQuestion, read_line(sock))
             except (ValueError, RecursionError) as error:
                 log.warning("a question could not be understood", extra={"reason": type(error).__name__})
-                note = f"this node speaks versions {SPOKEN}"
+                note = f"this node speaks versions {SUPPORTED}"
                 answer = Answer(answer=Verdict.NOT_UNDERSTOOD, note=note)
             else:
                 answer = self._answered(peer_pin(sock), question)

@@ -102,7 +102,7 @@ class Watcher:
         self._metrics.studies(studies)
         self._metrics.lost_shares.set(sum(map(len, lost)))
         stopped = [study for study in studies if study.state is StudyState.STOPPED]
-        self._activity.health.put_back = tuple(
+        self._activity.health.forgotten_releases = tuple(
             study.manifest.study for study in stopped if self._store.release_elsewhere(study.hash)
         )
 

@@ -109,7 +109,7 @@ class Delivery:
         return known
 
     def _check_leader_knows(self, answers: Mapping[Server, StudyStatus]) -> None:
-        """A leader that went back in time would take what others refuse, and the study could not go on."""
+        """A leader that was rolled back would take what others refuse, and the study could not go on."""
         leader, *others = self.servers
         begun = [server for server in others if server in answers and answers[server].attempt]
         if begun and leader in answers and not answers[leader].attempt:

@@ -362,7 +362,7 @@ class Study:
     def status(self) -> dict[str, NodeStatus]:
         """Return what each node says of the study, by title; of one that cannot be reached, why.
 
-        A node that does not know of the release whose result this kit has was put back in time, and is told.
+        A node that does not know of the release whose result this kit has was rolled back, and is told.
         """
         released = self._signed_release()
 

@@ -23,14 +23,14 @@ from ppaurora.credentials.certificates import describe_certificates
 from ppaurora.errors import InputError
 from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, canonical_json, checked
-from ppaurora.messages import SPOKEN, VERSION, VERSIONS
+from ppaurora.messages import SUPPORTED, VERSION, VERSIONS
 from ppaurora.messages.owners import Submitted
 from ppaurora.protocols import Protocol
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 
 _TAKE_ANOTHER = "take the file STUDY.json that 'ppaurora provision' wrote"
 _ANOTHER_VERSION = (
-    f"version: this ppaurora takes part in studies of version {SPOKEN} only; "
+    f"version: this ppaurora takes part in studies of version {SUPPORTED} only; "
     "take the ppaurora that the study was made with, or make it anew from its plan"
 )
 _HASH_DIGITS = re.compile(r"[0-9a-f]{12,64}")
@@ -203,15 +203,15 @@ class Manifest(StrictModel):
 
 @functools.lru_cache(maxsize=1024)
 def version_of(text: str) -> int | str:
-    """Return the version of a manifest that may be of any; of one that cannot be read, that it is unknown."""
+    """Return the version in a manifest's text, whatever it is, or "unknown"."""
     try:
         return int(json.loads(text)["version"])
     except (ValueError, TypeError, KeyError, RecursionError):
         return "unknown"
 
 
-def is_spoken(text: str) -> bool:
-    """Return whether a manifest is of a version that this ppaurora speaks."""
+def is_supported(text: str) -> bool:
+    """Return whether a manifest is of a version that this ppaurora supports."""
     return version_of(text) in VERSIONS
 
 

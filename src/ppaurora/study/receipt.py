@@ -18,7 +18,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.credentials.signatures import Signature, problem_with, sign
 from ppaurora.errors import InputError, NotVerifiedError
 from ppaurora.io.models import StrictModel, canonical_json, checked, to_builtins
-from ppaurora.messages import SPOKEN, VERSIONS
+from ppaurora.messages import SUPPORTED, VERSIONS
 from ppaurora.messages.owners import AttemptNumber, Count, Digest, HistoryEvent, SignedStatement, Statement
 from ppaurora.policy.rules import Policy
 from ppaurora.study.manifest import Manifest
@@ -114,8 +114,8 @@ class Receipt(StrictModel):
         version = manifest.get("version") if isinstance(manifest, dict) else None
         if version not in VERSIONS:
             raise NotVerifiedError(
-                f"its study is of another version of the protocol than {SPOKEN}, which this ppaurora knows; "
-                "verify it with the ppaurora that its statements name"
+                f"its study is of another version of the protocol than {SUPPORTED}, which this ppaurora "
+                "knows; verify it with the ppaurora that its statements name"
             )
         try:
             receipt = checked(cls, content)

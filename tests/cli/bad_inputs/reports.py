@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from ppaurora.messages import SPOKEN
+from ppaurora.messages import SUPPORTED
 from tests.cli.bad_inputs.moments import done, fetched
 from tests.cli.bad_inputs.row import Place, Row, Step, data, file, kit
 
@@ -76,7 +76,7 @@ ROWS = [
         (*FETCHED, result(lambda one: one["receipt"]["manifest"].update(version=1))),
         "report result.json --out report.html",
         "ppaurora: result.json: does not verify: its study is of another version of the protocol than "
-        f"{SPOKEN}, which this ppaurora knows; verify it with the ppaurora that its statements name",
+        f"{SUPPORTED}, which this ppaurora knows; verify it with the ppaurora that its statements name",
         7,
     ),
     Row(

@@ -340,12 +340,12 @@ DEFECTS = (
         tests=("tests/node/test_store.py::test_one_process_serves_a_kit",),
     ),
     Defect(
-        "put-back-unnoticed",
+        "rollback-unnoticed",
         "a node works with a database that has lost what it had acknowledged",
         file=f"{_STORE}/rollback.py",
         old="    if reached.changes >= marked.changes and reached.entries >= logged:\n",
         new="    if reached.changes >= 0:\n",
-        tests=("tests/node/test_put_back.py",),
+        tests=("tests/node/test_rollback.py",),
     ),
     Defect(
         "forgotten-page",
@@ -353,7 +353,7 @@ DEFECTS = (
         file=f"{_STORE}/row_checksums.py",
         old="        return damaged or ([] if _has_all_rows(db) else [_SUMMED_IN])\n",
         new="        return damaged\n",
-        tests=("tests/node/test_put_back.py",),
+        tests=("tests/node/test_rollback.py",),
     ),
     Defect(
         "told-of-a-release-in-vain",

@@ -1,4 +1,4 @@
-"""What a copy of a proxy gives away, as of a machine that was put back with its memory during an attempt.
+"""What a copy of a proxy gives away, as of a machine that was restored with its memory during an attempt.
 
 It draws the same masks again. That nothing follows from that takes a peer who answers it as before.
 """

@@ -15,7 +15,7 @@ shares themselves are files, written and synced before the row that names them.
     audit           the audit log: its file, and its end in the database
     records         what is read of studies, submissions and attempts, and errors
     store           everything that is kept, and how it changes
-    recovery        how a node goes on whose database was put back in time or damaged
+    recovery        how a node goes on whose database was rolled back or damaged
 """
 
 from ppaurora.node.store.descriptions import delete_share
@@ -36,8 +36,8 @@ from ppaurora.node.store.recovery import recover_folder
 from ppaurora.node.store.rollback import (
     DamagedDatabaseError,
     NeedsRecoveryError,
-    PutBackError,
     Rollback,
+    RolledBackError,
 )
 from ppaurora.node.store.store import Store
 from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
@@ -51,10 +51,10 @@ __all__ = [
     "DamagedDatabaseError",
     "DamagedError",
     "NeedsRecoveryError",
-    "PutBackError",
     "ReleasedAttempt",
     "ReusedError",
     "Rollback",
+    "RolledBackError",
     "Store",
     "StudyRecord",
     "SubmissionRecord",

@@ -21,7 +21,7 @@ from ppaurora.node.store.rollback import (
     AUDIT_LOG,
     DATABASE,
     DamagedDatabaseError,
-    PutBackError,
+    RolledBackError,
     find_rollback,
 )
 from ppaurora.node.store.row_checksums import (
@@ -146,7 +146,7 @@ class Database:
         self._file = folder / DATABASE
         self._mark = Mark(folder)
         if not recovering:
-            self._check_not_put_back()
+            self._check_not_rolled_back()
         self._lock, self._reading = threading.RLock(), threading.Lock()
         self._writer: int | None = None  # the thread that has begun a transaction
         self._marked = Reached(-1)  # what this process has raised the mark to
@@ -205,7 +205,7 @@ class Database:
     def audit_file(self) -> Path:
         return self._file.with_name(AUDIT_LOG)
 
-    def _check_not_put_back(self) -> None:
+    def _check_not_rolled_back(self) -> None:
         """Raise if the database lacks what its node had made durable; nothing is opened for writing then."""
         found = find_rollback(self._file, self._mark, self.audit_file)
         if found is None:
@@ -214,7 +214,7 @@ class Database:
             with contextlib.closing(_connect(self._file, "ro")) as db:
                 if _NEW < _version(db) <= SCHEMA_VERSION:
                     _check_whole(db)  # else there is nothing to go on from
-        raise PutBackError(self._file.parent, found)
+        raise RolledBackError(self._file.parent, found)
 
     def close(self) -> None:
         with self._lock, self._reading:

@@ -1,4 +1,4 @@
-"""A mark outside the database that says how far it was, so that one which went back in time is noticed.
+"""A mark outside the database that says how far it was, so that a rollback is noticed.
 
 SQLite drops whatever follows the first damaged frame of its write-ahead log, and says nothing. The mark is
 written after every transaction that counts, before anybody is told of it: so a database that has counted

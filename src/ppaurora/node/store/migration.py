@@ -15,7 +15,7 @@ from ppaurora.errors import InputError
 from ppaurora.io.files import sync
 from ppaurora.messages.owners import GONE
 from ppaurora.node.store.row_checksums import add_row_checksums, columns, is_damaged, tables
-from ppaurora.study.manifest import is_spoken, version_of
+from ppaurora.study.manifest import is_supported, version_of
 
 _COPY = ".schema-"  # and the version, ends the name of a copy
 _BEFORE = "before_"  # begins the name of a table that is being replaced
@@ -94,7 +94,7 @@ def problem_with_studies(db: sqlite3.Connection, folder: Path) -> str:
     found = [
         f"'{name}' ({state}, version {version_of(manifest)})"
         for name, state, manifest in db.execute("SELECT name, state, manifest FROM studies ORDER BY name")
-        if state not in GONE and not is_spoken(manifest)
+        if state not in GONE and not is_supported(manifest)
     ]
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""How a node goes on whose database was put back in time or damaged, from what is left of it."""
+"""How a node goes on whose database was rolled back or damaged, from what is left of it."""
 
 from __future__ import annotations
 

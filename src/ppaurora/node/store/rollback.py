@@ -1,7 +1,7 @@
 """Whether a database is older than what its node has done: what must agree at a start, compared.
 
 The mark says how many changes there were, the audit log which. Both are written after the database, so one
-that is behind either was put back: by a disk that has spoilt its write-ahead log, which SQLite then drops
+that is behind either was rolled back: by a disk that has spoilt its write-ahead log, which SQLite then drops
 without a word, by a file that was lost, or by a person who restored an earlier one.
 """
 
@@ -67,12 +67,12 @@ class Rollback:
 
 
 class NeedsRecoveryError(InputError):
-    """The database cannot be worked with, unless a backup is put back or the node goes on without it."""
+    """The database cannot be worked with, until a backup is restored, or the node goes on without it."""
 
     rollback: Rollback
 
 
-class PutBackError(NeedsRecoveryError):
+class RolledBackError(NeedsRecoveryError):
     """The database is older than what its node has done; nothing was opened for writing."""
 
     def __init__(self, folder: Path, rollback: Rollback) -> None:
@@ -80,11 +80,11 @@ class PutBackError(NeedsRecoveryError):
         told = rollback.told()
         lost = "; lost, by the audit log: " + "; ".join(told) if told else ""
         super().__init__(
-            f"{folder}: this node was put back in time: its database lacks "
+            f"{folder}: this node was rolled back: its database lacks "
             f"{rollback.changes or len(rollback.lost)} changes that it had made durable{lost}. Nothing was "
             "deleted. If there is a newer backup of the kit, put that back. If there is none, 'ppaurora "
             f"recover {folder.parent}' goes on from what is here, and says who has to do what: "
-            "docs/deploying.md, 'A node that was put back in time'"
+            "docs/deploying.md, 'A node that was rolled back'"
         )
 
 

@@ -71,7 +71,7 @@ from ppaurora.node.store.rollback import Rollback, entries_of, kept_as_found, la
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
-from ppaurora.study.manifest import Manifest, is_spoken
+from ppaurora.study.manifest import Manifest, is_supported
 
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
 
@@ -109,10 +109,10 @@ class Store(AuditedDatabase):
                 (now, now),
             )
 
-    # What is left of a database that was put back in time; see `recovery`.
+    # What is left of a database that was rolled back; see `recovery`.
 
     def go_on_without(self, rollback: Rollback) -> None:
-        """Let a node go on whose database was put back: continue its mark and its audit log.
+        """Let a node go on whose database was rolled back: continue its mark and its audit log.
 
         A study that has lost more than submissions, whose shares are taken back in, stops here until the
         operator has looked. One that has lost its release is released again, if its result is here; else it
@@ -130,7 +130,7 @@ class Store(AuditedDatabase):
             if line is not None:  # or a clock that is ahead would have everything expire at once
                 seen = as_seconds(read_entry(line).time)
                 db.execute("INSERT OR IGNORE INTO clock (id, seen_at) VALUES (1, ?)", (seen,))
-            self.record(f"put back in time: the database lacked {lacks}; the operator let the node go on")
+            self.record(f"rolled back: the database lacked {lacks}; the operator let the node go on")
             if not rollback.is_told:
                 self.record(ENTRIES_LOST)
             for study in self.studies():
@@ -142,7 +142,7 @@ class Store(AuditedDatabase):
     def _recover_study(self, study: str, lost: StudyEntries) -> list[str]:
         """Give a study the state that it has without what was lost, and return the files it has no longer."""
         told = "; ".join(lost.texts) or "nobody can tell what"
-        note = f"this node was put back in time, and has lost: {told}"
+        note = f"this node was rolled back, and has lost: {told}"
         with self._transaction() as db:
             for number in lost.attempts:
                 self.learn_of_attempt(study, number)
@@ -155,7 +155,7 @@ class Store(AuditedDatabase):
                 self.set_state(study, StudyState.RUNNING, "", among=UNDER_WAY)
                 self.end_with(study, released)
                 return []
-            self._fail_running(study, "this node was put back in time")
+            self._fail_running(study, "this node was rolled back")
             self.set_state(study, StudyState.STOPPED, note, among=UNDER_WAY)
             db.execute("UPDATE studies SET rolled_back = 1 WHERE hash = ?", (study,))
         return []
@@ -163,7 +163,7 @@ class Store(AuditedDatabase):
     def learn_of_attempt(self, study: str, number: int) -> None:
         """Record an attempt that this node has forgotten, so that no number is used twice."""
         with self._transaction() as db:
-            note, now = "begun before this node was put back in time", self.now()
+            note, now = "begun before this node was rolled back", self.now()
             db.execute(
                 "INSERT OR IGNORE INTO attempts "
                 "(study, number, state, note, started_at, ended_at, forgotten) VALUES (?, ?, ?, ?, ?, ?, 1)",
@@ -200,7 +200,7 @@ class Store(AuditedDatabase):
         rows = self._rows(
             "SELECT 1 FROM attempts WHERE study = ? AND number = ? AND NOT forgotten", study, said.attempt
         )
-        why = "that attempt failed here" if rows else "this node does not know of it: it was put back in time"
+        why = "that attempt failed here" if rows else "this node does not know of it: it was rolled back"
         return (
             f"its result was released with attempt {said.attempt}, as {said.server} has signed, and {why}. "
             "Nothing more is computed; owners without a result need a new study"
@@ -266,7 +266,7 @@ class Store(AuditedDatabase):
 
     def _studies(self, which: str, *values: str) -> list[StudyRecord]:
         rows = self._rows(f"SELECT * FROM studies {which}", *values)  # noqa: S608
-        return [StudyRecord.from_row(row) for row in rows if is_spoken(row["manifest"])]
+        return [StudyRecord.from_row(row) for row in rows if is_supported(row["manifest"])]
 
     def set_state(
         self,
@@ -460,7 +460,7 @@ class Store(AuditedDatabase):
         return state is StudyState.COLLECTING or (state is StudyState.RUNNING and is_known)
 
     def _has_forgotten(self, study: str) -> bool:
-        """Return whether this node was put back in time since the study's last attempt here, or release."""
+        """Return whether this node was rolled back since the study's last attempt here, or release."""
         (row,) = self._rows(
             "SELECT rolled_back OR COALESCE((SELECT forgotten FROM attempts WHERE study = hash "
             "ORDER BY number DESC LIMIT 1), 0) AS has_forgotten FROM studies WHERE hash = ?",

@@ -26,7 +26,7 @@ from ppaurora.node.store import (
     ClosedError,
     DamagedDatabaseError,
     NeedsRecoveryError,
-    PutBackError,
+    RolledBackError,
     Store,
     SubmissionRecord,
     recover_folder,
@@ -99,12 +99,12 @@ def is_noticed(folder: Path, manifest: Manifest) -> bool:
     try:
         with Store(folder) as store:
             assert sorted(owners(store, manifest)) == ["harbour", "north"]
-    except PutBackError as error:
+    except RolledBackError as error:
         refusal = error
     else:
         return False
     assert refusal.exit_code == 2
-    assert "was put back in time" in str(refusal)
+    assert "was rolled back" in str(refusal)
     assert "north submitted" in str(refusal) or not (folder / "audit.log").exists()
     assert [path.read_bytes() for path in files] == before
     return True
@@ -157,7 +157,7 @@ def test_the_mark_alone_tells(killed: Callable[[], Path]) -> None:
     folder = killed()
     (folder / "node.db-wal").unlink()
     (folder / "audit.log").unlink()
-    with pytest.raises(PutBackError, match="lacks 2 changes"):
+    with pytest.raises(RolledBackError, match="lacks 2 changes"):
         Store(folder)
 
 
@@ -165,7 +165,7 @@ def test_without_the_comparison_submissions_would_be_lost_silently(
     killed: Callable[[], Path], manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the tests above."""
-    monkeypatch.setattr(Database, "_check_not_put_back", lambda self: None)
+    monkeypatch.setattr(Database, "_check_not_rolled_back", lambda self: None)
     folder = killed()
     (folder / "node.db-wal").unlink()
     with pytest.raises(AssertionError):
@@ -190,7 +190,7 @@ def test_a_page_of_an_earlier_time_is_damage(store: Store, manifest: Manifest, t
         (folder / "node.db").write_bytes(
             later[:start] + earlier[start : start + size] + later[start + size :]
         )
-        with pytest.raises(InputError, match=r"damaged|put back"):
+        with pytest.raises(InputError, match=r"damaged|rolled back"):
             Store(folder)
         noticed += 1
     assert noticed > 3
@@ -211,7 +211,7 @@ def test_a_mark_that_was_torn_has_the_number_before(tmp_path: Path) -> None:
 
 
 def recovered(folder: Path) -> Store:
-    with pytest.raises(PutBackError) as found:
+    with pytest.raises(RolledBackError) as found:
         Store(folder)
     recover_folder(folder, found.value.rollback)
     return Store(folder)
@@ -233,7 +233,7 @@ def test_recovering_takes_shares_back_in_and_continues_the_log(
         assert checked.problem == ""
         texts = [entry.text for entry in checked.entries]
         assert "trial: the share of harbour was taken back in from its file" in texts
-        assert sum("put back in time" in text for text in texts) == 1
+        assert sum("rolled back" in text for text in texts) == 1
 
 
 def test_a_share_of_a_study_that_was_lost_waits_for_it(
@@ -354,14 +354,14 @@ def test_what_was_lost_with_the_audit_log_stops_every_study(
     folder = without_its_log(store, tmp_path / "killed")
     lines = (folder / "audit.log").read_bytes().splitlines(keepends=True)
     (folder / "audit.log").write_bytes(b"".join(lines[: told - 2]))
-    with pytest.raises(PutBackError) as found:
+    with pytest.raises(RolledBackError) as found:
         Store(folder)
     assert not found.value.rollback.is_told
     with recovered(folder) as again:
         (study,) = again.studies()
         assert study.state is StudyState.STOPPED
         lost = "harbour submitted 40 samples" if told else "nobody can tell what"
-        assert study.note == f"this node was put back in time, and has lost: {lost}"
+        assert study.note == f"this node was rolled back, and has lost: {lost}"
 
 
 def test_a_withdrawal_that_another_node_has_forgotten_is_passed_on_again(
@@ -418,7 +418,7 @@ def test_an_attempt_that_was_computed_waits_with_its_study(
         assert again.result(manifest.hash, "north") is not None
 
 
-def put_back_before_attempt(store: Store, manifest: Manifest, folder: Path, revision: int) -> Store:
+def rolled_back_before_attempt(store: Store, manifest: Manifest, folder: Path, revision: int) -> Store:
     """Recovered: of what harbour had submitted, the last revision was lost, with the attempt that began."""
     record = submitted(store, manifest)
     if revision == 1:
@@ -442,7 +442,7 @@ def test_owners_send_again_what_was_lost_with_an_attempt(
     store: Store, manifest: Manifest, tmp_path: Path, was_withdrawn: bool, is_retried: bool
 ) -> None:
     """Before the operator lets the study go on, as `recover` says, or after."""
-    with put_back_before_attempt(store, manifest, tmp_path / "killed", 1 if was_withdrawn else 2) as again:
+    with rolled_back_before_attempt(store, manifest, tmp_path / "killed", 1 if was_withdrawn else 2) as again:
         (study,) = again.studies()
         assert study.state is StudyState.STOPPED
         if is_retried:
@@ -462,7 +462,7 @@ def test_owners_send_again_what_was_lost_with_an_attempt(
 def test_nothing_is_sent_again_to_a_study_that_is_released_elsewhere(
     store: Store, manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with put_back_before_attempt(store, manifest, tmp_path / "killed", 2) as again:
+    with rolled_back_before_attempt(store, manifest, tmp_path / "killed", 2) as again:
         record = store.submission(manifest.hash, "harbour")
         assert record is not None
         monkeypatch.setattr(Store, "release_elsewhere", lambda self, study: "released")
@@ -475,7 +475,7 @@ def test_what_is_on_disk_is_taken_back_in_while_the_study_waits(
     store: Store, manifest: Manifest, tmp_path: Path, has_earlier: bool
 ) -> None:
     """Also where the share that it had replaced is there again: a crash can undo that a file was deleted."""
-    with put_back_before_attempt(store, manifest, tmp_path / "killed", 2) as again:
+    with rolled_back_before_attempt(store, manifest, tmp_path / "killed", 2) as again:
         earlier = again.submission(manifest.hash, "harbour")
         assert earlier is not None
         assert earlier.file is not None
@@ -543,7 +543,7 @@ def test_a_page_that_is_none_is_said_to_be_damage(
         Store(folder)
 
 
-def test_what_was_put_back_and_is_damaged_is_said_to_be_damage(
+def test_what_was_rolled_back_and_is_damaged_is_said_to_be_damage(
     store: Store, manifest: Manifest, tmp_path: Path
 ) -> None:
     """There is nothing to go on from: recovering would find a row missing."""

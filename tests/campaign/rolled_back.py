@@ -1,7 +1,7 @@
 """A node is killed while a study goes on, a file of its data is damaged, and it is started again.
 
 Either nothing was lost and the study ends, or the node does not start, says why, and leaves every file as it
-is. Then the backup is put back, or its operator and the owners do what `ppaurora recover` says; and the study
+is. Then the backup is restored, or its operator and the owners do what `ppaurora recover` says; and the study
 ends with the right result, or a new one does where people were told to make one.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ppaurora.errors import NotReleasedError, PartyFailedError, PeerError, PpauroraError, RefusedError
-from tests.campaign.data_folders import DAMAGED_WORDS, PUT_BACK, contents
+from tests.campaign.data_folders import DAMAGED_WORDS, ROLLED_BACK, contents
 from tests.campaign.facts import Facts
 from tests.campaign.tally import (
     NEW_STUDY,
@@ -74,7 +74,7 @@ class _Case:
             raise kind(f"{self.node}, {'; '.join(self.way)}: {type(error).__name__}: {error}") from error
         finally:
             if self.world.is_dead(self.node):
-                self._put_backup_back()
+                self._restore_backup()
                 self.world.start(self.node)
             shutil.rmtree(self.world.folder / "aside", ignore_errors=True)
 
@@ -142,9 +142,9 @@ class _Case:
     def _refused(self, before: dict[str, bytes], said: str) -> str:
         """It has said why, and changed nothing; then one of the ways back is taken."""
         code = self.world.processes[self.node].wait(60)
-        if code != 2 or (PUT_BACK not in said and DAMAGED_WORDS not in said):
+        if code != 2 or (ROLLED_BACK not in said and DAMAGED_WORDS not in said):
             raise BreachError(f"unclear: exit code {code}: {said[-600:]}")
-        self.way.append(PUT_BACK if PUT_BACK in said else DAMAGED_WORDS)
+        self.way.append(ROLLED_BACK if ROLLED_BACK in said else DAMAGED_WORDS)
         if self.sort in HARMLESS:
             raise BreachError(f"refused, and nothing was lost: {said[-600:]}")
         after = contents(self.data)
@@ -154,13 +154,13 @@ class _Case:
         if changed:
             raise BreachError(f"refused, and changed {', '.join(changed)}")
         if self.chance.random() < 0.3 or "ppaurora recover" not in said:
-            self._put_backup_back()
+            self._restore_backup()
             self.world.start(self.node)
             return RESTORED
         self._recover()
         return RECOVERED_TO_THE_END
 
-    def _put_backup_back(self) -> None:
+    def _restore_backup(self) -> None:
         self.way.append("the backup")
         if self.whole.exists():
             shutil.rmtree(self.data)
