@@ -16,7 +16,8 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.testing.consortium import Consortium
 from tests.support.deployment import NODES
-from tests.support.trials import PAIR, RunCommand, StartKit, StartNode, Trials
+from tests.support.rolled_back import submitted
+from tests.support.trials import PAIR, RunCommand, StartKit, StartNode, Trials, kept_share
 
 
 @pytest.fixture(scope="package")
@@ -120,3 +121,19 @@ def store(manifest: Manifest, tmp_path: Path) -> Iterator[Store]:
     with Store(tmp_path / "data") as store:
         store.accept(manifest)
         yield store
+
+
+@pytest.fixture
+def killed(store: Store, manifest: Manifest, tmp_path: Path) -> Callable[[], Path]:
+    """Copies of the data folder of a killed node: what it did last is in the write-ahead log only."""
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    submitted(store, manifest)
+    kept_share(store, manifest)
+    numbers = iter(range(1_000_000))
+
+    def copy() -> Path:
+        folder = tmp_path / f"killed-{next(numbers)}"
+        shutil.copytree(store.shares.parent, folder)
+        return folder
+
+    return copy

@@ -21,6 +21,7 @@ from ppaurora.node.audit import StudyEntries
 from ppaurora.node.clock import as_people_say
 from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
+from ppaurora.node.store import TO_GO_ON
 from ppaurora.study.kit import NodeKit
 
 
@@ -184,10 +185,7 @@ def _advice(state: StudyState | None, lost: StudyEntries, kit: Path, study: str)
     """Return what is to be done about a study after a recovery; it has no `state` if it is not on record."""
     match state:
         case StudyState.STOPPED:
-            return (
-                "stopped here; owners who have withdrawn or replaced something since then run that command "
-                f"again; then 'ppaurora retry {kit} {study}'"
-            )
+            return f"stopped here; {TO_GO_ON} 'ppaurora retry {kit} {study}'"
         case StudyState.COLLECTING | StudyState.RUNNING:
             return (
                 f"{state} here; owners whom 'ppaurora status' shows as missing run 'ppaurora submit' again, "

@@ -16,8 +16,9 @@ from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
 from ppaurora.messages import VERSION, VERSIONS
+from ppaurora.node.operating import note_of_stopped
 from ppaurora.setup.acceptance import accept, review, said_of_sizes
-from ppaurora.study.kit import read_kit
+from ppaurora.study.kit import NodeKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 from ppaurora.study.plan import SAMPLE, read_plan
@@ -178,6 +179,8 @@ def accept_command(kit: Path, manifest: Path, expect_hash: str | None, yes: bool
     ask("Accept this study?", yes=yes, declined="not accepted; nothing was changed")
     new = accept(own, found, force=force)
     click.echo(f"{'accepted' if new else 'was accepted before'}: {found.study} {found.hash}")
+    if isinstance(own, NodeKit) and (note := note_of_stopped(own, found.study)):
+        click.echo(f"it has stopped here: {printable(note)}")
 
 
 @click.command("renew", epilog=example("ppaurora renew kits hospital-a"))

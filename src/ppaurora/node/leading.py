@@ -36,7 +36,7 @@ from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
 from ppaurora.node.status import lost_shares
-from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
+from ppaurora.node.store import STORAGE_ERRORS, TO_GO_ON, Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.session.worker import is_possible
@@ -252,9 +252,8 @@ class Leader:
         if answer.last > last:
             self._store.learn_of_attempt(study.hash, answer.last)
             raise MustStopError(
-                f"{peer.title} knows of attempt {answer.last}, and this node did not: it was rolled "
-                "back. Owners who have withdrawn or replaced something since then run that command again; "
-                "then 'ppaurora retry'"
+                f"{peer.title} knows of attempt {answer.last}, and this node did not: it was rolled back; "
+                f"{TO_GO_ON} 'ppaurora retry'"
             )
 
     def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:

@@ -119,6 +119,12 @@ def look_at_study(kit: NodeKit, name: str) -> StudyRecords:
         return StudyRecords(study, study_status(kit, store, study), store.attempts(study.hash))
 
 
+def note_of_stopped(kit: NodeKit, name: str) -> str:
+    """Return why a study has stopped here; empty if it has not."""
+    study = look_at_study(kit, name).study
+    return study.note if study.state is StudyState.STOPPED else ""
+
+
 def retry(kit: NodeKit, name: str) -> StudyRecord:
     """Let a study that has stopped go on here; as it was before, with the reason."""
     with opened(kit) as store:

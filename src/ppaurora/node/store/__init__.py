@@ -34,6 +34,7 @@ from ppaurora.node.store.records import (
 )
 from ppaurora.node.store.recovery import recover_folder
 from ppaurora.node.store.rollback import (
+    TO_GO_ON,
     DamagedDatabaseError,
     NeedsRecoveryError,
     Rollback,
@@ -44,6 +45,7 @@ from ppaurora.node.store.trouble import STORAGE_ERRORS, DamagedError, known_trou
 
 __all__ = [
     "STORAGE_ERRORS",
+    "TO_GO_ON",
     "AttemptRecord",
     "BegunError",
     "ClosedError",

@@ -25,6 +25,7 @@ from ppaurora.node.store.trouble import DAMAGED, DamagedError
 DATABASE, AUDIT_LOG = "node.db", "audit.log"
 _DATABASE_FILES = [f"{DATABASE}{ending}" for ending in ("-journal", "-wal", "-shm", "")]
 AS_FOUND = "before-recovery-"  # and a number: a folder of what was there
+TO_GO_ON = "owners who have withdrawn or replaced something since then run that command again; then"
 _LAST_LINES = 1 << 14  # bytes; a line has at most some thousand
 _MOST_SHOWN = 20
 

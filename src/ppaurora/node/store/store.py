@@ -67,7 +67,7 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
-from ppaurora.node.store.rollback import Rollback, entries_of, kept_as_found, last_line
+from ppaurora.node.store.rollback import TO_GO_ON, Rollback, entries_of, kept_as_found, last_line
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
@@ -142,7 +142,7 @@ class Store(AuditedDatabase):
     def _recover_study(self, study: str, lost: StudyEntries) -> list[str]:
         """Give a study the state that it has without what was lost, and return the files it has no longer."""
         told = "; ".join(lost.texts) or "nobody can tell what"
-        note = f"this node was rolled back, and has lost: {told}"
+        note = f"this node was rolled back, and has lost: {told}; {TO_GO_ON} 'ppaurora retry'"
         with self._transaction() as db:
             for number in lost.attempts:
                 self.learn_of_attempt(study, number)
