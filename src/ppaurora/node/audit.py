@@ -20,6 +20,7 @@ from ppaurora.messages.owners import AuditHead, Count, Digest
 
 BEGINNING = AuditHead(entries=0, hash="0" * 64)
 _CONTEXT = b"ppaurora audit 1\0"
+_MOST_SHOWN = 20
 
 # What entries say of a study, where a node that was rolled back has to understand its own log.
 ACCEPTED = "the operator accepted the manifest"
@@ -29,6 +30,7 @@ ATTEMPT_BEGAN = "attempt {} began"
 RELEASED_WITH = "released, with attempt {}"
 TIME_IS_OVER = "its time is over"
 OPERATOR_DELETED = "the operator deleted it"
+STOPPED = "stopped: {}"
 ENTRIES_LOST = "entries of this log were lost"
 
 
@@ -144,6 +146,11 @@ class StudyEntries:
         texts = [entry.text for entry in entries]
         found = tuple(text.removeprefix(beginning) for text in texts if text.startswith(beginning))
         return cls(found, are_all and ENTRIES_LOST not in texts)
+
+    @property
+    def shown(self) -> list[str]:
+        """Return them for people: the last of them, without those that repeat what came before."""
+        return [text for text in self.texts if not text.startswith(STOPPED.format(""))][-_MOST_SHOWN:]
 
     @property
     def accepted(self) -> str:

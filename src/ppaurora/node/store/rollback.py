@@ -83,7 +83,7 @@ class RolledBackError(NeedsRecoveryError):
         super().__init__(
             f"{folder}: this node was rolled back: its database lacks "
             f"{rollback.changes or len(rollback.lost)} changes that it had made durable{lost}. Nothing was "
-            "deleted. If there is a newer backup of the kit, put that back. If there is none, 'ppaurora "
+            "deleted. If there is a newer backup of the kit, restore it. If there is none, 'ppaurora "
             f"recover {folder.parent}' goes on from what is here, and says who has to do what: "
             "docs/deploying.md, 'A node that was rolled back'"
         )
@@ -95,8 +95,8 @@ class DamagedDatabaseError(NeedsRecoveryError):
     def __init__(self, folder: Path, problem: str) -> None:
         self.rollback = _rollback_without_database(folder)
         super().__init__(
-            f"{folder / DATABASE}: {DAMAGED} ({problem}); what it says cannot be relied on. Put the last "
-            "backup back: docs/deploying.md, 'Backup and restore'. If there is none, 'ppaurora recover "
+            f"{folder / DATABASE}: {DAMAGED} ({problem}); what it says cannot be relied on. Restore "
+            "the last backup: docs/deploying.md, 'Backup and restore'. If there is none, 'ppaurora recover "
             f"{folder.parent}' sets the database aside, goes on without it, and says who has to do what"
         )
 

@@ -32,6 +32,7 @@ from ppaurora.node.audit import (
     OPERATOR_DELETED,
     RELEASED_WITH,
     REPLACED,
+    STOPPED,
     SUBMITTED,
     TIME_IS_OVER,
     StudyEntries,
@@ -141,7 +142,7 @@ class Store(AuditedDatabase):
 
     def _recover_study(self, study: str, lost: StudyEntries) -> list[str]:
         """Give a study the state that it has without what was lost, and return the files it has no longer."""
-        told = "; ".join(lost.texts) or "nobody can tell what"
+        told = "; ".join(lost.shown) or "nobody can tell what"
         note = f"this node was rolled back, and has lost: {told}; {TO_GO_ON} 'ppaurora retry'"
         with self._transaction() as db:
             for number in lost.attempts:
@@ -292,7 +293,7 @@ class Store(AuditedDatabase):
                 (target, note, self.now() if target in OVER else None, study),
             )
             if target is StudyState.STOPPED:
-                self.record_of(study, f"stopped: {note or 'no reason is known'}")
+                self.record_of(study, STOPPED.format(note or "no reason is known"))
 
     def record_of(self, study: str, text: str) -> None:
         """Add an entry to the audit log that tells of a study, by its name."""
