@@ -199,12 +199,7 @@ class _Case:
         deadline = time.monotonic() + SECONDS_TO_END
         problem: object = ""
         while time.monotonic() < deadline:
-            awaited = [owner for owner in ("north", "harbour") if not self.trial.has_result(owner)]
-            if not awaited:
-                self.trial.check_result()
-                self._check_kept()
-                return
-            for owner in awaited:
+            for owner in self._awaited():
                 try:
                     self.trial.submit(owner)
                 except (PeerError, RefusedError) as error:
@@ -213,12 +208,19 @@ class _Case:
                     self.trial.check_result(1.0, owners=(owner,))
                 except (NotReleasedError, PeerError, RefusedError) as error:
                     problem = error
+            if not self._awaited():
+                self.trial.check_result()
+                self._check_kept()
+                return
             if self._needs_new_study():
                 self._new_study()
                 return
             self._retry_where_asked()
         states = {node: self._state(node) for node in NODES}
         raise BreachError(f"{self.trial.name} does not end: {problem}; {states}")
+
+    def _awaited(self) -> list[str]:
+        return [owner for owner in ("north", "harbour") if not self.trial.has_result(owner)]
 
     def _state(self, node: str) -> list[tuple[object, ...]]:
         return self.trial._rows(node, "SELECT state, note FROM studies WHERE hash = ?")
@@ -233,7 +235,9 @@ class _Case:
             for state, note in self._state(node):
                 if state == "stopped" and "ppaurora retry" in str(note):
                     self.way.append(f"retry at {node}")
-                    self._command("retry", self.world.kit(node), self.trial.name)
+                    done = command("retry", self.world.kit(node), self.trial.name)
+                    if done.returncode and "a new study" not in done.stderr:  # it has just heard of a release
+                        raise BreachError(f"retry: exit code {done.returncode}: {done.stderr}")
 
     def _new_study(self) -> None:
         self._check_kept()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ppaurora.errors import InputError
 from ppaurora.io.times import Time
 from ppaurora.messages.owners import SignedStatement, Statement, StudyState, Submitted
 from ppaurora.node import runner
@@ -153,6 +154,18 @@ def test_a_release_with_another_attempt_ends_the_one_that_runs(trials: Trials) -
         (study,) = store.studies()
         assert study.state is StudyState.STOPPED
         assert study.note.startswith("its result was released with attempt 1, as proxy-1 has signed")
+
+
+def test_a_study_that_had_stopped_says_that_it_was_released(trials: Trials) -> None:
+    """What it says then is what the command says that would let it go on."""
+    manifest = submitted(trials, "stopped")
+    with trials.store("proxy-0") as store:
+        store.stop(manifest.hash, "for a while")
+        store.learn_of_release(manifest.hash, statement_of(trials, store, manifest, "proxy-1", 1))
+        (study,) = store.studies()
+        assert (study.state, study.note) == (StudyState.STOPPED, store.release_elsewhere(manifest.hash))
+        with pytest.raises(InputError, match="released with attempt 1"):
+            store.retry(manifest.hash)
 
 
 def test_a_false_statement_does_not_outweigh_an_attempt_that_was_computed_here(trials: Trials) -> None:

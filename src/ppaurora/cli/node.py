@@ -193,7 +193,7 @@ def _advice(state: StudyState | None, lost: StudyEntries, kit: Path, study: str)
             )
         case _ if lost.deletion or lost.release:
             told = lost.deletion or lost.release
-            return f"over here ({told}); owners who have no result yet need a new study"
+            return f"over here ({told}); owners to whom no result is given need a new study"
         case None:
             return f"no longer accepted here; run 'ppaurora accept {kit} MANIFEST'"
     return f"{state} here; nothing is to be done"

@@ -143,7 +143,7 @@ class Store(AuditedDatabase):
     def _recover_study(self, study: str, lost: StudyEntries) -> list[str]:
         """Give a study the state that it has without what was lost, and return the files it has no longer."""
         told = "; ".join(lost.shown) or "nobody can tell what"
-        note = f"this node was rolled back, and has lost: {told}; {TO_GO_ON} 'ppaurora retry'"
+        note = f"this node was rolled back, and has lost: {told}"
         with self._transaction() as db:
             for number in lost.attempts:
                 self.learn_of_attempt(study, number)
@@ -151,13 +151,15 @@ class Store(AuditedDatabase):
             if state in GONE or (state is StudyState.RELEASED and not lost.deletion):
                 return []
             if lost.deletion or (released and not self._has_computed(study, released)):
-                return self._end(study, StudyState.DELETED, note)
+                ended = f"{note}; owners to whom no result is given need a new study"
+                return self._end(study, StudyState.DELETED, ended)
             if released:
                 self.set_state(study, StudyState.RUNNING, "", among=UNDER_WAY)
                 self.end_with(study, released)
                 return []
             self._fail_running(study, "this node was rolled back")
-            self.set_state(study, StudyState.STOPPED, note, among=UNDER_WAY)
+            to_go_on = f"{note}; {TO_GO_ON} 'ppaurora retry'"
+            self.set_state(study, StudyState.STOPPED, to_go_on, among=UNDER_WAY)
             db.execute("UPDATE studies SET rolled_back = 1 WHERE hash = ?", (study,))
         return []
 
@@ -180,9 +182,13 @@ class Store(AuditedDatabase):
         number = signed.statement.attempt
         with self._transaction():
             self.keep_statement(study, signed)
-            if self._has_computed(study, number) or self._state(study) in (*OVER, StudyState.STOPPED):
+            state = self._state(study)
+            if self._has_computed(study, number) or state in OVER:
                 return
             self.learn_of_attempt(study, number)
+            if state is StudyState.STOPPED:
+                self.set_note(study, self._release_note(study, signed))
+                return
             self.set_state(study, StudyState.STOPPED, self._release_note(study, signed))
             self._fail_running(study, "its result was released with another attempt")
 
@@ -328,7 +334,7 @@ class Store(AuditedDatabase):
     def set_note(self, study: str, note: str) -> None:
         """Replace the note that owners and operators see."""
         with self._transaction() as db:
-            db.execute("UPDATE studies SET note = ? WHERE hash = ?", (note, study))
+            db.execute("UPDATE studies SET note = ? WHERE hash = ? AND note != ?", (note, study, note))
 
     def told_peers(self, study: str) -> None:
         """Record that all other nodes know of the release."""
