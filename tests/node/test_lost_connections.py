@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -67,21 +67,26 @@ def raised_by(ends: list[PpauroraError | None]) -> set[type]:
     return {type(end) for end in ends if end is not None}
 
 
-def fetched(relay: CuttingRelay, client: NodeClient, *, reset: bool) -> list[PpauroraError | None]:
-    """What became of fetching a part of the result over connections that are cut; None where it arrived."""
-    relay.cut(None)
-    assert through(relay, client).release()
+def ends_of(call: Callable[[], object], relay: CuttingRelay, *, reset: bool) -> list[PpauroraError | None]:
+    """What became of a call, which has gone through whole, over connections that are cut; None if it did."""
     assert becomes(lambda: relay.carried[-1] > 1000)
     ends: list[PpauroraError | None] = []
     for place in places(relay):
         relay.cut(place, reset=reset)
         try:
-            client.release()
+            call()
         except PpauroraError as error:
             ends.append(error)
         else:
             ends.append(None)
     return ends
+
+
+def fetched(relay: CuttingRelay, client: NodeClient, *, reset: bool) -> list[PpauroraError | None]:
+    """What became of fetching a part of the result over connections that are cut; None where it arrived."""
+    relay.cut(None)
+    assert through(relay, client).release()
+    return ends_of(client.release, relay, reset=reset)
 
 
 @RESET
@@ -146,17 +151,7 @@ def asked(nodes: Trials, between: CuttingRelay, *, reset: bool) -> list[Ppaurora
     question = Hello(study=manifest.hash)
     between.cut(None)
     assert ask(kit, manifest, PROXY_0, question, 60.0).answer is Verdict.HELLO
-    assert becomes(lambda: between.carried[-1] > 1000)
-    ends: list[PpauroraError | None] = []
-    for place in places(between):
-        between.cut(place, reset=reset)
-        try:
-            ask(kit, manifest, PROXY_0, question, 60.0)
-        except PpauroraError as error:
-            ends.append(error)
-        else:
-            ends.append(None)
-    return ends
+    return ends_of(lambda: ask(kit, manifest, PROXY_0, question, 60.0), between, reset=reset)
 
 
 @RESET
