@@ -13,7 +13,7 @@ from ppaurora.messages.owners import SignedStatement, Statement, StudyState, Sub
 from ppaurora.node import runner
 from ppaurora.node.node import Node
 from ppaurora.node.states import AttemptState
-from ppaurora.node.store import Store, SubmissionRecord
+from ppaurora.node.store import BegunError, Store, SubmissionRecord
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.receipt import sign_statement
 from ppaurora.testing.consortium import NODES
@@ -179,6 +179,33 @@ def test_a_false_statement_does_not_outweigh_an_attempt_that_was_computed_here(t
         assert store.release_elsewhere(manifest.hash) == ""
         store.retry(manifest.hash)
         assert store.attempt_state(manifest.hash, 1) is AttemptState.COMPUTED
+
+
+def test_what_was_released_is_not_forgotten(trials: Trials) -> None:
+    manifest = submitted(trials, "stays")
+    with trials.store("proxy-1") as store:
+        store.begin_attempt(manifest.hash, 1, submissions(store, manifest))
+        store.computed(manifest.hash, 1, {})
+        store.learn_of_release(manifest.hash, statement_of(trials, store, manifest, "helper", 1))
+        with pytest.raises(BegunError):
+            store.forget_attempts(manifest.hash)
+        assert store.attempt_state(manifest.hash, 1) is AttemptState.COMPUTED
+
+
+def test_a_lost_share_keeps_nobody_from_replacing_it(trials: Trials, start: StartKit) -> None:
+    """The one that the follower has lost is the earlier one, of which the leader asks no more."""
+    manifest = begun_elsewhere(trials, "lost")
+    with trials.store("proxy-1") as store:
+        sent = share(store, manifest)
+    nodes = started(trials, start, manifest)
+    with trials.store("proxy-0") as store:
+        store.submit(manifest.hash, changed(store, manifest, 2))
+    (nodes[1].store.shares / f"lost-{OWNER}").unlink()
+    retry(trials, manifest)
+    assert becomes(lambda: not nodes[1].store.has_begun(manifest.hash))
+    with trials.store("proxy-1") as store:
+        store.submit(manifest.hash, changed(store, manifest, 2, sent))
+    assert becomes(lambda: {state(node, manifest) for node in nodes} == {StudyState.RELEASED})
 
 
 def test_a_release_that_is_shown_again_changes_nothing(trials: Trials, start: StartKit) -> None:

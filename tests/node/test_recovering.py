@@ -379,8 +379,29 @@ def test_attempts_that_the_leader_has_forgotten_keep_no_owner_from_changing_what
     with pytest.raises(BegunError):
         store.withdraw(manifest.hash, "harbour", 2)
     store.forget_attempts(manifest.hash)
+    assert "the leader has forgotten what began here" in store.audit_file.read_text()
     assert store.withdraw(manifest.hash, "harbour", 2).withdrawn
     store.submit(manifest.hash, replace(sent, revision=3, file=new_file(store)))
     assert owners(store, manifest) == ["harbour"]
     with pytest.raises(StaleAttemptError):
         store.begin_attempt(manifest.hash, 1)
+
+
+def test_what_an_incomplete_log_tells_of_a_release_waits_for_the_operator(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    """The entry that is missing may be that everything was deleted."""
+    store.begin_attempt(manifest.hash, 1)
+    store.computed(manifest.hash, 1, {"north": part(np.arange(4))})
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.release(manifest.hash, 1)
+    store.record("something")
+    store.record("something else")
+    folder = without_its_log(store, tmp_path / "killed")
+    log = folder / "audit.log"
+    log.write_bytes(log.read_bytes().replace(b'something"', b'sumething"'))
+    (folder / "node.mark").unlink()  # which would tell, too, that there was an entry
+    with recovered(folder) as again:
+        (study,) = again.studies()
+        assert study.state is StudyState.STOPPED
+        assert again.attempt_state(manifest.hash, 1) is AttemptState.COMPUTED

@@ -189,3 +189,32 @@ def test_shares_of_which_nothing_says_whose_they_are_are_kept_by_recover(
         assert store.remove_strays() == 0
     kept = folder / "before-recovery-1" / "shares"
     assert {path.name for path in kept.iterdir()} == {"undescribed", "north-share", unclear.name}
+
+
+def test_a_share_whose_description_is_spoilt_later_is_set_aside(
+    killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    """Its study is not accepted again yet."""
+    folder = killed()
+    for path in folder.glob("node.db*"):
+        path.unlink()
+    with recovered(folder) as store:
+        (about,) = (path for path in store.shares.glob("*.about") if "north" in path.name)
+        about.write_bytes(b"spoilt")
+        assert store.remove_strays() == 0
+    kept = folder / "before-recovery-2" / "shares"
+    assert {path.name for path in kept.iterdir()} == {"north-share", about.name}
+
+
+def test_without_its_log_a_node_knows_a_study_by_its_shares(
+    killed: Callable[[], Path], manifest: Manifest
+) -> None:
+    folder = killed()
+    for path in folder.glob("node.db*"):
+        path.unlink()
+    (folder / "audit.log").unlink()
+    with recovered(folder) as store:
+        store.accept(manifest)
+        (study,) = store.studies()
+        assert study.state is StudyState.STOPPED
+        assert "nobody can tell what" in study.note

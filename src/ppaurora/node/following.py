@@ -139,6 +139,8 @@ class Follower:
         trouble = self._runner.obstacle(study)
         if trouble:
             return Verdict.IN_TROUBLE, trouble
+        if any(self._is_news(study, one.owner, one.revision) for one in agreed):
+            self._let_change(study)
         lost = self._runner.lost_shares(study)
         if lost:
             return Verdict.NOT_YET, lost_shares(lost, "there")
@@ -170,13 +172,17 @@ class Follower:
         if other:
             return Verdict.MISMATCH, f"what {', '.join(other)} sent"
         newer = [one.owner for one in agreed if one not in same or here[one.owner].withdrawn]
-        if any(here[one.owner].revision < one.revision for one in agreed):
-            self._let_change(study)
         if newer:
             return Verdict.NOT_YET, (
                 f"{', '.join(newer)} has withdrawn or replaced its submission, and not all nodes have it"
             )
         return Verdict.READY, ""
+
+    def _is_news(self, study: StudyRecord, owner: str, revision: int) -> bool:
+        """Return whether the leader has something of an owner that is later than what is known here."""
+        latest = self._store.latest_revision(study.hash, owner)
+        takes = self._kit.server(study.manifest) in study.manifest.protocol.input_servers
+        return takes and (latest is None or latest.revision < revision)
 
     def _let_change(self, study: StudyRecord) -> None:
         """Let owners change what they have sent, as the leader does: it has forgotten what has begun here."""
@@ -189,8 +195,7 @@ class Follower:
         """Record a withdrawal that the leader passes on, which decides whether an attempt precedes it."""
         if question.owner not in study.manifest.owner_names:
             return Answer(answer=Verdict.MISMATCH, note="no owner of that name")
-        latest = self._store.latest_revision(study.hash, question.owner)
-        if latest is None or latest.revision < question.revision:
+        if self._is_news(study, question.owner, question.revision):
             self._let_change(study)
         try:
             self._store.withdraw(study.hash, question.owner, question.revision)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 
+from ppaurora.errors import InputError
 from ppaurora.messages.owners import GOING_ON, StudyState
 from ppaurora.node.activity import Activity
 from ppaurora.node.authorities import Authorities
@@ -47,6 +48,7 @@ class Watcher:
         self._clock = clock
         self._tried = float("-inf")
         self.accepted: set[str] = set()  # studies whose participants are let in
+        self._looked_through: set[str] = set()  # of these, those whose shares on disk are taken back in
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
 
     def start(self) -> None:
@@ -74,6 +76,8 @@ class Watcher:
             try:
                 self._let_in(study)
                 self._look_at(study, now)
+            except InputError as error:
+                log.warning("for the operator", extra={**about(study), "reason": str(error)})
             except Exception as error:
                 # One study's trouble is not the others'.
                 self._note(error, f"looking after {study.manifest.study} failed")
@@ -120,7 +124,9 @@ class Watcher:
             self._authorities.trust(study.manifest.authorities, owners)
             self.accepted.add(study.hash)
             log.info("study accepted", extra=about(study))
+        if study.hash not in self._looked_through:
             self._runner.take_back(study)
+            self._looked_through.add(study.hash)
 
     def _look_at(self, study: StudyRecord, now: float) -> None:
         self._cut_off(study)

@@ -63,6 +63,13 @@ def described(folder: Path, named: Collection[str]) -> Iterator[tuple[str, Share
             yield share.name, description
 
 
+def unreadable(folder: Path, named: Collection[str]) -> list[Path]:
+    """Return shares of which the disk has changed what was said of them, and the descriptions."""
+    found = {path: path.with_name(path.name.removesuffix(_ENDING)) for path in folder.glob(f"*{_ENDING}")}
+    unclear = [pair for pair in found.items() if pair[1].name not in named and pair[1].exists()]
+    return [path for pair in unclear if _read(pair[0]) is None for path in pair]
+
+
 def _read(path: Path) -> ShareDescription | None:
     """Return a description; None if the disk has changed it, or does not give it."""
     try:

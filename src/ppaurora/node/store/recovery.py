@@ -14,6 +14,6 @@ def recover_folder(folder: Path, rollback: Rollback) -> Path:
     with hold(folder):
         before = keep_as_found(folder, is_damaged=rollback.is_damaged)
         with Store(folder, recovering=True) as store:
-            store.go_on_without(rollback)
             store.move_undescribed_shares(before / "shares")
+            store.go_on_without(rollback)
     return before

@@ -48,7 +48,8 @@ class Rollback:
     def is_told(self) -> bool:
         """Return whether the audit log tells of all entries that the database lacks."""
         numbers = {entry.entry for entry in self.lost}
-        return numbers >= set(range(self.reached.entries + 1, self.mark.entries + 1))
+        last = max(self.mark.entries, *numbers, 0)
+        return numbers >= set(range(self.reached.entries + 1, last + 1))
 
     def entries_of(self, study: str) -> StudyEntries:
         """Return what was lost of one study."""
@@ -112,9 +113,7 @@ def keep_as_found(folder: Path, *, is_damaged: bool) -> Path:
 
     SQLite deletes a write-ahead log from which much could be had, if it finds no database beside it.
     """
-    names = (f"{AS_FOUND}{number}" for number in itertools.count(1))
-    kept = next(folder / name for name in names if not (folder / name).exists())
-    kept.mkdir(mode=0o700)
+    kept = fresh_folder(folder)
     for name in (*_DATABASE_FILES, MARK, AUDIT_LOG):
         found, moves = folder / name, is_damaged and name in _DATABASE_FILES
         if found.exists():
@@ -126,6 +125,14 @@ def keep_as_found(folder: Path, *, is_damaged: bool) -> Path:
     sync(kept)
     sync(folder)
     return kept
+
+
+def fresh_folder(folder: Path) -> Path:
+    """Make another folder for what was there before a recovery."""
+    names = (f"{AS_FOUND}{number}" for number in itertools.count(1))
+    fresh = next(folder / name for name in names if not (folder / name).exists())
+    fresh.mkdir(mode=0o700)
+    return fresh
 
 
 def kept_as_found(folder: Path) -> list[Path]:

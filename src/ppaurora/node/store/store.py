@@ -53,6 +53,7 @@ from ppaurora.node.store.descriptions import (
     describe,
     described,
     description_path,
+    unreadable,
 )
 from ppaurora.node.store.migration import delete_copies
 from ppaurora.node.store.records import (
@@ -68,7 +69,14 @@ from ppaurora.node.store.records import (
     SupersededError,
     TooOftenError,
 )
-from ppaurora.node.store.rollback import TO_GO_ON, Rollback, entries_of, kept_as_found, last_line
+from ppaurora.node.store.rollback import (
+    TO_GO_ON,
+    Rollback,
+    entries_of,
+    fresh_folder,
+    kept_as_found,
+    last_line,
+)
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
@@ -153,7 +161,7 @@ class Store(AuditedDatabase):
             if lost.deletion or (released and not self._has_computed(study, released)):
                 ended = f"{note}; owners to whom no result is given need a new study"
                 return self._end(study, StudyState.DELETED, ended)
-            if released:
+            if released and lost.are_all:
                 self.set_state(study, StudyState.RUNNING, "", among=UNDER_WAY)
                 self.end_with(study, released)
                 return []
@@ -214,10 +222,10 @@ class Store(AuditedDatabase):
         )
 
     def _fail_running(self, study: str, note: str) -> None:
-        """Record that the attempt failed that runs, if one does."""
-        number = self.last_attempt(study)
-        if self.attempt_state(study, number) is AttemptState.RUNNING:
-            self._set_attempt_state(study, number, AttemptState.FAILED, note)
+        """Record that what runs has failed."""
+        for number in self._open_attempts(study):
+            if self.attempt_state(study, number) is AttemptState.RUNNING:
+                self._set_attempt_state(study, number, AttemptState.FAILED, note)
 
     def _has_computed(self, study: str, number: int) -> bool:
         return self.attempt_state(study, number) in (AttemptState.COMPUTED, AttemptState.RELEASED)
@@ -232,6 +240,7 @@ class Store(AuditedDatabase):
         """
         rows = self._rows("SELECT 1 FROM studies WHERE name = ?", manifest.study)
         lost = StudyEntries(()) if rows else entries_of(self.audit_file, manifest.study)
+        unclaimed = {} if rows else self.unclaimed_shares()
         with self._transaction() as db:
             row = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchone()
             accepted = row["hash"] if row else lost.accepted
@@ -255,7 +264,8 @@ class Store(AuditedDatabase):
                 (manifest.hash, manifest.study, manifest.text(), self.now(), StudyState.COLLECTING),
             )
             self.record_of(manifest.hash, f"{ACCEPTED} {manifest.hash}")
-            if lost.texts and not lost.are_submissions_alone:
+            is_known = lost.texts or manifest.hash in unclaimed
+            if is_known and not lost.are_submissions_alone:
                 self._recover_study(manifest.hash, lost)
         return True
 
@@ -323,13 +333,15 @@ class Store(AuditedDatabase):
         It has taken something later of an owner, as it does before its first attempt only.
         """
         with self._transaction() as db:
-            if self._state(study) in OVER or self.attempt_state(study, self.last_attempt(study)) is (
-                AttemptState.RUNNING
-            ):
+            runs = self.attempt_state(study, self.last_attempt(study)) is AttemptState.RUNNING
+            if runs or self.statements(study) or self._state(study) in OVER:
                 raise BegunError("the computation has begun")
             for number in self._open_attempts(study):
                 self._set_attempt_state(study, number, AttemptState.FAILED, "the leader has forgotten it")
             db.execute("UPDATE attempts SET forgotten = 1 WHERE study = ?", (study,))
+            self.record_of(
+                study, "the leader has forgotten what began here; owners may change what they sent"
+            )
 
     def set_note(self, study: str, note: str) -> None:
         """Replace the note that owners and operators see."""
@@ -614,7 +626,7 @@ class Store(AuditedDatabase):
             with (self.shares / file).open("rb") as opened:
                 return hashlib.file_digest(opened, "sha256").hexdigest()
         except OSError as error:
-            if error.errno in (errno.ENOENT, errno.EIO, errno.EACCES):
+            if error.errno in (errno.ENOENT, errno.EIO):
                 return None
             raise
 
@@ -682,7 +694,11 @@ class Store(AuditedDatabase):
         """Delete files that no row names, of uploads that were cut off or lost a race; return how many.
 
         A share of a study that is not known here stays, with its description: the study may have been lost.
+        One whose description cannot be read is set aside.
         """
+        unclear = unreadable(self.shares, self._files())
+        if unclear:
+            self._move(unclear, fresh_folder(self._file.parent) / "shares")
         strays = list(self._files_beside(self._unclaimed_shares()))
         for path in strays:
             path.unlink(missing_ok=True)
@@ -690,8 +706,11 @@ class Store(AuditedDatabase):
 
     def move_undescribed_shares(self, folder: Path) -> None:
         """Move shares to a folder that no row names, and of which nothing else says whose they are."""
+        self._move(list(self._files_beside(self._unnamed_shares())), folder)
+
+    def _move(self, paths: Iterable[Path], folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
-        for path in list(self._files_beside(self._unnamed_shares())):
+        for path in paths:
             path.rename(folder / path.name)
         sync(folder)
         sync(self.shares)
