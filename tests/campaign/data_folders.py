@@ -148,14 +148,14 @@ class _Case:
             changed = [name for name in changed if not name.startswith("node.db")]
         if changed:
             raise BreachError(f"refused, and changed {', '.join(changed)}")
-        self._recover(error, data, acknowledged)
+        self._recover(error, data, acknowledged, durable)
         with Store(self.folder / "whole"):  # the backup
             pass
         if Facts.of(self.folder / "whole" / "node.db") != durable:
             raise LossError("with the backup")
         return RECOVERED if isinstance(error, RolledBackError) else DAMAGED
 
-    def _recover(self, error: NeedsRecoveryError, data: Path, acknowledged: Facts) -> None:
+    def _recover(self, error: NeedsRecoveryError, data: Path, acknowledged: Facts, durable: Facts) -> None:
         """As `ppaurora recover` does, the start after it, and what it tells people to do."""
         recover_folder(data, error.rollback)
         with Store(data) as store, Store(self.folder / "whole") as whole:
@@ -163,7 +163,7 @@ class _Case:
             start(store)
             for manifest in self.manifests:
                 if manifest.hash in acknowledged.studies and store.study(manifest.hash) is None:
-                    self._accept_again(store, manifest, acknowledged)
+                    self._accept_again(store, manifest, durable)
             start(store)
             for study in store.studies():
                 if study.hash in acknowledged.studies:
@@ -174,11 +174,12 @@ class _Case:
         with Store(data):
             pass
 
-    def _accept_again(self, store: Store, manifest: Manifest, acknowledged: Facts) -> None:
+    def _accept_again(self, store: Store, manifest: Manifest, durable: Facts) -> None:
+        """Accept a study again; it may have been released just before the kill, which nobody was told."""
         try:
             store.accept(manifest)
         except InputError as error:
-            if acknowledged.studies[manifest.hash] != StudyState.RELEASED:
+            if durable.studies[manifest.hash] != StudyState.RELEASED:
                 raise BreachError(f"{manifest.study}: cannot be accepted again: {error}") from error
 
     def _go_on(
