@@ -375,7 +375,7 @@ DEFECTS = (
         "begins-anew-after-recover",
         "a study that is accepted again after its record was lost begins as if nothing had been computed",
         file=f"{_STORE}/store.py",
-        old="            if lost.texts and not lost.are_submissions_alone:\n",
+        old="            if is_known and not lost.are_submissions_alone:\n",
         new="            if False:\n",
         tests=("tests/node/test_recovering.py",),
     ),
