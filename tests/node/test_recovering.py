@@ -147,12 +147,17 @@ def test_a_study_that_lost_its_release_is_over(store: Store, manifest: Manifest,
         assert "released, with attempt 1" in study.note
 
 
-def test_a_release_whose_result_is_here_is_released_again(
-    store: Store, manifest: Manifest, tmp_path: Path
-) -> None:
+def compute(store: Store, manifest: Manifest) -> None:
+    """Have a result in the database itself; its write-ahead log has what comes after."""
     store.begin_attempt(manifest.hash, 1)
     store.computed(manifest.hash, 1, {"north": part(np.arange(4))})
     store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def test_a_release_whose_result_is_here_is_released_again(
+    store: Store, manifest: Manifest, tmp_path: Path
+) -> None:
+    compute(store, manifest)
     store.release(manifest.hash, 1)
     with recovered(without_its_log(store, tmp_path / "killed")) as again:
         (study,) = again.studies()
@@ -165,9 +170,7 @@ def test_an_attempt_that_was_computed_waits_with_its_study(
     store: Store, manifest: Manifest, tmp_path: Path
 ) -> None:
     """Whether it was released meanwhile, others know."""
-    store.begin_attempt(manifest.hash, 1)
-    store.computed(manifest.hash, 1, {"north": part(np.arange(4))})
-    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    compute(store, manifest)
     store.record_of(manifest.hash, "something else")
     with recovered(without_its_log(store, tmp_path / "killed")) as again:
         (study,) = again.studies()
@@ -391,9 +394,7 @@ def test_what_an_incomplete_log_tells_of_a_release_waits_for_the_operator(
     store: Store, manifest: Manifest, tmp_path: Path
 ) -> None:
     """The entry that is missing may be that everything was deleted."""
-    store.begin_attempt(manifest.hash, 1)
-    store.computed(manifest.hash, 1, {"north": part(np.arange(4))})
-    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    compute(store, manifest)
     store.release(manifest.hash, 1)
     store.record("something")
     store.record("something else")

@@ -17,7 +17,7 @@ from ppaurora.node.store import (
 )
 from ppaurora.node.store.descriptions import ShareDescription, describe
 from ppaurora.study.manifest import Manifest
-from tests.support.rolled_back import owners, recovered, rolled_back_before_attempt, submitted
+from tests.support.rolled_back import lose_database, owners, recovered, rolled_back_before_attempt, submitted
 from tests.support.trials import RunCommand, Trials
 
 
@@ -130,8 +130,7 @@ def test_of_two_shares_of_one_owner_the_later_one_is_taken_back_in(
     with Store(folder) as store:
         kept = store.submission(manifest.hash, "harbour")
         assert kept is not None
-    for path in folder.glob("node.db*"):
-        path.unlink()
+    lose_database(folder)
     with recovered(folder) as store:
         later = replace(kept, revision=2, file=file)
         (store.shares / file).write_bytes(b"harbour" * 40)
@@ -196,8 +195,7 @@ def test_a_share_whose_description_is_spoilt_later_is_set_aside(
 ) -> None:
     """Its study is not accepted again yet."""
     folder = killed()
-    for path in folder.glob("node.db*"):
-        path.unlink()
+    lose_database(folder)
     with recovered(folder) as store:
         (about,) = (path for path in store.shares.glob("*.about") if "north" in path.name)
         about.write_bytes(b"spoilt")
@@ -210,8 +208,7 @@ def test_without_its_log_a_node_knows_a_study_by_its_shares(
     killed: Callable[[], Path], manifest: Manifest
 ) -> None:
     folder = killed()
-    for path in folder.glob("node.db*"):
-        path.unlink()
+    lose_database(folder)
     (folder / "audit.log").unlink()
     with recovered(folder) as store:
         store.accept(manifest)

@@ -41,11 +41,15 @@ def without_its_log(store: Store, folder: Path) -> Path:
     return folder
 
 
+def lose_database(folder: Path) -> None:
+    for path in folder.glob("node.db*"):
+        path.unlink()
+
+
 def without_its_rows(store: Store, folder: Path) -> Path:
     """The data folder of a node whose database is gone."""
     shutil.copytree(store.shares.parent, folder)
-    for path in folder.glob("node.db*"):
-        path.unlink()
+    lose_database(folder)
     return folder
 
 

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ppaurora.errors import InputError, PeerError
 from ppaurora.io.text import printable
@@ -139,8 +139,7 @@ class Follower:
         trouble = self._runner.obstacle(study)
         if trouble:
             return Verdict.IN_TROUBLE, trouble
-        if any(self._is_news(study, one.owner, one.revision) for one in agreed):
-            self._let_change(study)
+        self._let_change(study, {one.owner: one.revision for one in agreed})
         lost = self._runner.lost_shares(study)
         if lost:
             return Verdict.NOT_YET, lost_shares(lost, "there")
@@ -178,15 +177,16 @@ class Follower:
             )
         return Verdict.READY, ""
 
-    def _is_news(self, study: StudyRecord, owner: str, revision: int) -> bool:
-        """Return whether the leader has something of an owner that is later than what is known here."""
-        latest = self._store.latest_revision(study.hash, owner)
-        takes = self._kit.server(study.manifest) in study.manifest.protocol.input_servers
-        return takes and (latest is None or latest.revision < revision)
+    def _let_change(self, study: StudyRecord, revisions: Mapping[str, int]) -> None:
+        """Let owners change what they have sent, if the leader has something later of one of them.
 
-    def _let_change(self, study: StudyRecord) -> None:
-        """Let owners change what they have sent, as the leader does: it has forgotten what has begun here."""
-        if self._store.has_begun(study.hash):
+        It takes that before its first attempt only, so it has forgotten what has begun here.
+        """
+        takes = self._kit.server(study.manifest) in study.manifest.protocol.input_servers
+        if not takes or not self._store.has_begun(study.hash):
+            return
+        here = {one.owner: one.revision for one in self._store.latest_revisions(study)}
+        if any(here.get(owner, 0) < revision for owner, revision in revisions.items()):
             with contextlib.suppress(BegunError):  # it runs, or is over
                 self._store.forget_attempts(study.hash)
                 log.warning("the leader has forgotten attempts", extra=about(study))
@@ -195,8 +195,7 @@ class Follower:
         """Record a withdrawal that the leader passes on, which decides whether an attempt precedes it."""
         if question.owner not in study.manifest.owner_names:
             return Answer(answer=Verdict.MISMATCH, note="no owner of that name")
-        if self._is_news(study, question.owner, question.revision):
-            self._let_change(study)
+        self._let_change(study, {question.owner: question.revision})
         try:
             self._store.withdraw(study.hash, question.owner, question.revision)
         except SupersededError:

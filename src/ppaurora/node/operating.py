@@ -121,7 +121,8 @@ def look_at_study(kit: NodeKit, name: str) -> StudyRecords:
 
 def note_of_stopped(kit: NodeKit, name: str) -> str:
     """Return why a study has stopped here; empty if it has not."""
-    study = look_at_study(kit, name).study
+    with opened(kit) as store:
+        study = find_study(store, kit, name)
     return study.note if study.state is StudyState.STOPPED else ""
 
 

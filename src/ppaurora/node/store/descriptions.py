@@ -57,17 +57,20 @@ def describe(share: Path, description: ShareDescription) -> None:
 
 def described(folder: Path, named: Collection[str]) -> Iterator[tuple[str, ShareDescription]]:
     """Yield every share that has a description which can be read, but for those that a row has `named`."""
-    for path in sorted(folder.glob(f"*{_ENDING}")):
-        share = path.with_name(path.name.removesuffix(_ENDING))
-        if share.name not in named and share.exists() and (description := _read(path)):
-            yield share.name, description
+    return ((share.name, found) for share, found in _unnamed(folder, named) if found is not None)
 
 
 def unreadable(folder: Path, named: Collection[str]) -> list[Path]:
     """Return shares of which the disk has changed what was said of them, and the descriptions."""
-    found = {path: path.with_name(path.name.removesuffix(_ENDING)) for path in folder.glob(f"*{_ENDING}")}
-    unclear = [pair for pair in found.items() if pair[1].name not in named and pair[1].exists()]
-    return [path for pair in unclear if _read(pair[0]) is None for path in pair]
+    unclear = [share for share, found in _unnamed(folder, named) if found is None]
+    return [path for share in unclear for path in (share, description_path(share))]
+
+
+def _unnamed(folder: Path, named: Collection[str]) -> Iterator[tuple[Path, ShareDescription | None]]:
+    for path in sorted(folder.glob(f"*{_ENDING}")):
+        share = path.with_name(path.name.removesuffix(_ENDING))
+        if share.name not in named and share.exists():
+            yield share, _read(path)
 
 
 def _read(path: Path) -> ShareDescription | None:

@@ -131,14 +131,17 @@ class Store(AuditedDatabase):
         with self._transaction() as db:
             db.execute("UPDATE progress SET changes = MAX(changes, ?)", (rollback.mark.changes,))
             line = last_line(self.audit_file)
-            entry = 0 if line is None else read_entry(line).entry
-            if entry > self.audit_head().entries:
-                db.execute("DELETE FROM audit")
-                db.execute("INSERT INTO audit (entry, line, written) VALUES (?, ?, 1)", (entry, line))
-            lacks = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
-            if line is not None:  # or a clock that is ahead would have everything expire at once
-                seen = as_seconds(read_entry(line).time)
+            if line is not None:
+                last = read_entry(line)
+                if last.entry > self.audit_head().entries:
+                    db.execute("DELETE FROM audit")
+                    db.execute(
+                        "INSERT INTO audit (entry, line, written) VALUES (?, ?, 1)", (last.entry, line)
+                    )
+                # Else a clock that is ahead would have everything expire at once.
+                seen = as_seconds(last.time)
                 db.execute("INSERT OR IGNORE INTO clock (id, seen_at) VALUES (1, ?)", (seen,))
+            lacks = f"{rollback.changes} changes and {len(rollback.lost)} of these entries"
             self.record(f"rolled back: the database lacked {lacks}; the operator let the node go on")
             if not rollback.is_told:
                 self.record(ENTRIES_LOST)
@@ -240,7 +243,7 @@ class Store(AuditedDatabase):
         """
         rows = self._rows("SELECT 1 FROM studies WHERE name = ?", manifest.study)
         lost = StudyEntries(()) if rows else entries_of(self.audit_file, manifest.study)
-        unclaimed = {} if rows else self.unclaimed_shares()
+        unclaimed = {} if lost.are_all else self.unclaimed_shares()
         with self._transaction() as db:
             row = db.execute("SELECT hash, state FROM studies WHERE name = ?", (manifest.study,)).fetchone()
             accepted = row["hash"] if row else lost.accepted
