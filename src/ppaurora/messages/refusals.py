@@ -77,6 +77,12 @@ class RefusalCode(StrEnum):
         "or floors under which the study cannot compute what was asked for",
         Outlook.FINAL,
     )
+    NOT_AMENDED = "not-amended", 404, "this node's operator has accepted no amendment to this study"
+    NOT_AGREED = (
+        "not-agreed",
+        422,
+        "this is not what you would sign to agree to an amendment that this node's operator has accepted",
+    )
     NOT_SIGNED = "not-signed", 422, "this is not what a node of the study has signed of its release"
     DAMAGED = "damaged", 410, "the node's disk has changed its part of your result"
     NOT_READY = (
