@@ -16,10 +16,10 @@ from tests.messages.vectors.spoiling import MISSING, Fault, at, spoilt, with_val
 
 WHAT = """
 Manifests. `content` is what the participants agree on, with what has its default left out; `text` its
-canonical form, in which every field is written out, sorted and indented, but for `coordinator`, `agreed_changes` and
-`amends`, which are there only if `content` has them; `hash` the SHA-256, in
-hexadecimal, of the text in UTF-8, as `sha256sum` prints it of the file; `pins` the SHA-256 of the public
-key (DER, SubjectPublicKeyInfo) of every certificate in `authorities`, as participants are pinned.
+canonical form, in which every field is written out, sorted and indented, but for `coordinator`,
+`agreed_changes` and `amends`, which are there only if `content` has them; `hash` the SHA-256, in hexadecimal,
+of the text in UTF-8, as `sha256sum` prints it of the file; `pins` the SHA-256 of the public key (DER,
+SubjectPublicKeyInfo) of every certificate in `authorities`, as participants are pinned.
 Refused are texts that a person would be given as a manifest.
 """
 
