@@ -145,7 +145,7 @@ def test_a_new_study_waits_for_all_to_upgrade_unless_it_is_made_for_the_version_
 def test_a_downgrade_goes_on_with_the_copy_and_another_upgrade_with_that(
     consortium: Deployment, earlier: Earlier
 ) -> None:
-    """As docs/deploying.md has it; what was done in between is a gap in the audit log."""
+    """As docs/operating.md has it; what was done in between is a gap in the audit log."""
     provisioned(consortium, earlier, "back")
     data = consortium.kit("proxy-0") / "data"
     with Store(data) as store:
