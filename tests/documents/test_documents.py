@@ -16,6 +16,7 @@ from benchmarks.documents import stale_documents, stale_figures
 from ppaurora.agreement.figures import figures_at
 from ppaurora.errors import InputError
 from ppaurora.metrics import METRICS, Query
+from ppaurora.node.store.database import SCHEMA_VERSION
 from ppaurora.policy.rules import COUNT_STEP, Policy
 from ppaurora.version import WIRE_VERSION
 from tests.support.guide import FENCE
@@ -229,3 +230,14 @@ def test_pages_that_are_not_there_are_noticed() -> None:
     text = """see docs/gone.md and docs/data.md, or "docs/operating.md, "
     f"'Upgrading'", not docs/operating.md, 'Nowhere'"""
     assert missing_pages(text) == ["docs/gone.md", "docs/operating.md, 'Nowhere'"]
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    """Every heading says first what to do when upgrading, but for the first version of all."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    headings = re.findall(r"^## Wire version (\d+) \(.*\), databases? (\d+)", text, re.MULTILINE)
+    versions = [int(version) for version, _ in headings]
+    assert headings[0] == (str(WIRE_VERSION), str(SCHEMA_VERSION))
+    assert versions == list(range(WIRE_VERSION, 0, -1))
+    sections = text.split("\n## ")[1:]
+    assert all("\n\n**When upgrading.** " in section for section in sections[:-1])
