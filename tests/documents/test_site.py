@@ -119,7 +119,7 @@ def test_the_search_works_in_files_without_a_network(site: Path) -> None:
         page.get_by_role("textbox", name="Search").click()
         page.get_by_text("Type to start searching").wait_for()
         page.keyboard.type("DeLong")
-        page.locator(".md-search-result__link", has_text="For statisticians").first.wait_for()
+        page.locator(".md-search-result__link", has_text="Metrics and intervals").first.wait_for()
         browser.close()
     assert wrong == []
     assert [url for url in query if not url.startswith(("file:", "data:"))] == []

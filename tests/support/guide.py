@@ -19,7 +19,8 @@ from tests.support.repository import ROOT
 
 NODES = ("proxy-0", "proxy-1", "helper")
 OWNERS = ("hospital-a", "hospital-b", "hospital-c")
-EVERYBODY = ("coordinator", *NODES, *OWNERS)
+PARTICIPANTS = ("coordinator", *NODES, *OWNERS)
+EVERYBODY = (*PARTICIPANTS, "statistician")
 # Who follows a page, unless a comment before a block says otherwise: <!-- run by: hospital-a, hospital-c -->
 READERS = {
     "coordinators": ("coordinator",),
@@ -30,6 +31,7 @@ READERS = {
     "workers": NODES,
     "owners": OWNERS,
     "checks": OWNERS,
+    "statisticians": ("statistician",),
     "install": EVERYBODY,
     "reference": EVERYBODY,
 }
@@ -42,6 +44,7 @@ STUDY = (
     ("owners", "1. Install"),
     ("operators", "2. Make your own certificate"),
     ("coordinators", "3. Write the plan"),
+    ("statisticians", "2. Is the study large enough?"),
     ("coordinators", "4. Make the kits"),
     ("operators", "3. Unpack the kit"),
     ("operators", "4. Settings"),
@@ -56,6 +59,7 @@ STUDY = (
     ("owners", "7. Wait, or correct a mistake"),
     ("owners", "From Python"),
     ("owners", "8. Fetch the result, and file it"),
+    ("statisticians", "4. Verify the result, and read it"),
     ("coordinators", "The next study"),
     ("operators", "The next study"),
     ("owners", "The next study"),
@@ -122,7 +126,7 @@ def sections_to_run() -> set[tuple[str, str]]:
 
 
 def commands_to_a_result() -> dict[str, int]:
-    """How many commands each party types, from an empty machine until the first result is there.
+    """How many commands each participant types, from an empty machine until the first result is there.
 
     With the installation, and with what makes a node a service, but not also a container. What is for those
     who made a mistake is not on the way.
@@ -136,7 +140,7 @@ def commands_to_a_result() -> dict[str, int]:
         elif step.kind == "python":
             typed.update(step.who)
         if step.text == "ppaurora result hospital-a\n":
-            return dict(typed)
+            return {name: typed[name] for name in PARTICIPANTS}
     raise AssertionError("the pages fetch no result")
 
 
@@ -186,6 +190,8 @@ class Walk:
         self.by_hand: dict[str, Callable[[], None]] = {
             "send the certificate": self.send_the_nodes_certificate,
             "edit study.toml": self.edit_the_plan,
+            "send the plan": self.send_the_plan,
+            "send the result": self.send_the_result,
             "hand over the kits": self.hand_over,
             "edit node.toml": self.edit_settings,
             "send sepsis-2027.json": self.send_the_manifest,
@@ -279,6 +285,13 @@ class Walk:
         section = "[nodes.proxy-1]\n"
         assert section in text
         self.plan.write_text(text.replace(section, f'{section}certificate = "proxy-1.pem"\n'))
+
+    def send_the_plan(self) -> None:
+        shutil.copy(self.plan, self.folder / "statistician")
+
+    def send_the_result(self) -> None:
+        results = self.folder / "hospital-a/hospital-a/results"
+        shutil.copy(results / "sepsis-2026.json", self.folder / "statistician")
 
     def hand_over(self) -> None:
         for name in (*NODES, *OWNERS):
