@@ -1,6 +1,6 @@
 """The codes with which a node refuses an owner's request: one list for nodes, owners and documents.
 
-docs/deploying.md has a table of them for people. On the wire a code is its string; an owner takes a string
+docs/reference.md has a table of them for people. On the wire a code is its string; an owner takes a string
 that is not in this list as well, because a node of a later version may have more of them.
 """
 
@@ -19,7 +19,7 @@ class Outlook(Enum):
 
 
 class RefusalCode(StrEnum):
-    """A code, its HTTP status, its meaning as docs/deploying.md and a node say it, and what to expect."""
+    """A code, its HTTP status, its meaning as docs/reference.md and a node say it, and what to expect."""
 
     status: int
     meaning: str

@@ -174,7 +174,7 @@ def check_workers(kit: NodeKit) -> Iterator[Finding]:
         return
     for port, what in ((_RAY_DASHBOARD, "dashboard"), (_RAY_CLIENT, "client port")):
         is_open = cluster.answers_at(port)
-        fix = f"start the cluster without its {what}: docs/deploying.md says how"
+        fix = f"start the cluster without its {what}: docs/workers.md says how"
         detail = f"somebody answers at {cluster.host}:{port}" if is_open else "closed"
         yield Finding.judge(f"Ray's {what}", not is_open, detail, fix)
     if settings.most() < 2:

@@ -230,7 +230,7 @@ def _node_toml(name: str, node: PlannedNode) -> str:
         "# An attempt that takes so many times longer than it would on a slow network has failed.",
         "budget_factor = 10.0",
         "",
-        "# Workers, of which large studies have several. This is what there is without it; docs/deploying.md",
+        "# Workers, of which large studies have several. This is what there is without it; docs/workers.md",
         "# says more, also how workers run on a Ray cluster.",
         *(f"# {line}" for line in WORKERS_SAMPLE.splitlines()),
         "",

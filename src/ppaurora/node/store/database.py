@@ -182,7 +182,7 @@ class Database:
             raise InputError(
                 f"{folder}: was written by a newer ppaurora (schema {version}; this one reads up to "
                 f"{SCHEMA_VERSION}). Upgrade this one; or go back to the copy that the newer one has made, "
-                f"node.db.schema-{SCHEMA_VERSION}: docs/deploying.md, 'Upgrading'"
+                f"node.db.schema-{SCHEMA_VERSION}: docs/operating.md, 'Upgrading'"
             )
         if version == _NEW:
             os.chmod(self._file, 0o600)
