@@ -16,12 +16,13 @@ from ppaurora.check import check_data
 from ppaurora.check.concerns import Code
 from ppaurora.cli.main import EXIT_INTERRUPTED
 from ppaurora.data import check_samples
-from ppaurora.io.models import checked, to_builtins
+from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.messages.owners import StudyState
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.metrics import METRICS
 from ppaurora.policy.rules import Floors, Policy, Weights
 from ppaurora.study.kit import NodeSettings
+from ppaurora.study.manifest import AgreedChanges
 from ppaurora.study.plan import read_plan
 from tests.support import releases
 from tests.support.guide import (
@@ -79,7 +80,8 @@ def test_what_is_not_run_is_little_and_none_of_ours() -> None:
     left = [block for block in FENCE.findall(GUIDE) if block[0] not in ("sh", "python", "bash")]
     assert {kind for kind, _ in left} == {"console", "json", "toml"}
     settings = [tomllib.loads(text) for kind, text in left if kind == "toml"]
-    assert all(checked(Floors, section["floors"]) for section in settings)
+    models: dict[str, type[StrictModel]] = {"floors": Floors, "agreed_changes": AgreedChanges}
+    assert all(checked(models[name], content) for section in settings for name, content in section.items())
     lines = "".join(text for kind, text in left if kind == "console").splitlines()
     assert len(lines) < 15
     assert not [line for line in lines if re.search(r"\bppaurora [a-z]+ ", line)]
