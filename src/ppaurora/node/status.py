@@ -51,6 +51,12 @@ def lost_shares(owners: Sequence[str], where: str = "here") -> str:
     return f"shares of {', '.join(owners)} were lost {where}; they have to submit again"
 
 
+def broken_rule(store: Store, study: StudyRecord) -> str:
+    """Return the note on a public rule that the submissions at this node break, and on who can do what."""
+    submitted = [submission.submitted for submission in store.submissions(study)]
+    return study.manifest.problem_with_submissions(submitted, at=time.time())
+
+
 def _note(
     kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str], trouble: str, silence: str
 ) -> str:
@@ -65,6 +71,9 @@ def _note(
         return silence
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note
+    broken = broken_rule(store, study)
+    if broken:
+        return broken
     if not missing:
         return f"all have submitted; {manifest.protocol.leader.title} begins the computation"
     if not manifest.evaluation.takes_submissions(time.time()):

@@ -493,10 +493,9 @@ def _summary(answers: dict[str, NodeStatus]) -> str:
     """Describe the study in one line for people."""
     heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
     missing = sorted({name for answer in heard for name in answer.missing})
-    if missing:
-        return f"waiting for submissions of {', '.join(missing)}"
     progress = next((answer.progress for answer in heard if answer.progress), "")
-    said = [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
+    said = [f"waiting for submissions of {', '.join(missing)}"] if missing else []
+    said += [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
     return progress or "; ".join(said) or next(iter(answers.values())).state
 
 

@@ -40,6 +40,7 @@ from ppaurora.node.audit import (
 )
 from ppaurora.node.states import (
     ATTEMPT_CHANGES,
+    NEW_STUDY,
     STUDY_CHANGES,
     AttemptState,
     ChangedError,
@@ -221,7 +222,7 @@ class Store(AuditedDatabase):
         why = "that attempt failed here" if rows else "this node does not know of it: it was rolled back"
         return (
             f"its result was released with attempt {said.attempt}, as {said.server} has signed, and {why}. "
-            "Nothing more is computed; owners without a result need a new study"
+            f"Nothing more is computed; {NEW_STUDY}"
         )
 
     def _fail_running(self, study: str, note: str) -> None:
@@ -775,10 +776,13 @@ class Store(AuditedDatabase):
         return int(row["failures"]) + len(self._open_attempts(study))
 
     def gather(self, study: StudyRecord) -> None:
-        """Let attempts be made, at the leader, now that all owners have submitted."""
+        """Let attempts be made, at the leader, now that all owners have submitted what the terms allow."""
         with self._transaction():
-            if len(self.acknowledged(study)) < len(study.manifest.owners):
+            submitted = [one.submitted for one in self.acknowledged(study)]
+            if len(submitted) < len(study.manifest.owners):
                 raise ChangedError("an owner has withdrawn its submission meanwhile")
+            if problem := study.manifest.problem_with_submissions(submitted):
+                raise ChangedError(problem)
             self.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
 
     def begin_attempt(
@@ -925,7 +929,8 @@ class Store(AuditedDatabase):
         """Delete shares and results of a study whose time is over, and return the number of shares."""
         self._check_rows()
         with self._transaction():
-            files = self._end(study, StudyState.EXPIRED, "its time is over; everything was deleted")
+            over = f"its time is over; everything was deleted; {NEW_STUDY}"
+            files = self._end(study, StudyState.EXPIRED, over)
             self.record_of(
                 study, f"{TIME_IS_OVER}: {len(files)} shares and the parts of its result were deleted"
             )
