@@ -362,7 +362,8 @@ class Study:
     def status(self) -> dict[str, NodeStatus]:
         """Return what each node says of the study, by title; of one that cannot be reached, why.
 
-        A node that does not know of the release whose result this kit has was rolled back, and is told.
+        A node that does not know of the release whose result this kit has was rolled back, and is told. A
+        study that is over and never began has no part in this owner's budget any more.
         """
         released = self._signed_release()
 
@@ -373,8 +374,10 @@ class Study:
                 return Unreachable(str(error), refused=isinstance(error, RefusedError))
 
         with ThreadPoolExecutor(len(self._clients)) as pool:
-            answers = pool.map(ask, self._clients.values())
-            return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
+            answers = dict(zip(self._clients, pool.map(ask, self._clients.values()), strict=True))
+        heard = {server: answer for server, answer in answers.items() if isinstance(answer, StudyStatus)}
+        self._delivery.forget_if_never_begun(heard)
+        return {server.title: answer for server, answer in answers.items()}
 
     def _signed_release(self) -> SignedStatement | None:
         """Return a statement of the release whose result this kit has; None without one.

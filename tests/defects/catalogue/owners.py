@@ -202,12 +202,12 @@ DEFECTS = (
         ),
     ),
     Defect(
-        "what-was-replaced-spends-nothing",
-        "data whose shares have left is forgotten when other data replaces it",
+        "what-is-replaced-spends-nothing",
+        "data whose shares have left is forgotten before all nodes have what replaces it",
         file=f"{_OWNER}/ledger.py",
         old="return msgspec.structs.replace(self, replaced=kept)",
         new="return msgspec.structs.replace(self, replaced=kept[:0])",
-        tests=("tests/owner/test_budget.py::test_replacing_by_other_data_counts_for_both",),
+        tests=("tests/owner/test_budget.py::test_of_replaced_data_the_latest_counts_once_all_nodes_have_it",),
     ),
     Defect(
         "values-are-not-recomputed",

@@ -584,12 +584,18 @@ class Store(AuditedDatabase):
             )
 
     def is_reused(self, study: str, commitments: Sequence[str]) -> bool:
-        """Return whether another study has a submission with one of these commitments."""
+        """Return whether one of these commitments was submitted to another study, replaced since or not.
+
+        An owner draws new shares for every study, so data that it has taken back is not refused in another.
+        """
         return any(
             self._rows(
-                "SELECT 1 FROM submissions WHERE study != ? AND instr(commitments, ?) LIMIT 1", study, one
+                f"SELECT 1 FROM {table} WHERE study != ? AND instr(commitments, ?) LIMIT 1",  # noqa: S608
+                study,
+                one,
             )
             for one in commitments
+            for table in ("submissions", "history")
         )
 
     def acknowledged(self, study: StudyRecord) -> list[SubmissionRecord]:
