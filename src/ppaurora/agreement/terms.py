@@ -170,9 +170,6 @@ class Terms(Design):
         for place, size in enumerate(sizes):
             if size < 1:
                 return BrokenRule("every owner", "must have at least one sample", Cure.LARGER, place)
-            if size > self.limits.samples_per_owner:
-                many = f"has more than {self.limits.samples_per_owner:,} samples"
-                return BrokenRule("an owner", many, Cure.SMALLER, place)
         least = sum(sizes) + awaited
         if least > MOST_SAMPLES:
             return BrokenRule(
@@ -197,6 +194,10 @@ class Terms(Design):
                 f"at most {MOST_CLUSTERED:,} samples are possible{weighted}",
                 Cure.SMALLER,
             )
+        for place, size in enumerate(sizes):
+            if size > self.limits.samples_per_owner:
+                many = f"has more than {self.limits.samples_per_owner:,} samples"
+                return BrokenRule("an owner", many, Cure.SMALLER, place)
         too_many = problem_with_owners(self, len(sizes) + awaited)
         return BrokenRule("", too_many) if too_many else None
 

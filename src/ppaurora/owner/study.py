@@ -189,6 +189,7 @@ class Study:
             manifest=self.manifest,
             overlaps=seen.overlaps,
             spending=seen.spending,
+            floors=self.kit.settings.floors,
             refusal="" if refusal is None else str(refusal),
             moved=own.moved,
             design=self.design,

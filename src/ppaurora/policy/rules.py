@@ -7,6 +7,7 @@ leaves a server.
 
 from __future__ import annotations
 
+import fractions
 import math
 import warnings
 from collections.abc import Iterable, Sequence
@@ -300,6 +301,18 @@ class Policy(StrictModel):
                 "one", f"of {owners} owners always has more than {self.largest_owner_fraction} of all samples"
             )
         return None
+
+    def asked_of_others(self, samples: int, others: int) -> str:
+        """Say how many samples others need together beside one with so many; empty if any number will do."""
+        fraction = fractions.Fraction(str(self.largest_owner_fraction))
+        by_fraction = math.ceil(samples / fraction) - samples
+        least = max(by_fraction, self.minimum_samples - samples)
+        if least <= others * self.minimum_samples_per_owner:
+            return ""
+        why = f"no owner may have more than {self.largest_owner_fraction} of all"
+        if least > by_fraction:
+            why = f"the study needs {self.minimum_samples:,} in all"
+        return f"at least {least:,} samples together, as {why}"
 
     def strictest(self, floors: Iterable[Floors]) -> Policy:
         """Return the strictest rules of this policy and all owners' floors.
