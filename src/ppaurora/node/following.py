@@ -30,7 +30,7 @@ from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.rendezvous import all_endpoints, own_placement
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import any_statement, keep_statements, own_statement
-from ppaurora.node.states import NEW_STUDY, RETRY, AttemptState, StateError
+from ppaurora.node.states import NEW_STUDY, RETRY, THEY_RETRY, AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import (
     STORAGE_ERRORS,
@@ -170,8 +170,8 @@ class Follower:
         other = [one.owner for one in same if here[one.owner].submitted != one]
         if other:
             return Verdict.MISMATCH, (
-                f"what {', '.join(other)} sent; these owners run 'ppaurora withdraw', then the operator of "
-                "every node at which it has stopped runs 'ppaurora retry', and then they submit again"
+                f"what {', '.join(other)} sent; these owners run 'ppaurora withdraw', then {THEY_RETRY}, and "
+                "then they submit again"
             )
         newer = [one.owner for one in agreed if one not in same or here[one.owner].withdrawn]
         if newer:

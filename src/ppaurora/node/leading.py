@@ -34,7 +34,7 @@ from ppaurora.node.peers import NotAskedError
 from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
-from ppaurora.node.states import NEW_STUDY, AttemptState, StateError
+from ppaurora.node.states import NEW_STUDY, THEY_RETRY, AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import STORAGE_ERRORS, TO_GO_ON, Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
@@ -264,7 +264,7 @@ class Leader:
             self._store.learn_of_attempt(study.hash, answer.last)
             raise MustStopError(
                 f"{peer.title} knows of attempt {answer.last}, and this node did not: it was rolled back; "
-                f"{TO_GO_ON} 'ppaurora retry'"
+                f"{TO_GO_ON} {THEY_RETRY}"
             )
 
     def _try(self, study: StudyRecord, plan: AttemptPlan) -> None:

@@ -75,7 +75,8 @@ ATTEMPT_CHANGES: Mapping[tuple[AttemptState, AttemptState], str] = MappingProxyT
 
 
 # Who can do what about a study that does not go on; owners and operators read it at the end of notes.
-RETRY = "once the cause is fixed, the operator of every node at which it has stopped runs 'ppaurora retry'"
+THEY_RETRY = "the operator of every node at which it has stopped runs 'ppaurora retry'"
+RETRY = f"once the cause is fixed, {THEY_RETRY}"
 NEW_STUDY = "owners without a result need a new study"
 
 

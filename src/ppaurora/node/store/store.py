@@ -42,6 +42,7 @@ from ppaurora.node.states import (
     ATTEMPT_CHANGES,
     NEW_STUDY,
     STUDY_CHANGES,
+    THEY_RETRY,
     AttemptState,
     ChangedError,
     StaleAttemptError,
@@ -170,7 +171,7 @@ class Store(AuditedDatabase):
                 self.end_with(study, released)
                 return []
             self._fail_running(study, "this node was rolled back")
-            to_go_on = f"{note}; {TO_GO_ON} 'ppaurora retry'"
+            to_go_on = f"{note}; {TO_GO_ON} {THEY_RETRY}"
             self.set_state(study, StudyState.STOPPED, to_go_on, among=UNDER_WAY)
             db.execute("UPDATE studies SET rolled_back = 1 WHERE hash = ?", (study,))
         return []
