@@ -120,6 +120,23 @@ def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
     assert revision(nodes, person.study) == 4
 
 
+def test_a_broken_rule_is_told_before_and_after_and_can_be_mended(nodes: Trials, browser: Browser) -> None:
+    """How much the others need, then who has too much; with less in its place, the study goes on."""
+    nodes.study("too-much", policy='[policy]\nkind = "exact"\nlargest_owner_fraction = 0.6\n')
+    person = Person(browser, "too-much")
+    looked = person.choose(table(120))
+    needed = "The other owners</strong> need at least 80 samples together, as no owner may have more than 0.6"
+    assert needed in looked.text
+    person.submitted("agree")
+    person.page("Your data is submitted")
+    submit_other(nodes, "too-much")
+    told = person.page("proxy 0 says: north has more than 0.6 of all samples: 120 of 180; north can replace")
+    assert "Submit other data instead" in told.text
+    person.choose(table(90))
+    person.submitted("agree", "replace")
+    person.page("The result is ready")
+
+
 def test_withdrawing_nothing_is_told(person: Person) -> None:
     person.browser.post(f"{person.path}/withdraw", csrf_token=person.csrf_token())
     assert "there is nothing to withdraw" in person.page("failed").text

@@ -175,7 +175,7 @@ class Walk:
             (folder / name).mkdir()
         for number, owner in enumerate(OWNERS):
             write_csv(folder / owner / "scores.csv", *self.data[owner])
-            # Together below the sample plan's minimum, so that the second study stops.
+            # Together below the sample plan's minimum, so that the second study waits.
             labels, scores = samples(30, 10 + number)
             # Scores that the first study did not have: the same ones would be warned of.
             write_csv(folder / owner / "scores-2027.csv", labels, scores + 0.005)
@@ -308,6 +308,9 @@ class Walk:
             shutil.copy(self.folder / "coordinator/kits-2/sepsis-2027.json", self.folder / name)
 
     def wait_for_the_stop(self) -> None:
+        """What stops a study by itself takes hours; operators stop this one."""
+        for name in NODES:
+            self.execute(Step("sh", "ppaurora stop kit sepsis-2027\n"), name)
         stopped = 'ppaurora_studies{state="stopped"} 1.0'
         self.wait(lambda: all(stopped in self.get(name, "/metrics") for name in NODES))
 

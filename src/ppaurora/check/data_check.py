@@ -18,7 +18,7 @@ from ppaurora.io.models import to_builtins
 from ppaurora.metrics.bins import Histogram
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.budget import Spending
-from ppaurora.policy.rules import Policy
+from ppaurora.policy.rules import Floors, Policy
 from ppaurora.statistics.auroc import auroc_of_counts
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.statistics.histogram import ScoreBin, histogram, span
@@ -57,6 +57,9 @@ class DataCheck:
         What to review; `warnings` are those that stop a submission if nobody is there to confirm it.
     refusal
         Why `submit` would refuse this data now; empty if it would not.
+    of_others
+        How many samples the other owners need together for the study to be computed beside these, in words;
+        empty without a kit, or if any number does.
     spending
         The epsilon that the study spends on this data, beside earlier ones; None without a kit.
     grid_effect
@@ -103,6 +106,7 @@ class DataCheck:
     concerns: tuple[Concern, ...]
     counts: ScoreCounts
     refusal: str = ""
+    of_others: str = ""
     spending: Spending | None = None
     grid_effect: GridEffect | None = None
     grid_proposal: GridProposal | None = None
@@ -169,6 +173,7 @@ def check_data(
     manifest: Manifest | None = None,
     overlaps: Sequence[Concern] = (),
     spending: Spending | None = None,
+    floors: Floors | None = None,
     refusal: str = "",
     moved: int | None = None,
     design: Design | None = None,
@@ -176,7 +181,8 @@ def check_data(
     """Look at samples; with a manifest, also whether they are what its plan says.
 
     The description is that of the data that the samples were read from, with this positive label. `overlaps`
-    says of which other studies nearly the same data was a part, and `spending` what all of them spend on it.
+    says of which other studies nearly the same data was a part, and `spending` what all of them spend on it;
+    `floors` are what the owner demands besides the study's policy.
     Of a table, `moved` says how many scores are not the values that they were counted at. The design is that
     of the study, for which the samples were read.
 
@@ -223,6 +229,7 @@ def check_data(
         histogram=histogram(counts),
         concerns=tuple(sorted(found, key=lambda concern: not concern.is_warning)),
         refusal=refusal,
+        of_others="" if refusal or manifest is None else _of_others(manifest, positives + negatives, floors),
         spending=spending,
         grid_effect=effect,
         grid_proposal=proposal,
@@ -230,6 +237,11 @@ def check_data(
         counts=counts,
         design=of_design,
     )
+
+
+def _of_others(manifest: Manifest, samples: int, floors: Floors | None) -> str:
+    policy = manifest.terms.under([] if floors is None else [floors]).policy
+    return policy.asked_of_others(samples, len(manifest.owners) - 1)
 
 
 def _of_design(

@@ -80,8 +80,12 @@ def studies_command(kit: Path, output: str) -> None:
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Resume a STUDY that has stopped at this node. Each operator decides for their own node."""
-    before = operating.retry(NodeKit.read(kit), study)
-    click.echo(f"{study} goes on at this node; it had stopped because: {printable(before.note)}")
+    retried = operating.retry(NodeKit.read(kit), study)
+    if retried.waits:
+        click.echo(f"{study} has stopped no longer at this node, but waits: {printable(retried.waits)}")
+    else:
+        click.echo(f"{study} goes on at this node")
+    click.echo(f"it had stopped because: {printable(retried.stopped)}")
 
 
 @click.command("abort", epilog=example("ppaurora abort kit sepsis-2026"))

@@ -121,6 +121,9 @@ def submit_command(
         f"{_takers(own)} have acknowledged",
         err=True,
     )
+    leader = own.manifest.protocol.leader.title
+    if note := own.status()[leader].note:
+        click.echo(f"{leader}: {as_told(note).plain}", err=True)
     if wait:
         _deliver(own, own.wait(lambda said: click.echo(as_told(said).plain, err=True)), None, "text")
 

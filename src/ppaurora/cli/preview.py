@@ -96,6 +96,8 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
         yield "proposed grid", check.grid_proposal.in_words
     if check.saving:
         yield "for less", check.saving
+    if check.of_others:
+        yield "others need", check.of_others
     if check.spending is not None and check.spending.matters:
         yield "epsilon", f"{check.spending}"
 

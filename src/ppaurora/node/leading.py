@@ -35,7 +35,7 @@ from ppaurora.node.peers import NotAskedError
 from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
-from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.states import NEW_STUDY, THEY_RETRY, AttemptState, StateError
 from ppaurora.node.status import lost_shares, still_to_agree
 from ppaurora.node.store import STORAGE_ERRORS, TO_GO_ON, Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
@@ -120,7 +120,7 @@ class Leader:
         if study.state in GOING_ON and self._amendments.is_untold(study):
             return Step(study, self._amendments.tell, peers)
         match study.state:
-            case StudyState.COLLECTING if not (self._missing(study) or self._store.to_agree(study)):
+            case StudyState.COLLECTING if not (self._missing(study) or self._waits(study)):
                 return Step(study, self._gather)
             case StudyState.RUNNING if self._is_computed(study):
                 awaited = [peer for peer in peers if peer in protocol.result_servers]
@@ -136,6 +136,11 @@ class Leader:
     def _missing(self, study: StudyRecord) -> set[str]:
         """Owners whose submissions are not here; whoever leads takes submissions."""
         return set(study.manifest.owner_names) - {one.owner for one in self._store.submissions(study)}
+
+    def _waits(self, study: StudyRecord) -> bool:
+        """Return whether an owner has yet to agree to an amendment, or submissions break a public rule."""
+        submitted = [submission.submitted for submission in self._store.submissions(study)]
+        return bool(self._store.to_agree(study) or study.manifest.problem_with_submissions(submitted))
 
     def _is_computed(self, study: StudyRecord) -> bool:
         last = self._store.last_attempt(study.hash)
@@ -185,10 +190,9 @@ class Leader:
                     self._store.set_note(hash_, reason)
 
     def _gather(self, study: StudyRecord) -> None:
-        """Let attempts be made, now that all have submitted; stop at once if the terms rule that out."""
+        """Let attempts be made, now that all have submitted what the terms allow."""
         self._check_known_trouble()
         self._store.gather(study)
-        self._agreed(study)
 
     def _attempt(self, study: StudyRecord) -> None:
         """Make an attempt, if all nodes are ready for one, and settle it."""
@@ -198,12 +202,19 @@ class Leader:
         self._try(study, plan)
 
     def _agreed(self, study: StudyRecord) -> tuple[Submitted, ...]:
-        """Return what to compute with; raise if the terms rule it out."""
+        """Return what to compute with; raise if the terms rule it out.
+
+        They did not when attempts were let be made. If submissions have changed since without the store's
+        being asked, as when shares are taken back in, the study collects again.
+        """
         agreed = tuple(submission.submitted for submission in self._store.submissions(study))
         problem = study.manifest.problem_with_submissions(agreed)
+        if problem and self._store.has_begun(study.hash):
+            sizes, floors = [one.samples for one in agreed], [one.floors for one in agreed]
+            raise MustStopError(f"{study.manifest.terms.problem_with(sizes, floors)}; {NEW_STUDY}")
         if problem:
-            self._let_uploads_end(study, agreed)
-            raise MustStopError(problem)
+            self._store.set_state(study.hash, StudyState.COLLECTING, "", among=GOING_ON)
+            raise NotReadyError(problem)
         return agreed
 
     def _check_known_trouble(self) -> None:
@@ -264,17 +275,8 @@ class Leader:
             self._store.learn_of_attempt(study.hash, answer.last)
             raise MustStopError(
                 f"{peer.title} knows of attempt {answer.last}, and this node did not: it was rolled back; "
-                f"{TO_GO_ON} 'ppaurora retry'"
+                f"{TO_GO_ON} {THEY_RETRY}"
             )
-
-    def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:
-        """Wait for shares that are on their way to other nodes: a stop is to refuse none of them."""
-        for peer in self._peers(study):
-            with contextlib.suppress(PeerError):
-                question = Ready(study=study.hash, agreed=agreed, manifest=counted(study))
-                answer = self._ask(study, peer, question)
-                if answer.answer is Verdict.NOT_YET:
-                    _check_ready(peer, answer)
 
     def _try(self, study: StudyRecord, plan: AttemptPlan) -> None:
         """Begin an attempt, and see it through."""

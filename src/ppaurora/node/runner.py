@@ -15,7 +15,7 @@ from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.sni_router import SniRouter
-from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.states import RETRY, AttemptState, StateError
 from ppaurora.node.store import Store, StudyRecord, known_trouble
 from ppaurora.party.starting import WarmPool
 from ppaurora.sharing.stages import ResultShare
@@ -147,7 +147,8 @@ class AttemptRunner:
         spent = self.store.spent_attempts(study.hash)
         if spent < study.manifest.terms.limits.attempts:
             return ""
-        return f"{spent} attempts failed" + (f"; the last one: {study.note}" if study.note else "")
+        last = f"; the last one: {study.note}" if study.note else ""
+        return f"{spent} attempts failed{last}; {RETRY}"
 
     def stop(self, study: StudyRecord, note: str) -> None:
         """Stop a study until this node's operator has looked."""

@@ -43,7 +43,7 @@ from ppaurora.node.openapi import openapi
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
 from ppaurora.node.statements import all_statements
-from ppaurora.node.status import study_status
+from ppaurora.node.status import broken_rule, study_status
 from ppaurora.node.store import (
     STORAGE_ERRORS,
     BegunError,
@@ -237,7 +237,10 @@ class OwnersService:
         if latest is not None and self._store.has_begun(study.hash):
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
         if not self._store.takes_submissions(study.hash, is_known=latest is not None):
-            refuse(RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted")
+            why = f": {study.note}" if study.state is StudyState.STOPPED and study.note else ""
+            refuse(
+                RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted{why}"
+            )
         if not study.manifest.evaluation.takes_submissions(offered.received_at):
             refuse(RefusalCode.TOO_LATE, f"{study.manifest.evaluation.too_late}; nothing was stored")
         if self._store.is_reused(study.hash, offered.commitments):
@@ -337,6 +340,8 @@ class OwnersService:
             log.info("submission stored", extra=facts)
             self._activity.pauses.forget(study.hash)
             self._activity.news.set()
+            if broken := broken_rule(self._store, study):
+                log.warning("submissions break a public rule", extra={**about(study), "reason": broken})
         return stored
 
     async def _release(self, request: web.Request) -> web.Response:

@@ -64,6 +64,12 @@ def still_to_agree(owners: list[str], amendment: int) -> str:
     return f"{listed(owners)} {have} yet to agree to amendment {amendment}: ppaurora accept KIT"
 
 
+def broken_rule(store: Store, study: StudyRecord) -> str:
+    """Return the note on a public rule that the submissions at this node break, and on who can do what."""
+    submitted = [submission.submitted for submission in store.submissions(study)]
+    return study.manifest.problem_with_submissions(submitted, at=time.time())
+
+
 def _note(
     kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str], trouble: str, silence: str
 ) -> str:
@@ -81,6 +87,9 @@ def _note(
     awaited = still_to_agree(store.to_agree(study), manifest.amendment)
     if awaited:
         return awaited
+    broken = broken_rule(store, study)
+    if broken:
+        return broken
     if not missing:
         return f"all have submitted; {manifest.protocol.leader.title} begins the computation"
     if not manifest.evaluation.takes_submissions(time.time()):

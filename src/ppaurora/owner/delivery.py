@@ -20,7 +20,7 @@ from ppaurora.errors import (
     PeerTimeoutError,
     RefusedError,
 )
-from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.messages.owners import GONE, StudyState, StudyStatus
 from ppaurora.messages.refusals import FINAL, REPLACEABLE, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.ledger import Ledger, Sketch
@@ -32,6 +32,7 @@ from ppaurora.study.manifest import Manifest
 _MOST_AHEAD = 1_000_000  # revisions that a node may know of and this kit not
 _SECONDS_FOR_OTHERS = 10.0  # in which a withdrawal is passed on, if all are well
 _SECONDS_BETWEEN_LOOKS = 0.3
+_HAS_NOTHING = (RefusalCode.UNKNOWN_STUDY, RefusalCode.EXPIRED, RefusalCode.DELETED)  # a server that says so
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Delivery:
             submission = self.outbox.prepare(samples, replace=other, above=above)
             for server in self.servers:
                 submission = self._deliver(submission, server, sketch)
+        self.ledger.forget_replaced(self.manifest)
         return submission
 
     def _check_unchanged(self, prepared: PreparedSubmission) -> None:
@@ -150,7 +152,8 @@ class Delivery:
                 submission = self.outbox.leaves_for(submission, server)
                 answer = client.submit(submission.offer, body, connection)
         except RefusedError as error:
-            if error.code in FINAL:
+            never_had_it = first is not None and error.code == RefusalCode.UNKNOWN_STUDY
+            if error.code in FINAL or never_had_it:
                 self.outbox.not_taken(submission, server)
                 if first is not None:
                     self.ledger.restore(self.manifest, before)
@@ -241,6 +244,8 @@ class Delivery:
         except RefusedError as error:
             if found is not None and error.code in FINAL:
                 self.outbox.withdraws(found, 0)
+            if self.forget_if_never_begun(self._statuses()):
+                error.add_note("nothing was computed with what was submitted; other studies may have it")
             raise
         except (PeerError, KeyboardInterrupt) as error:
             error.add_note(
@@ -250,12 +255,34 @@ class Delivery:
             raise
         if found is not None:
             found = self.outbox.acknowledge_withdrawal(found, leader)
-        self.ledger.forget(self.manifest)
+        has_nothing: RefusedError | None = None
         for server in others:
-            self._hear_of_withdrawal(server, revision)
+            try:
+                self._hear_of_withdrawal(server, revision)
+            except RefusedError as error:
+                if error.code not in _HAS_NOTHING:
+                    raise
+                has_nothing = error
+                continue
             if found is not None:
                 found = self.outbox.acknowledge_withdrawal(found, server)
+        self.ledger.forget(self.manifest)
+        if has_nothing is not None:
+            raise has_nothing
         return found
+
+    def forget_if_never_begun(self, answers: Mapping[Server, StudyStatus]) -> bool:
+        """Take a study off the ledger that is over, if no node has an attempt; return whether that is so.
+
+        Nothing begins at a leader where the study is over. If one of the others is silent, nobody knows what
+        a leader that was restored from a backup has forgotten.
+        """
+        leader = answers.get(self.manifest.protocol.leader)
+        is_over = leader is not None and leader.state in GONE
+        if not is_over or len(answers) < len(self.clients) or any(one.attempt for one in answers.values()):
+            return False
+        self.ledger.forget(self.manifest)
+        return True
 
     def _withdrawal_revision(self, found: OutgoingSubmission | None) -> int:
         """Return the revision of a withdrawal that was begun, or one above all that any node knows.

@@ -248,8 +248,7 @@ class Outbox:
         """Raise if the study does not take these samples, or takes none now."""
         manifest = self._manifest
         self.check_time()
-        awaited = len(manifest.owners) - 1
-        problem = manifest.terms.problem_with([len(samples)], [self._floors], awaited=awaited)
+        problem = manifest.problem_with_own(len(samples), self._floors)
         if problem:
             raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
         read = manifest.evaluation.read(samples)

@@ -191,6 +191,7 @@ class Study:
             manifest=self.manifest,
             overlaps=seen.overlaps,
             spending=seen.spending,
+            floors=self.kit.settings.floors,
             refusal="" if refusal is None else str(refusal),
             moved=own.moved,
             design=self.design,
@@ -364,7 +365,8 @@ class Study:
     def status(self) -> dict[str, NodeStatus]:
         """Return what each node says of the study, by title; of one that cannot be reached, why.
 
-        A node that does not know of the release whose result this kit has was rolled back, and is told.
+        A node that does not know of the release whose result this kit has was rolled back, and is told. A
+        study that is over and never began has no part in this owner's budget any more.
         """
         released = self._signed_release()
 
@@ -375,8 +377,10 @@ class Study:
                 return Unreachable(str(error), refused=isinstance(error, RefusedError))
 
         with ThreadPoolExecutor(len(self._clients)) as pool:
-            answers = pool.map(ask, self._clients.values())
-            return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
+            answers = dict(zip(self._clients, pool.map(ask, self._clients.values()), strict=True))
+        heard = {server: answer for server, answer in answers.items() if isinstance(answer, StudyStatus)}
+        self._delivery.forget_if_never_begun(heard)
+        return {server.title: answer for server, answer in answers.items()}
 
     def _signed_release(self) -> SignedStatement | None:
         """Return a statement of the release whose result this kit has; None without one.
@@ -546,10 +550,9 @@ def _summary(answers: dict[str, NodeStatus]) -> str:
     """Describe the study in one line for people."""
     heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
     missing = sorted({name for answer in heard for name in answer.missing})
-    if missing:
-        return f"waiting for submissions of {', '.join(missing)}"
     progress = next((answer.progress for answer in heard if answer.progress), "")
-    said = [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
+    said = [f"waiting for submissions of {', '.join(missing)}"] if missing else []
+    said += [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
     return progress or "; ".join(said) or next(iter(answers.values())).state
 
 

@@ -186,6 +186,8 @@ def manifest_of(
         check_nodes_apart(manifest, force=force)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
+    if impossible := manifest.terms.problem_with((), awaited=len(manifest.owners)):
+        raise InputError(f"{source}: nothing could be computed, whatever owners submit: {impossible}")
     return manifest
 
 

@@ -177,7 +177,8 @@ ROWS = [
         "a stopped study",
         (study("stopped"), kit("north", "stopped"), data, does("stop NODE stopped")),
         SUBMIT,
-        "ppaurora: proxy 0 refused (closed): the study is stopped; nothing more can be submitted\n"
+        "ppaurora: proxy 0 refused (closed): the study is stopped; nothing more can be submitted: "
+        "this node's operator stopped the study; they let it go on with 'ppaurora retry'\n"
         "    nothing is kept of this file; 'ppaurora status kit --study stopped' shows how far the "
         "study is",
     ),
@@ -191,7 +192,8 @@ ROWS = [
             does("stop NODE stopped-2"),
         ),
         "submit kit data.csv --yes --wait",
-        "ppaurora: proxy 0: the study is stopped: this node's operator stopped the study",
+        "ppaurora: proxy 0: the study is stopped: this node's operator stopped the study; they let it "
+        "go on with 'ppaurora retry'",
         4,
     ),
     Row(
@@ -216,7 +218,8 @@ ROWS = [
         "too few samples",
         (study("large", policy=POLICY + "minimum_samples_per_owner = 100\n"), kit("north", "large"), data),
         SUBMIT,
-        "ppaurora: data.csv: has 60 samples: an owner has fewer than 100 samples",
+        "ppaurora: data.csv: has 60 samples: an owner has fewer than 100 samples; submit more samples, or "
+        "ask the coordinator to amend the study",
     ),
     Row(
         "probabilities above one",

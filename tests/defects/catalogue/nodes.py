@@ -115,8 +115,8 @@ DEFECTS = (
         "share-of-another-study",
         "the same shares are taken by two studies, whose results then can be subtracted",
         file=f"{_STORE}/store.py",
-        old="SELECT 1 FROM submissions WHERE study != ? AND instr(commitments, ?) LIMIT 1",
-        new="SELECT 1 FROM submissions WHERE study != ? AND commitments = ? LIMIT 1",
+        old='f"SELECT 1 FROM {table} WHERE study != ? AND instr(commitments, ?) LIMIT 1"',
+        new='f"SELECT 1 FROM {table} WHERE study != ? AND commitments = ? LIMIT 1"',
         tests=("tests/node/test_same_data.py::test_what_another_study_has_is_refused",),
     ),
     Defect(
@@ -214,6 +214,26 @@ DEFECTS = (
         old="problem = manifest.problem_with_submissions(agreed)",
         new="problem = manifest.problem_with_submissions(agreed) and not agreed and str(agreed)",
         tests=("tests/node/test_policy.py::test_a_node_takes_no_leaders_word_for_it",),
+    ),
+    Defect(
+        "rule-is-mended-after-an-attempt",
+        "a study that has begun collects again, and would give a second result of other submissions",
+        file=f"{_NODE}/leading.py",
+        old="if problem and self._store.has_begun(study.hash):",
+        new="if problem and not problem:",
+        tests=(
+            "tests/node/test_leading.py::test_submissions_that_break_a_rule_after_all_are_collected_again",
+        ),
+    ),
+    Defect(
+        "gathered-in-spite-of-a-rule",
+        "a replacement that breaks a rule in the moment before an attempt stops the study for good",
+        file=f"{_STORE}/store.py",
+        old="if problem := study.manifest.problem_with_submissions(submitted):",
+        new="if problem := study.manifest.problem_with_submissions(submitted[:0]):",
+        tests=(
+            "tests/node/test_leading.py::test_submissions_that_break_a_rule_after_all_are_collected_again",
+        ),
     ),
     Defect(
         "submissions-are-not-compared",

@@ -202,12 +202,30 @@ DEFECTS = (
         ),
     ),
     Defect(
-        "what-was-replaced-spends-nothing",
-        "data whose shares have left is forgotten when other data replaces it",
+        "what-is-replaced-spends-nothing",
+        "data whose shares have left is forgotten before all nodes have what replaces it",
         file=f"{_OWNER}/ledger.py",
         old="return msgspec.structs.replace(self, replaced=kept)",
         new="return msgspec.structs.replace(self, replaced=kept[:0])",
-        tests=("tests/owner/test_budget.py::test_replacing_by_other_data_counts_for_both",),
+        tests=("tests/owner/test_budget.py::test_of_replaced_data_the_latest_counts_once_all_nodes_have_it",),
+    ),
+    Defect(
+        "one-proxy-alone-acknowledges",
+        "data counts as withdrawn from a study although only one proxy has heard of it",
+        file=f"{_OWNER}/delivery.py",
+        old="                if error.code not in _HAS_NOTHING:\n                    raise\n",
+        new="",
+        tests=(
+            "tests/owner/test_budget.py::test_a_server_that_has_nothing_need_not_acknowledge_a_withdrawal",
+        ),
+    ),
+    Defect(
+        "an-attempt-spends-nothing",
+        "a study that was deleted after its release gives the budget of its data back",
+        file=f"{_OWNER}/delivery.py",
+        old="or any(one.attempt for one in answers.values()):",
+        new="or all(one.attempt for one in answers.values()):",
+        tests=("tests/owner/test_budget.py::test_a_study_that_ended_before_it_began_spends_nothing",),
     ),
     Defect(
         "values-are-not-recomputed",

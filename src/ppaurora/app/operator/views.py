@@ -58,6 +58,8 @@ class StudyRow:
     @classmethod
     def of(cls, status: StudyStatus, running: RunningNode | None) -> StudyRow:
         kind, meaning = _STATES[status.state]
+        if status.state is StudyState.COLLECTING and not status.missing:
+            meaning = "all owners have submitted"
         return cls(
             status.name,
             status.study,

@@ -145,10 +145,15 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
             "Choose the same file again: the same shares go to servers that lack them; nothing is sent twice."
         )
         return Standing("Your submission is not complete", text, "warn", can_choose=True, can_withdraw=True)
+    title = controller.manifest.protocol.leader.title
+    leader = seen.answers.get(title)
     others = [name for name in missing if name != study.kit.name]
     text = (
         f"Waiting for {', '.join(others)}." if others else "All have submitted; the computation starts soon."
     )
+    if isinstance(leader, StudyStatus) and leader.state == StudyState.COLLECTING and leader.note:
+        waiting = f"{text} " if others else ""
+        text = f"{waiting}{title} says: {printable(leader.note)}."
     if not heard:
         text = "No node is answering at the moment; they will be asked again. They have what you sent."
     return Standing("Your data is submitted", text, "good", can_choose=True, can_withdraw=True)
