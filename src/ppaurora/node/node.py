@@ -59,6 +59,7 @@ class Node:
         self.withdrawals = Withdrawals(kit, self.store, self.activity)
         self._leader = Leader(kit, self.store, self.activity, runner, self.withdrawals)
         self.watcher = Watcher(
+            kit,
             self.store,
             self.activity,
             self.authorities,
