@@ -12,7 +12,7 @@ import click
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import format_option, yes_option
-from ppaurora.cli.paths import FOLDER
+from ppaurora.cli.paths import KIT
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.io.text import printable
@@ -28,7 +28,7 @@ from ppaurora.study.kit import NodeKit
 
 
 @click.command("serve", epilog=example("ppaurora serve kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 def serve_command(kit: Path) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
     try:
@@ -43,7 +43,7 @@ def serve_command(kit: Path) -> None:
 
 
 @click.command("studies", epilog=example("ppaurora studies kit --format json"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @format_option
 def studies_command(kit: Path, output: str) -> None:
     """List the studies that the node of KIT has accepted, with their state. The node may be running."""
@@ -79,7 +79,7 @@ def studies_command(kit: Path, output: str) -> None:
 
 
 @click.command("retry", epilog=example("ppaurora retry kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Resume a STUDY that has stopped at this node. Each operator decides for their own node."""
@@ -88,7 +88,7 @@ def retry_command(kit: Path, study: str) -> None:
 
 
 @click.command("abort", epilog=example("ppaurora abort kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def abort_command(kit: Path, study: str) -> None:
     """Abort the current attempt at STUDY at this node. The study stops here until 'ppaurora retry'."""
@@ -97,7 +97,7 @@ def abort_command(kit: Path, study: str) -> None:
 
 
 @click.command("stop", epilog=example("ppaurora stop kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def stop_command(kit: Path, study: str) -> None:
     """Stop STUDY at this node, including the current attempt, until 'ppaurora retry'."""
@@ -106,7 +106,7 @@ def stop_command(kit: Path, study: str) -> None:
 
 
 @click.command("delete", epilog=example("ppaurora delete kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 @yes_option
 def delete_command(kit: Path, study: str, yes: bool) -> None:
@@ -130,7 +130,7 @@ def delete_command(kit: Path, study: str, yes: bool) -> None:
 
 
 @click.command("confirm-clock", epilog=example("ppaurora confirm-clock kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @yes_option
 def confirm_clock_command(kit: Path, yes: bool) -> None:
     """Confirm that this machine's clock is right. What has expired by it is deleted at the node of KIT."""
@@ -153,7 +153,7 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
 
 
 @click.command("recover", epilog=example("ppaurora recover kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @yes_option
 def recover_command(kit: Path, yes: bool) -> None:
     """Resume the node of KIT after its database was damaged or rolled back, if there is no backup."""

@@ -132,7 +132,7 @@ class OwnersService:
         self._metrics.refused.labels(refusal.code).inc()
         await asyncio.to_thread(self._record_refusal, request, refusal.code)
         facts = {"code": refusal.code, "path": request.path, "method": request.method}
-        self._refusals.info("request refused", facts)
+        self._refusals.tell("request refused", facts)
         problem = Problem(code=refusal.code, message=refusal.message)
         response = _response(Refusal(error=problem), refusal.status)
         response.force_close()  # the rest of a refused body is not waited for
@@ -205,7 +205,10 @@ class OwnersService:
         if latest is not None and self._store.has_begun(study.hash):
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
         if not self._store.takes_submissions(study.hash, is_known=latest is not None):
-            refuse(RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted")
+            why = f": {study.note}" if study.note else ""
+            refuse(
+                RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted{why}"
+            )
         if not study.manifest.evaluation.takes_submissions(offered.received_at):
             refuse(RefusalCode.TOO_LATE, f"{study.manifest.evaluation.too_late}; nothing was stored")
         if self._store.is_reused(study.hash, offered.commitments):

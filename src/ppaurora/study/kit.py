@@ -85,6 +85,12 @@ class _Kit:
         found = [(path, Validity.of(read_pem(path))) for path in paths if path == paths[0] or path.exists()]
         return min(found, key=lambda one: (not one[1].is_yet_to_begin, one[1].ends))
 
+    def check_certificate(self) -> None:
+        """Raise unless it is valid by this machine's clock: nobody would let this participant in."""
+        path, validity = self.validity()
+        if validity.problem:
+            raise InputError(f"{path}: {validity.problem}; {validity.remedy}")
+
     def check_key(self) -> None:
         """Present, for this certificate, and for nobody else to read."""
         try:
@@ -259,17 +265,29 @@ class OwnerKit(_Kit):
         return context
 
 
+_MOST_SHOWN = 5
 _KINDS = {"node.toml": "a node's kit", "owner.toml": "an owner's kit"}
 
 
 def _expect(folder: Path, settings: str, others: str) -> None:
     kind = _KINDS[settings]
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder; {kind} is needed")
+        raise InputError(f"{folder}: there is no such folder; {kind} is needed{_kits_in(folder.parent)}")
     if (folder / others).exists() and not (folder / settings).exists():
         raise InputError(f"{folder}: is {_KINDS[others]}, and this command takes {kind}")
     if not (folder / settings).exists():
-        raise InputError(f"{folder}: is not {kind}; it holds no {settings}")
+        raise InputError(f"{folder}: is not {kind}; it holds no {settings}{_kits_in(folder)}")
+
+
+def _kits_in(folder: Path) -> str:
+    """Return which kits lie in a folder, for whoever has named something else; empty if none does."""
+    found = sorted({path.parent for name in _KINDS for path in folder.glob(f"*/{name}")})
+    packed = sorted(path for path in folder.glob("*.kit") if path.is_file())
+    if found:
+        return f". Kits here: {', '.join(map(str, found[:_MOST_SHOWN]))}"
+    if packed:
+        return f". To set up the kit that is here: ppaurora unpack {shlex.quote(str(packed[0]))}"
+    return ""
 
 
 def _names(manifests: list[Manifest]) -> str:
@@ -282,4 +300,8 @@ def read_kit(folder: Path) -> NodeKit | OwnerKit:
         return NodeKit.read(folder)
     if (folder / "owner.toml").exists():
         return OwnerKit.read(folder)
-    raise InputError(f"{folder}: is not a kit folder; it holds neither node.toml nor owner.toml")
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; a kit is needed{_kits_in(folder.parent)}")
+    raise InputError(
+        f"{folder}: is not a kit folder; it holds neither node.toml nor owner.toml{_kits_in(folder)}"
+    )

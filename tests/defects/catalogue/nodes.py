@@ -287,7 +287,7 @@ DEFECTS = (
         "asked-whoever-answers",
         "a node asks whoever answers at another node's address, and believes it",
         file=f"{_NODE}/questions.py",
-        old="            identity.check(peer, sock)\n",
+        old="                identity.check(peer, sock)\n",
         new="",
         tests=("tests/node/test_answers.py::test_a_node_with_another_nodes_key_is_not_believed",),
     ),

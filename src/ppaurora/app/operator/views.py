@@ -10,7 +10,7 @@ from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
 from ppaurora.io.times import as_people_say
-from ppaurora.messages.findings import Finding, Severity
+from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.node.admin_client import RunningNode, find_running
 from ppaurora.node.attention import DAYS_OF_WARNING
@@ -118,9 +118,8 @@ def _problems(running: RunningNode | None) -> list[Finding]:
     """Return what the running node itself says is wrong with it."""
     if running is None or running.status == "ok":
         return []
-    severity = Severity.WARN if running.status == "attention" else Severity.BAD
     told = printable(f"{running.status}: {'; '.join(running.problems)}")
-    return [Finding(name="Reported by the node", severity=severity, detail=told)]
+    return [Finding(name="Reported by the node", severity=running.severity, detail=told)]
 
 
 def _database(trouble: str) -> Finding:
