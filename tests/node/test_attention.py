@@ -16,6 +16,7 @@ from ppaurora.messages.findings import Severity
 from ppaurora.node.attention import awaiting_operator
 from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import NodeKit
+from ppaurora.version import __version__
 from tests.support.trials import PAIR, RunCommand, StartKit, Trials, becomes
 
 
@@ -88,3 +89,46 @@ def test_files_that_nobody_can_accept_raise_no_alarm(unaccepted: Trials) -> None
     content["evaluation"]["submissions_until"] = str(datetime.date.today() - timedelta(days=2))
     path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")
     assert list(awaiting_operator(kit, [])) == []
+
+
+def test_preflight_says_that_its_own_node_does_not_run(unaccepted: Trials, run: RunCommand) -> None:
+    kit = unaccepted.kit("helper")
+    code, said = run("preflight", kit)
+    admin = f"127.0.0.1:{unaccepted.admin['helper']}"
+    assert code == 2
+    assert f"BAD  node: is not running: nothing answers at {admin} as helper" in said
+    assert f"     -> start it: ppaurora serve {kit}\n" in said
+    assert "BAD  studies to accept: the study trial has not been accepted here" in said
+
+
+def test_preflight_repeats_what_a_running_node_says_of_itself(nodes: Trials, run: RunCommand) -> None:
+    assert f"ok   node: runs ppaurora {__version__}\n" in run("preflight", nodes.kit("helper"))[1]
+    kit = NodeKit.read(nodes.kit("helper"))
+    (kit.folder / "studies/copied.json").write_text(nodes.manifest.text().replace('"trial"', '"copied"'))
+    try:
+        assert becomes(lambda: nodes.health("helper")[1] != [])
+        said = run("preflight", kit.folder)[1]
+        assert f"node: runs ppaurora {__version__}, attention: the study copied has not been accepted" in said
+    finally:
+        (kit.folder / "studies/copied.json").unlink()
+    assert becomes(lambda: nodes.health("helper") == (200, []))
+
+
+def test_accepting_names_what_comes_next(
+    unaccepted: Trials, nodes: Trials, run: RunCommand, tmp_path: Path
+) -> None:
+    """For a node that does not run, for one that does, and for an owner."""
+    kit = unaccepted.kit("proxy-1")
+    said = run("accept", kit, kit / "studies/trial.json", "--yes")[1]
+    assert f"next: ppaurora serve {kit}; and while it runs: ppaurora preflight {kit}\n" in said
+    assert "owners can submit when all nodes (proxy 0, proxy 1, helper) have accepted it and run" in said
+    kit = nodes.kit("proxy-1")
+    said = run("accept", kit, kit / "studies/trial.json", "--yes")[1]
+    assert (
+        f"the node runs, and lets its participants in within seconds; next: ppaurora preflight {kit}\n"
+        in said
+    )
+    kit = unaccepted.kit("north")
+    said = run("accept", kit, kit / "studies/trial.json", "--yes")[1]
+    assert f"next: ppaurora preflight {kit} --study trial\n" in said
+    assert f"then: ppaurora check DATA --kit {kit} --study trial, or ppaurora app {kit}\n" in said

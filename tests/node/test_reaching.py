@@ -84,7 +84,7 @@ def test_a_node_that_knows_another_study_alone(forgotten: Trials) -> None:
     found = {finding.name: finding for finding in check_owner(owner, "other")}
     assert "refused (unknown-study)" in found["proxy 1 knows the study"].detail
     fix = found["proxy 1 knows the study"].fix
-    assert fix.startswith("ask the operator of proxy 1 to run 'ppaurora accept KIT MANIFEST'")
+    assert fix.startswith("ask its operator to run 'ppaurora accept KIT MANIFEST'")
     assert "TCP" not in fix
 
 

@@ -41,6 +41,7 @@ from ppaurora.messages.owners import (
     WithdrawalAcknowledgement,
     studies_path,
 )
+from ppaurora.messages.refusals import remedy_of
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
@@ -161,7 +162,10 @@ class NodeClient:
             raise PeerMisbehavedError(
                 title, f"at {self.where} gave an answer that ppaurora does not know"
             ) from None
-        raise RefusedError(title, problem.code, problem.message)
+        refused = RefusedError(title, problem.code, problem.message)
+        if remedy := remedy_of(problem.code):
+            refused.add_note(remedy)
+        raise refused
 
     def _content(self, response: http.client.HTTPResponse) -> bytes:
         """Return the body of an answer that says how long it is, within reason."""

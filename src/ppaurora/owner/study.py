@@ -471,6 +471,8 @@ class Study:
         except RefusedError as error:
             if error.code in (RefusalCode.NOT_RELEASED, RefusalCode.EXPIRED, RefusalCode.DELETED):
                 missing = NotReleasedError(str(error))
+                for note in getattr(error, "__notes__", ()):
+                    missing.add_note(note)
                 shows = "shows how far the study is"
                 missing.add_note(
                     Wording(f"'{self._delivery.command('status')}' {shows}", f"the study's page {shows}")

@@ -14,7 +14,7 @@ from ppaurora.io.text import printable
 from ppaurora.io.times import as_people_say
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.nodes import Hello, Verdict
-from ppaurora.messages.refusals import RefusalCode
+from ppaurora.messages.refusals import RefusalCode, remedy_of
 from ppaurora.messages.workers import Crew
 from ppaurora.node.admin_client import find_running
 from ppaurora.node.attention import DAYS_OF_WARNING, not_accepted
@@ -30,16 +30,7 @@ from ppaurora.workers.inspecting import inspect
 _SECONDS_TO_ANSWER = 10.0
 _MOST_SECONDS_APART = 60.0
 _RAY_DASHBOARD, _RAY_CLIENT = 8265, 10001
-
-
 _ASK = "ask the operator of {}"
-_FIXES: dict[str, str] = {
-    RefusalCode.UNKNOWN_STUDY: "ask the operator of {} to run 'ppaurora accept KIT MANIFEST' with this "
-    "study's manifest; if it was accepted there, compare the hashes: the manifests differ",
-    RefusalCode.NOT_AN_OWNER: "the manifest accepted at {} names another key for this owner: compare the "
-    "manifests' hashes",
-    RefusalCode.NOT_READY: "the operator of {} sees at /healthz what is in the way; nothing is to do here",
-}
 
 
 def _check(name: str, look: Callable[[], str], fix: str = "") -> Finding:
@@ -100,7 +91,7 @@ def _node(client: NodeClient, manifest: Manifest) -> Iterator[Finding]:
         apart = answer.time - (before + time.time()) / 2
     except RefusedError as error:
         yield Finding.good(f"{title} reached", client.where)
-        yield Finding.bad(f"{title} knows the study", str(error), _FIXES.get(error.code, _ASK).format(title))
+        yield Finding.bad(f"{title} knows the study", str(error), remedy_of(error.code) or _ASK.format(title))
         return
     except HungUpError as error:
         yield Finding.good(f"{title} reached", client.where)
@@ -216,7 +207,7 @@ def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> Finding:
     if answer.answer in codes:
         code = codes[answer.answer]
         told = RefusedError(title, code, answer.note or code.meaning)
-        return Finding.bad(name, str(told), _FIXES.get(code, _ASK).format(title))
+        return Finding.bad(name, str(told), remedy_of(code))
     if answer.protocol_version != manifest.version:
         said = f"{title} speaks another version of the protocol, ppaurora {answer.version}"
         return Finding.bad(

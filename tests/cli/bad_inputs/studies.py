@@ -151,6 +151,7 @@ ROWS = [
         SUBMIT,
         "ppaurora: proxy 0 refused (deleted): this node's operator has deleted the study; nothing "
         "was stored\n"
+        "    ask its operator why, and whoever coordinates the study for a new one\n"
         "    nothing is kept of this file; 'ppaurora status kit --study deleted' shows how far the "
         "study is",
     ),
@@ -160,6 +161,7 @@ ROWS = [
         "result kit",
         "ppaurora: proxy 0 refused (deleted): this node's operator has deleted the study; its "
         "result was deleted\n"
+        "    ask its operator why, and whoever coordinates the study for a new one\n"
         "    'ppaurora status kit --study deleted-2' shows how far the study is",
         4,
     ),
@@ -168,6 +170,7 @@ ROWS = [
         (study("expired"), kit("north", "expired"), data, expired("expired")),
         SUBMIT,
         "ppaurora: proxy 0 refused (expired): the study's time is over; nothing was stored\n"
+        "    its shares and results were deleted there; what is still wanted takes a new study\n"
         "    nothing is kept of this file; 'ppaurora status kit --study expired' shows how far the "
         "study is",
     ),
@@ -176,6 +179,7 @@ ROWS = [
         (study("expired-2"), kit("north", "expired-2"), expired("expired-2")),
         "result kit",
         "ppaurora: proxy 0 refused (expired): the study's time is over; its result was deleted\n"
+        "    its shares and results were deleted there; what is still wanted takes a new study\n"
         "    'ppaurora status kit --study expired-2' shows how far the study is",
         4,
     ),
