@@ -273,15 +273,11 @@ def text_of(error: BaseException) -> str:
 
 def reason_of(error: BaseException) -> str:
     """Return why a connection failed, for people: as TLS says it, or the system, or the error itself."""
+    said = getattr(error, "reason", None)
     verified = getattr(error, "verify_message", None)  # which of many reasons not to trust a certificate
     if verified:
-        return f"{error.reason}: {verified}" if getattr(error, "reason", None) else str(verified)
-    return (
-        getattr(error, "reason", None)
-        or getattr(error, "strerror", None)
-        or str(error)
-        or type(error).__name__
-    )
+        return f"{said}: {verified}" if said else str(verified)
+    return said or getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def place_of(error: BaseException) -> tuple[str, int]:

@@ -173,7 +173,7 @@ class RefusalCode(StrEnum):
 
 def remedy_of(code: str) -> str:
     """Return what an owner can do about a code, which may be one of a later version; empty if nothing."""
-    return RefusalCode(code).remedy if code in frozenset(RefusalCode) else ""
+    return next((known.remedy for known in RefusalCode if known == code), "")
 
 
 REPLACEABLE = frozenset(code for code in RefusalCode if code.outlook is Outlook.REPLACEABLE)

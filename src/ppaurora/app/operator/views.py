@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
 from ppaurora.io.times import as_people_say
@@ -141,13 +140,12 @@ def _machine(kit: NodeKit) -> list[Finding]:
         free = shutil.disk_usage(kit.folder).free
         space = "Disk space", f"{free / 1e9:,.0f} GB free"
         found.append(Finding.good(*space) if free >= _LITTLE_ROOM else Finding.warn(*space))
-        left = days_left(read_pem(kit.certificate))
-        valid = "Certificate", f"valid for {max(left, 0):.0f} more days"
-        renew = "ask the coordinator to renew it: ppaurora renew"
-        if left <= 0:
-            found.append(Finding.bad(*valid, renew))
-        elif left < DAYS_OF_WARNING:
-            found.append(Finding.warn(*valid, renew))
+        file, validity = kit.validity()
+        valid = "Certificate", f"valid for {validity.days_left:.0f} more days"
+        if validity.problem:
+            found.append(Finding.bad("Certificate", f"{file.name} {validity.problem}", validity.remedy))
+        elif validity.days_left < DAYS_OF_WARNING:
+            found.append(Finding.warn(*valid, "ask the coordinator to renew it: ppaurora renew"))
         else:
             found.append(Finding.good(*valid))
     except (OSError, InputError) as error:
