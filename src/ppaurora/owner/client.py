@@ -160,7 +160,9 @@ class NodeClient:
             problem = _printable(from_json(Refusal, content).error)
         except ValueError:
             raise PeerMisbehavedError(
-                title, f"at {self.where} gave an answer that ppaurora does not know"
+                title,
+                f"at {self.where} gave an answer that ppaurora does not know",
+                "the versions may differ: compare 'ppaurora --version' with the operator's",
             ) from None
         refused = RefusedError(title, problem.code, problem.message)
         if remedy := remedy_of(problem.code):

@@ -9,7 +9,7 @@ from functools import partial
 
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import HungUpError
-from ppaurora.errors import InputError, PeerError, PpauroraError, RefusedError
+from ppaurora.errors import InputError, PeerError, PpauroraError, RefusedError, StudyNotNamedError
 from ppaurora.io.text import printable
 from ppaurora.io.times import as_people_say
 from ppaurora.messages.findings import Finding
@@ -18,8 +18,9 @@ from ppaurora.messages.refusals import RefusalCode, remedy_of
 from ppaurora.messages.workers import Crew
 from ppaurora.node.admin_client import find_running
 from ppaurora.node.attention import DAYS_OF_WARNING, not_accepted
+from ppaurora.node.operating import opened
 from ppaurora.node.questions import ask
-from ppaurora.node.store import Store
+from ppaurora.node.store import NeedsRecoveryError
 from ppaurora.owner.client import NodeClient
 from ppaurora.study.kit import NodeKit, OwnerKit, unaccepted_manifests
 from ppaurora.study.manifest import Manifest
@@ -36,6 +37,8 @@ _ASK = "ask the operator of {}"
 def _check(name: str, look: Callable[[], str], fix: str = "") -> Finding:
     try:
         return Finding.good(name, look())
+    except StudyNotNamedError:
+        raise  # it is for the caller to name one
     except PpauroraError as error:
         return Finding.bad(name, str(error), fix)
 
@@ -53,7 +56,12 @@ def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Finding]:
         kit.check_own(manifest)
         return f"{manifest.study}, hash {manifest.hash}"
 
-    yield _check("manifest", read_manifest, "ask whoever provisioned the study for this owner's kit")
+    folder = shlex.quote(str(kit.folder))
+    fix = (
+        f"add the manifest that the coordinator sent: ppaurora accept {folder} MANIFEST; if it is there and "
+        "does not fit, ask for the kit that was made for this owner"
+    )
+    yield _check("manifest", read_manifest, fix)
     if manifest is None:
         return
     protocol = manifest.protocol
@@ -68,7 +76,8 @@ def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Finding]:
         kit.check_key()
         return "is the certificate's, and private"
 
-    yield _check("key", key, f"chmod 600 {kit.key}, or put the kit's own key there")
+    file = shlex.quote(str(kit.key))
+    yield _check("key", key, f"put the kit's own key there, without a pass phrase, and: chmod 600 {file}")
 
 
 def _certificate(kit: OwnerKit | NodeKit) -> Finding:
@@ -134,15 +143,16 @@ def check_node(kit: NodeKit) -> Iterator[Finding]:
     yield _running(kit)
     studies: list[Manifest] = []
     accepted: set[str] = set()
-
-    def read_studies() -> str:
-        with Store(kit.data) as store:
+    data = Finding.good("data folder", str(kit.data))
+    try:
+        with opened(kit) as store:
             records = store.studies()
         accepted.update(record.manifest.study for record in records)
         studies.extend(record.manifest for record in records if record.ended_at is None)
-        return str(kit.data)
-
-    data = _check("data folder", read_studies, f"let this user read and write {kit.data}")
+    except NeedsRecoveryError as error:
+        data = Finding.bad("data folder", str(error))
+    except InputError as error:
+        data = Finding.bad("data folder", str(error), f"let this user read and write {kit.data}")
     yield data
     yield from check_workers(kit)
     if not data.ok or not all(check.ok for check in own):
