@@ -50,8 +50,8 @@ def one_array() -> bytes:
 COPY = "copy or write it again"
 SAVEZ = 'numpy.savez("data.npz", score=scores, label=labels)'
 MISSING = (
-    "leave the row out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-    "leave_out_missing=True"
+    "correct it at the source, or leave the row out: evaluate, check and submit do so, and count it, with "
+    "--leave-out-missing, in Python leave_out_missing=True; never make up a value"
 )
 # What the file holds, options, and the message after the file's name.
 FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, str], str]] = {

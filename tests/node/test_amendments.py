@@ -6,7 +6,9 @@ import datetime
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import UNSET
 
 from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
@@ -15,11 +17,10 @@ from ppaurora.owner.verifying import verify_receipt
 from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments
 from ppaurora.study.kit import amendments_path
-from tests.node.conftest import RunCommand
 from tests.support.deployment import NODES, OWNERS, samples
 from tests.support.oracles import exact_auroc
 from tests.support.sending import send
-from tests.support.trials import PROXY_0, PROXY_1, Trials, becomes
+from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials, becomes
 
 DAY = datetime.date(2199, 6, 30)
 POLICY_OF_TWO = 'kind = "exact"'
@@ -121,6 +122,7 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert list(report.receipt.samples) == ["north", "harbour"]
+    assert report.receipt.amended is not UNSET
     assert report.receipt.amended.reasons == "1: valley has closed"
     found = verify_receipt(study.owner("north").results)
     assert "was amended before anything was computed" in found.proves[0]
@@ -147,6 +149,7 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert report.receipt.manifest.evaluation.submissions_until == later.isoformat()
+    assert report.receipt.amended is not UNSET
     assert report.receipt.amended.agreements == ()
     assert study.owner("north").manifest.amendment == 2  # what counted is in the kit now
     verify_receipt(study.owner("north").results)
@@ -169,7 +172,9 @@ def test_nothing_is_amended_after_an_attempt_has_begun(nodes: Trials, run: RunCo
         assert code == 2
         assert "cannot be amended any more" in said
     with nodes.store("proxy-0") as store:
-        assert store.study(study.manifest.hash).amendments is None
+        found = store.study(study.manifest.hash)
+        assert found is not None
+        assert found.amendments is None
     assert report.auroc == pooled(*OWNERS)
     assert report.receipt.manifest == study.manifest
 
@@ -197,7 +202,7 @@ def test_one_that_the_leader_has_not_accepted_counts_nowhere(nodes: Trials, run:
     study.submit(*OWNERS)
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled(*OWNERS)
-    assert report.receipt.amended is not None
+    assert report.receipt.amended is UNSET
     assert report.receipt.manifest == study.manifest
     verify_receipt(study.owner("north").results)
 
@@ -251,8 +256,6 @@ def test_an_agreement_counts_only_with_the_owners_own_signature(nodes: Trials, r
     assert signed is not None
     with pytest.raises(RefusedError, match="it is another owner's"):
         harbour._clients[PROXY_0].agree(signed)
-    import msgspec
-
     said = msgspec.structs.replace(signed.agreement, owner="harbour")
     forged = msgspec.structs.replace(signed, agreement=said)
     with pytest.raises(RefusedError, match="not signed with the key of harbour"):

@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from ppaurora.channel.servers import Server
+from ppaurora.channel.tls import HungUpError
 from ppaurora.errors import PeerLostError
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import StudyState
@@ -21,7 +22,6 @@ from ppaurora.node.leading import Leader
 from ppaurora.node.node import Node
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.peers import NotAskedError, Peers, Silence
-from ppaurora.node.questions import HungUpError
 from ppaurora.node.status import study_status
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns

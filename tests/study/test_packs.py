@@ -70,13 +70,19 @@ def test_a_kit_is_set_up_for_its_owners_eyes_only(packs: Path, here: Path, name:
     )
     assert [path.name for path in here.iterdir()] == ["kit"]  # the file is deleted
     who = f"owner {name}" if name in OWNERS else f"node {name.replace('-', ' ')}"
-    following = "preflight kit" if name in OWNERS else "accept kit kit/studies/sepsis-2026.json"
+    following = ["next: ppaurora accept kit kit/studies/sepsis-2026.json"]
+    if name in OWNERS:
+        following = [
+            "next: ppaurora preflight kit",
+            "then, in a browser: ppaurora app kit",
+            "or here: ppaurora check DATA --kit kit, and ppaurora submit kit DATA",
+        ]
     assert result.output.splitlines() == [
         f"kit: the kit of {who}, for study sepsis-2026",
         f"hash {manifest.hash}",
         "compare the hash with the other participants', over another channel than the kit came by",
         "its files are for your eyes only (modes 0700 and 0600)",
-        f"next: ppaurora {following}",
+        *following,
     ]
 
 
@@ -325,7 +331,10 @@ def test_an_own_key_is_moved_into_the_kit(plan: Path, here: Path, tmp_path: Path
     provision(plan, tmp_path / "packs", packed=True)
     file = tmp_path / "packs/hospital-c.kit"
     assert b"PRIVATE" not in file.read_bytes()
-    assert "next: mv YOUR-KEY.pem later/key.pem" in unpack(file, "--into", "later").output
+    assert (
+        "first: mv YOUR-KEY.pem later/key.pem\nnext: ppaurora preflight later\n"
+        in unpack(file, "--into", "later").output
+    )
 
     (here / "own.pem").write_bytes(issued.key)
     (here / "other.pem").write_bytes(authority.key)

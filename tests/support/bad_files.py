@@ -62,7 +62,7 @@ BAD_FILES = [
         "not a float32",
         protocols=ONLY_FAST_32,
     ),
-    _bad_score("no score", "", "the score is missing (leave the row out; evaluate"),
+    _bad_score("no score", "", "the score is missing (correct it at the source, or leave"),
     _bad_score("blank score", "  ", "the score is missing"),
     _bad_score("quoted nothing", '""', "the score is missing"),
     _bad_score("NA, as R writes it", "NA", "the score is missing"),
@@ -78,7 +78,7 @@ BAD_FILES = [
     _bad_label("word as label", f"sick{PLANTED_DIGITS}", "neither 0 nor 1 (use 0/1"),
     _bad_label("almost true", "tru", "neither 0 nor 1"),
     _bad_label("digits without end", "1" * 5000, "neither 0 nor 1"),
-    _bad_label("no label", "", "the label is missing (leave the row out; evaluate"),
+    _bad_label("no label", "", "the label is missing (correct it at the source, or leave"),
     _bad_label("label NA", "NA", "the label is missing"),
     _bad_label("label None", "None", "the label is missing"),
     BadFile(

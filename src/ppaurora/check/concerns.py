@@ -13,6 +13,7 @@ from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check.labels import Spelling, most_frequent
 from ppaurora.data import Description, ScoreCounts
 from ppaurora.data.slices import Slice
+from ppaurora.errors import Wording
 from ppaurora.io.text import printable
 from ppaurora.statistics.estimates import Estimate
 
@@ -136,24 +137,27 @@ def label_concerns(
     if found is None:
         return
     taken = f"{_quoted(found.label)} is taken as the positive label{of_outcome}"
-    instead = "" if other is None else f": --pos-label {printable(other.label)}"
     if found.says_no:
-        yield Concern(
-            "positive-label", f"{taken}, and reads like a negative one; should it be the other{instead}?"
-        )
+        yield _positive_label(f"{taken}, and reads like a negative one; should it be the other", other, "?")
     elif not wanted or found.names(wanted):
         return
     elif other is not None and other.names(wanted):
-        yield Concern(
-            "positive-label",
-            f"{taken}, but the plan's positive class is {_quoted(wanted)}, which is the other label "
-            f"here{instead}",
-        )
+        said = f"{taken}, but the plan's positive class is {_quoted(wanted)}, which is the other label here"
+        yield _positive_label(said, other)
     elif not found.says_yes:
         yield Concern(
             "label-spelling",
             f"{taken}, and the plan calls the positive class {_quoted(wanted)}: do they mean the same?",
         )
+
+
+def _positive_label(said: str, other: Spelling | None, end: str = "") -> Concern:
+    """Return the concern, with how to name the other label; a page has a choice for that."""
+    if other is None:
+        return Concern("positive-label", f"{said}{end}")
+    label = printable(other.label)
+    page = f"{said}: choose {label} as the positive label under 'Columns'{end}"
+    return Concern("positive-label", Wording(f"{said}: --pos-label {label}{end}", page))
 
 
 def auroc_concerns(wholes: Sequence[Whole], plan: EvaluationSpec | None) -> Iterator[Concern]:

@@ -9,12 +9,12 @@ import click
 
 from ppaurora.app.server import run
 from ppaurora.cli.examples import example
-from ppaurora.cli.paths import FOLDER
+from ppaurora.cli.paths import KIT
 from ppaurora.errors import InputError
 
 
 @click.command("app", epilog=example("ppaurora app kit", "ppaurora app"))
-@click.argument("kit", type=FOLDER, required=False)
+@click.argument("kit", type=KIT, required=False)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any free port.")
 @click.option("--no-browser", is_flag=True, help="Print the link without opening a browser.")
 def app_command(kit: Path | None, port: int, no_browser: bool) -> None:

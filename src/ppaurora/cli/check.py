@@ -18,7 +18,7 @@ from ppaurora.cli.options import (
     study_option,
     subgroup_fields,
 )
-from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.cli.paths import FILE, KIT
 from ppaurora.cli.preview import show_check, show_description
 from ppaurora.data import Columns, Design, read_dataset
 from ppaurora.data.deriving import ALL, design_with
@@ -30,9 +30,7 @@ from ppaurora.owner.study import Study
     "check", epilog=example("ppaurora check scores.csv --kit kit --score risk --label died --id patient")
 )
 @click.argument("data", type=FILE)
-@click.option(
-    "--kit", type=FOLDER, help="The owner's kit, to compare the data with the study's plan as well."
-)
+@click.option("--kit", type=KIT, help="The owner's kit, to compare the data with the study's plan as well.")
 @study_option
 @column_options
 @id_option

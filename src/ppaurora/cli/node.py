@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 
@@ -11,14 +12,15 @@ import click
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import format_option, yes_option
-from ppaurora.cli.paths import FOLDER
+from ppaurora.cli.paths import KIT
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.io.text import printable
+from ppaurora.io.times import as_people_say
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import operating
+from ppaurora.node.attention import not_accepted
 from ppaurora.node.audit import StudyEntries
-from ppaurora.node.clock import as_people_say
 from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
 from ppaurora.node.store import TO_GO_ON
@@ -26,7 +28,7 @@ from ppaurora.study.kit import NodeKit
 
 
 @click.command("serve", epilog=example("ppaurora serve kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 def serve_command(kit: Path) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
     try:
@@ -41,7 +43,7 @@ def serve_command(kit: Path) -> None:
 
 
 @click.command("studies", epilog=example("ppaurora studies kit --format json"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @format_option
 def studies_command(kit: Path, output: str) -> None:
     """List the studies that the node of KIT has accepted, with their state. The node may be running."""
@@ -53,9 +55,10 @@ def studies_command(kit: Path, output: str) -> None:
         f"manifest takes them back in, 'ppaurora delete {kit} {hash_}' deletes them"
         for hash_, shares in records.unclaimed.items()
     ]
+    proposed = [not_accepted(one).sentence for one in records.proposed]
     if output == "json":
         click.echo(json.dumps(to_builtins(found), indent=2))
-        for warning in filter(None, (clock, *unclaimed)):
+        for warning in filter(None, (clock, *unclaimed, *proposed)):
             click.echo(f"warning: {warning}", err=True)
         return
     if trouble:
@@ -69,14 +72,14 @@ def studies_command(kit: Path, output: str) -> None:
         click.echo(f"    {one.study}")
         if one.note:
             click.echo(f"    {printable(one.note)}")
-    for line in unclaimed:
+    for line in (*unclaimed, *proposed):
         click.echo(line)
-    if not found:
-        click.echo("no study was accepted yet: ppaurora accept")
+    if not found and not proposed:
+        click.echo(f"no study was accepted yet: ppaurora accept {shlex.quote(str(kit))} MANIFEST")
 
 
 @click.command("retry", epilog=example("ppaurora retry kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Resume a STUDY that has stopped at this node. Each operator decides for their own node."""
@@ -89,7 +92,7 @@ def retry_command(kit: Path, study: str) -> None:
 
 
 @click.command("abort", epilog=example("ppaurora abort kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def abort_command(kit: Path, study: str) -> None:
     """Abort the current attempt at STUDY at this node. The study stops here until 'ppaurora retry'."""
@@ -98,7 +101,7 @@ def abort_command(kit: Path, study: str) -> None:
 
 
 @click.command("stop", epilog=example("ppaurora stop kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def stop_command(kit: Path, study: str) -> None:
     """Stop STUDY at this node, including the current attempt, until 'ppaurora retry'."""
@@ -107,7 +110,7 @@ def stop_command(kit: Path, study: str) -> None:
 
 
 @click.command("delete", epilog=example("ppaurora delete kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 @yes_option
 def delete_command(kit: Path, study: str, yes: bool) -> None:
@@ -131,7 +134,7 @@ def delete_command(kit: Path, study: str, yes: bool) -> None:
 
 
 @click.command("confirm-clock", epilog=example("ppaurora confirm-clock kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @yes_option
 def confirm_clock_command(kit: Path, yes: bool) -> None:
     """Confirm that this machine's clock is right. What has expired by it is deleted at the node of KIT."""
@@ -154,7 +157,7 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
 
 
 @click.command("recover", epilog=example("ppaurora recover kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @yes_option
 def recover_command(kit: Path, yes: bool) -> None:
     """Resume the node of KIT after its database was damaged or rolled back, if there is no backup."""

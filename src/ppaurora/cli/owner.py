@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from ppaurora.cli.options import (
     study_option,
     yes_option,
 )
-from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.cli.paths import FILE, KIT
 from ppaurora.cli.preview import show_check
 from ppaurora.cli.study import as_told, show
 from ppaurora.cli.tables import print_metrics
@@ -39,7 +40,7 @@ from ppaurora.study.kit import NodeKit, read_kit
 
 
 @click.command("preflight", epilog=example("ppaurora preflight kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @format_option
 def preflight_command(kit: Path, study: str | None, output: str) -> None:
@@ -68,7 +69,7 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
         "ppaurora submit kit corrected.csv --score risk --label died --replace",
     ),
 )
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("data", type=FILE)
 @study_option
 @expect_hash_option
@@ -140,7 +141,7 @@ def _takers(own: Study) -> str:
 
 
 @click.command("withdraw", epilog=example("ppaurora withdraw kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @expect_hash_option
 @yes_option
@@ -159,7 +160,7 @@ def withdraw_command(kit: Path, study: str | None, expect_hash: str | None, yes:
 
 
 @click.command("status", epilog=example("ppaurora status kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @format_option
 def status_command(kit: Path, study: str | None, output: str) -> None:
@@ -174,7 +175,8 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
         silent = [title for title, answer in answers.items() if not getattr(answer, "refused", False)]
         error: PpauroraError = InputError("no server reports the state of the study; the notes say why")
         if silent:
-            problem = "cannot be reached; 'ppaurora preflight' says what to do, or ask their operators"
+            preflight = shlex.join(["ppaurora", "preflight", str(kit), "--study", own.manifest.study])
+            problem = f"gave no answer; the notes say why, and '{preflight}' what to do"
             error = PeerLostError(" and ".join(silent), problem)
         raise error
 
@@ -223,7 +225,7 @@ def _print_status(own: Study, answers: Mapping[str, NodeStatus]) -> None:
 
 
 @click.command("result", epilog=example("ppaurora result kit --out result.json"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @expect_hash_option
 @click.option("--out", type=FILE, help="File for result and receipt; by default KIT/results/STUDY.json.")

@@ -67,11 +67,13 @@ def _say(found: Unpacked, into: Path) -> None:
     click.echo("its files are for your eyes only (modes 0700 and 0600)")
     kit = _quoted(into)
     if not found.has_key:
-        click.echo(f"it has no key, for the certificate is your own; next: mv YOUR-KEY.pem {kit}/key.pem")
-    elif isinstance(found.kit, NodeKit):
+        click.echo(f"it has no key, for the certificate is your own; first: mv YOUR-KEY.pem {kit}/key.pem")
+    if isinstance(found.kit, NodeKit):
         click.echo(f"next: ppaurora accept {kit} {kit}/{STUDIES}/{manifest.study}.json")
     else:
         click.echo(f"next: ppaurora preflight {kit}")
+        click.echo(f"then, in a browser: ppaurora app {kit}")
+        click.echo(f"or here: ppaurora check DATA --kit {kit}, and ppaurora submit {kit} DATA")
 
 
 def _quoted(path: Path) -> str:

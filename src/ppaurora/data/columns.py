@@ -14,7 +14,7 @@ import msgspec
 from ppaurora.data.design import Design, column_of
 from ppaurora.data.further import LEFT_OUT_REASONS, MOST_LEFT_OUT, LeftOut
 from ppaurora.data.labels import MISSING
-from ppaurora.errors import DataError, InputError
+from ppaurora.errors import DataError, InputError, Wording
 from ppaurora.io.models import StrictModel
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
@@ -242,9 +242,9 @@ class Columns(StrictModel):
         there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
         near = _nearest(name, free)
         written = _written(role, "COLUMN" if near is None else near, self.named, is_file)
-        return "there is no such column", f"{there_is}; " + (
-            f"write {written}" if near is None else f"did you mean {written}?"
-        )
+        hint = f"write {written}" if near is None else f"did you mean {written}?"
+        page = f"{there_is}; choose the column for it under 'Columns'"
+        return "there is no such column", Wording(f"{there_is}; {hint}", page)
 
 
 def _check_left_out(counts: Any) -> None:

@@ -9,15 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.errors import DataError, InputError
+from ppaurora.errors import DataError, InputError, Wording
 
 # What spreadsheets, R, SAS and pandas write where there is no value.
 MISSING = frozenset({"", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null"})
-MISSING_HINT = (  # of a score or a label
-    "leave the row out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-    "leave_out_missing=True"
+_CORRECT = "correct it at the source, or leave the row out"
+MISSING_HINT = Wording(  # of a score or a label
+    f"{_CORRECT}: evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+    "leave_out_missing=True; never make up a value",
+    f"{_CORRECT}: where the study counts such rows, tick 'Leave out rows without a score or a label', else "
+    "remove it from the file; never make up a value",
 )
-_LABEL_HINT = "use 0/1 or true/false, or name the positive label with --pos-label, in Python pos_label"
+_LABEL_HINT = Wording(
+    "use 0/1 or true/false, or name the positive label with --pos-label, in Python pos_label",
+    "use 0/1 or true/false, or choose the positive label under 'Columns'",
+)
 _WHOLE_NUMBER = re.compile(r"([+-]?\d{1,18})(\.0*|,0)?")
 _TRUTH = {"false": "0", "true": "1"}
 

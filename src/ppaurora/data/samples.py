@@ -150,4 +150,7 @@ def not_finite(score: float) -> tuple[str, str]:
     """Return what is wrong with a score that is not finite, and what to do about it."""
     if np.isnan(score):
         return "the score is missing (NaN)", MISSING_HINT
-    return "the score is infinite", "every score must be a finite number"
+    return (
+        "the score is infinite",
+        "every score must be a finite number: correct it where it is computed, or leave the row out",
+    )

@@ -62,7 +62,11 @@ def rows_in(
         kind=lambda: f"text, {delimiter} between values{numbers.remark or further.remark}",
         spellings=spellings,
         chunks=_chunks(table, source, used, numbers, spellings, further),
-        is_empty=DataError("has a header but no samples", source=source, hint="leave this file out"),
+        is_empty=DataError(
+            "has a header but no samples",
+            source=source,
+            hint="is it the right file? Without samples, leave it out",
+        ),
         design=design,
         codes=further.codes,
     )

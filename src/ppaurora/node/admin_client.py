@@ -9,6 +9,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
+from ppaurora.messages.findings import Severity
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
 
@@ -27,6 +28,11 @@ class RunningNode:
     problems: tuple[str, ...]
     version: str
     progress: dict[str, str]  # of attempts under way, by hash of the study
+
+    @property
+    def severity(self) -> Severity:
+        """Return how bad it is, by its own account."""
+        return {"ok": Severity.GOOD, "attention": Severity.WARN}.get(self.status, Severity.BAD)
 
 
 def find_running(kit: NodeKit) -> RunningNode | None:

@@ -146,7 +146,7 @@ class OwnersService:
         self._metrics.refused.labels(refusal.code).inc()
         await asyncio.to_thread(self._record_refusal, request, refusal.code)
         facts = {"code": refusal.code, "path": request.path, "method": request.method}
-        self._refusals.info("request refused", facts)
+        self._refusals.tell("request refused", facts)
         problem = Problem(code=refusal.code, message=refusal.message)
         response = _response(Refusal(error=problem), refusal.status)
         response.force_close()  # the rest of a refused body is not waited for
@@ -422,7 +422,7 @@ def admin_app(kit: NodeKit, activity: Activity, metrics: Metrics) -> web.Applica
         is_ready = all(finding.ok for finding in findings)
         answer = {
             "status": "not ready" if not is_ready else "attention" if findings else "ok",
-            "problems": [finding.detail for finding in findings],
+            "problems": [finding.sentence for finding in findings],
             "role": kit.title,
             "version": __version__,
         }

@@ -19,6 +19,7 @@ from ppaurora.errors import (
     PeerMisbehavedError,
     PeerTimeoutError,
     RefusedError,
+    Wording,
 )
 from ppaurora.messages.owners import GONE, StudyState, StudyStatus
 from ppaurora.messages.refusals import FINAL, REPLACEABLE, RefusalCode
@@ -189,39 +190,72 @@ class Delivery:
         if found is None or not found.sent:
             if not is_final:
                 state = "nothing was sent, and this or another file can be submitted"
-                return f"{state}: '{self.command('submit', 'DATA')}'"
+                return Wording(f"{state}: '{self.command('submit', 'DATA')}'", state)
             if isinstance(error, RefusedError) and error.code in REPLACEABLE:
-                replacing = self.command("submit", "DATA", "--replace")
-                return f"until the computation begins, '{replacing}' sends this in its place"
+                replacing, until = (
+                    self.command("submit", "DATA", "--replace"),
+                    "until the computation begins,",
+                )
+                return Wording(
+                    f"{until} '{replacing}' sends this in its place",
+                    f"{until} submit this file once more, and it takes the place of that",
+                )
             state = "nothing is kept of this file"
         elif self.outbox.is_complete(found):
             return f"what was submitted before stands: {self.outbox.delivered(found)}"
         else:
             state = f"{found.samples:,} samples are {self.outbox.delivered(found)}"
         if is_final:
-            return f"{state}; '{self.command('status')}' shows how far the study is"
-        return f"{state}; to go on, run '{self.command('submit', 'DATA')}' again with the same file"
+            shows = "shows how far the study is"
+            return Wording(
+                f"{state}; '{self.command('status')}' {shows}", f"{state}; the study's page {shows}"
+            )
+        return Wording(
+            f"{state}; to go on, run '{self.command('submit', 'DATA')}' again with the same file",
+            f"{state}; to go on, submit the same file again",
+        )
 
     def command(self, name: str, *arguments: str) -> str:
         """Return the command to type, with this kit and study."""
         study = ("--study", self.manifest.study)
         return shlex.join(["ppaurora", name, str(self.kit.folder), *arguments, *study])
 
-    def describe(self, heard: Mapping[str, StudyStatus]) -> str:
-        """Return what was sent and who has it: as the nodes say, by title, else as they have acknowledged."""
+    def describe(self, heard: Mapping[str, StudyStatus], *, has_result: bool = False) -> str:
+        """Return what was sent and who has it: as the nodes say, by title, else as they have acknowledged.
+
+        Nobody is told to send again what a study that is over does not take.
+        """
         found = self.outbox.find()
         if found is None or not (found.sent or found.withdrawal):
             return "nothing"
         has = [server.title for server in self.servers if self._has(found, server, heard.get(server.title))]
         lacks = [server.title for server in self.servers if server.title not in has]
         if found.withdrawal:
-            what, again = "withdrawn", f"'{self.command('withdraw')}' completes it"
+            what = "withdrawn"
+            again = Wording(f"'{self.command('withdraw')}' completes it", "withdraw again to complete it")
         else:
-            again = f"run '{self.command('submit', 'DATA')}' again with the same file"
+            again = Wording(
+                f"run '{self.command('submit', 'DATA')}' again with the same file",
+                "submit the same file again",
+            )
             what = f"{found.samples:,} samples"
-        parts = [f"{what}: {' and '.join(has) or 'nobody'} acknowledged it"]
-        parts += [f"{' and '.join(lacks)} did not; {again}"] if lacks else []
-        return ", ".join(parts)
+        said = f"{what}: {' and '.join(has) or 'nobody'} acknowledged it"
+        if not lacks:
+            return said
+        names, states = " and ".join(lacks), {answer.state for answer in heard.values()}
+        if has_result:
+            return f"{said}, {names} no longer has it; this kit has the result: nothing is to be sent again"
+        if StudyState.RELEASED in states:
+            return (
+                f"{said}, {names} has lost it since. The result was released, so nothing can be sent again: "
+                f"ask the operator of {names} for a backup; without one, a new study is needed"
+            )
+        if states.intersection(GONE):
+            return f"{said}, {names} no longer has it; the study is over"
+        if StudyState.STOPPED in states and not found.withdrawal:
+            return f"{said}, {names} did not; the study has stopped, and takes nothing until it goes on"
+        said = f"{said}, {names} did not;"
+        return Wording(f"{said} {again}", f"{said} {again.page}")
 
     def _has(self, found: OutgoingSubmission, server: Server, heard: StudyStatus | None) -> bool:
         if heard is None:
@@ -248,10 +282,12 @@ class Delivery:
                 error.add_note("nothing was computed with what was submitted; other studies may have it")
             raise
         except (PeerError, KeyboardInterrupt) as error:
-            error.add_note(
+            said = (
                 f"{leader.title} has not acknowledged a withdrawal: what was submitted may still be computed "
-                f"with. To go on, run '{self.command('withdraw')}' again"
+                "with. To go on,"
             )
+            again = f"{said} run '{self.command('withdraw')}' again"
+            error.add_note(Wording(again, f"{said} withdraw again"))
             raise
         if found is not None:
             found = self.outbox.acknowledge_withdrawal(found, leader)
@@ -320,9 +356,10 @@ class Delivery:
         deadline = time.monotonic() + _SECONDS_FOR_OTHERS
         leader = self.servers[0].title
         recorded = f"{leader} has recorded the withdrawal: nothing will be computed with what was submitted"
-        note = (
-            f"{recorded}. {server.title} has not acknowledged it yet; {leader} tells it as soon as it can. "
-            f"To see whether it has, run '{self.command('withdraw')}' again"
+        told = f"{recorded}. {server.title} has not acknowledged it yet; {leader} tells it as soon as it can."
+        note = Wording(
+            f"{told} To see whether it has, run '{self.command('withdraw')}' again",
+            f"{told} The study's page shows whether it has",
         )
         while True:
             try:

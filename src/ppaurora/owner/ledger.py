@@ -324,7 +324,7 @@ class Ledger:
     def forget_replaced(self, manifest: Manifest) -> None:
         """Remove what was submitted before: what all nodes have replaced is part of no study."""
         with self._locked():
-            entry = self._content().studies.get(manifest.hash)
+            entry = self._content().studies.get(manifest.study_hash)
             if entry is not None and entry.replaced:
                 self._put(manifest, msgspec.structs.replace(entry, replaced=()))
 

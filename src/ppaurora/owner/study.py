@@ -23,6 +23,8 @@ from ppaurora.errors import (
     PeerTimeoutError,
     ProtocolError,
     RefusedError,
+    Wording,
+    text_of,
 )
 from ppaurora.messages.owners import UNDER_WAY, ReleasedPart, SignedStatement, StudyState, StudyStatus
 from ppaurora.messages.refusals import PASSING, RefusalCode
@@ -192,7 +194,7 @@ class Study:
             overlaps=seen.overlaps,
             spending=seen.spending,
             floors=self.kit.settings.floors,
-            refusal="" if refusal is None else str(refusal),
+            refusal="" if refusal is None else text_of(refusal),
             moved=own.moved,
             design=self.design,
         )
@@ -360,7 +362,7 @@ class Study:
     def sent(self, answers: Mapping[str, NodeStatus]) -> str:
         """Return what was sent from this kit and who has it, as the nodes' answers and the kit say."""
         heard = {title: answer for title, answer in answers.items() if isinstance(answer, StudyStatus)}
-        return self._delivery.describe(heard)
+        return self._delivery.describe(heard, has_result=self.is_collected)
 
     def status(self) -> dict[str, NodeStatus]:
         """Return what each node says of the study, by title; of one that cannot be reached, why.
@@ -526,11 +528,17 @@ class Study:
         except RefusedError as error:
             if error.code in (RefusalCode.NOT_RELEASED, RefusalCode.EXPIRED, RefusalCode.DELETED):
                 missing = NotReleasedError(str(error))
-                missing.add_note(f"'{self._delivery.command('status')}' shows how far the study is")
+                for note in getattr(error, "__notes__", ()):
+                    missing.add_note(note)
+                shows = "shows how far the study is"
+                missing.add_note(
+                    Wording(f"'{self._delivery.command('status')}' {shows}", f"the study's page {shows}")
+                )
                 raise missing from None
             raise
         except PeerError as error:
-            error.add_note(f"'{self._delivery.command('preflight')}' says what to do, or ask whether it runs")
+            checks = f"'{self._delivery.command('preflight')}' checks the connections to all nodes"
+            error.add_note(Wording(checks, f"in a terminal, {checks}"))
             raise
 
     def _check_own_submission(self, answer: ReleasedPart) -> None:

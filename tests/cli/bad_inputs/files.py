@@ -149,7 +149,8 @@ WRONG_KINDS = [
         "a header only",
         (file("data.csv", b"score,label\n"),),
         "check data.csv",
-        "ppaurora: data.csv: has a header but no samples (leave this file out)",
+        "ppaurora: data.csv: has a header but no samples (is it the right file? Without samples, leave "
+        "it out)",
     ),
     Row(
         "no header",
@@ -232,32 +233,32 @@ WRONG_VALUES = [
         "NaN",
         (file("data.csv", "score,label\n0.5,1\nnan,0\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'score': the score is missing (NaN) (leave the row "
-        "out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-        "leave_out_missing=True)",
+        "ppaurora: data.csv, row 3, column 'score': the score is missing (NaN) (correct it at "
+        "the source, or leave the row out: evaluate, check and submit do so, and count it, with "
+        "--leave-out-missing, in Python leave_out_missing=True; never make up a value)",
     ),
     Row(
         "infinity",
         (file("data.csv", "score,label\n0.5,1\ninf,0\n"),),
         "check data.csv",
         "ppaurora: data.csv, row 3, column 'score': the score is infinite (every score must be a "
-        "finite number)",
+        "finite number: correct it where it is computed, or leave the row out)",
     ),
     Row(
         "a missing score",
         (file("data.csv", "score,label\n0.5,1\n,0\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'score': the score is missing (leave the row out; "
-        "evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-        "leave_out_missing=True)",
+        "ppaurora: data.csv, row 3, column 'score': the score is missing (correct it at the "
+        "source, or leave the row out: evaluate, check and submit do so, and count it, with "
+        "--leave-out-missing, in Python leave_out_missing=True; never make up a value)",
     ),
     Row(
         "a missing label",
         (file("data.csv", "score,label\n0.5,1\n0.5,NA\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'label': the label is missing (leave the row out; "
-        "evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-        "leave_out_missing=True)",
+        "ppaurora: data.csv, row 3, column 'label': the label is missing (correct it at the "
+        "source, or leave the row out: evaluate, check and submit do so, and count it, with "
+        "--leave-out-missing, in Python leave_out_missing=True; never make up a value)",
     ),
     Row(
         "a ragged row",

@@ -44,7 +44,8 @@ DEFECTS = (
         "an attempt is written down when its process has begun to speak: its number may be used again",
         file=f"{_NODE}/runner.py",
         old="        self.store.begin_attempt(\n",
-        new="        Attempt(self.kit, self.router, plan, self.warm_pool)\n        self.store.begin_attempt(\n",
+        new="        Attempt(self.kit, self.router, plan, self.warm_pool)\n"
+        "        self.store.begin_attempt(\n",
         tests=("tests/node/test_durability.py",),
     ),
     Defect(
@@ -304,7 +305,7 @@ DEFECTS = (
         "asked-whoever-answers",
         "a node asks whoever answers at another node's address, and believes it",
         file=f"{_NODE}/questions.py",
-        old="            identity.check(peer, sock)\n",
+        old="                identity.check(peer, sock)\n",
         new="",
         tests=("tests/node/test_answers.py::test_a_node_with_another_nodes_key_is_not_believed",),
     ),
@@ -328,7 +329,8 @@ DEFECTS = (
         "placement-of-another-attempt",
         "where workers were in an earlier attempt is taken for this one",
         file=f"{_NODE}/rendezvous.py",
-        old="if (said.study, said.attempt, said.token) != (plan.manifest.study_hash, plan.number, plan.token):",
+        old="if (said.study, said.attempt, said.token) != "
+        "(plan.manifest.study_hash, plan.number, plan.token):",
         new="if said.study != plan.manifest.study_hash:",
         tests=("tests/workers/test_rendezvous.py::test_anything_else_is_refused",),
     ),

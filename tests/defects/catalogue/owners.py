@@ -75,8 +75,8 @@ DEFECTS = (
         "nodes-key-is-not-compared",
         "an owner submits to whoever has a certificate of the study's authority",
         file=f"{_OWNER}/client.py",
-        old="if peer_pin(sock) != self._pin:",
-        new="if not peer_pin(sock):",
+        old="if pin != self._pin:",
+        new="if not pin:",
         tests=("tests/node/test_forward_proxy.py::test_https_proxy_is_honoured",),
     ),
     Defect(

@@ -14,7 +14,7 @@ from ppaurora.app.owner.guessing import guess_columns, guess_positive
 from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
 from ppaurora.data import Columns, CountedDataset, Dataset, Description, read_columns, read_dataset
-from ppaurora.errors import DataError, InputError
+from ppaurora.errors import DataError, InputError, text_of
 from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.study import Study
 from ppaurora.pages.charts import Chart
@@ -100,7 +100,7 @@ class Draft:
                     grid=study.manifest.protocol.counting_grid,
                 )
             except InputError as error:
-                found = Looked(problem=str(error))
+                found = Looked(problem=text_of(error))
                 return replace(self, columns=columns, dataset=None, looked=found, number=number)
         job.tell(f"checking {dataset.description.rows:,} rows", _SHARE_OF_READING)
         if columns.pos_label is None:
@@ -127,7 +127,7 @@ def _look(dataset: Dataset | CountedDataset, columns: Columns, study: Study) -> 
     try:
         dataset.samples(columns.pos_label)
     except InputError as error:
-        return Looked(problem=str(error), description=dataset.description)
+        return Looked(problem=text_of(error), description=dataset.description)
     # Whether it is to replace something, a person says only when they agree.
     prepared = study.prepare(dataset, pos_label=columns.pos_label, replace=True)
     return Looked(prepared, pictures_of(prepared.check), dataset.description)

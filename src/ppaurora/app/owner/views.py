@@ -104,7 +104,7 @@ def standing(controller: OwnerController, seen: Seen) -> Standing:
             "Work in progress", "You may close this page: the work continues as long as the app runs."
         )
     if seen.problem is not None:
-        return Standing("The nodes cannot be reached", sentence_of(seen.problem), "bad")
+        return Standing("The nodes were not asked", sentence_of(seen.problem), "bad")
     if not seen.answers:
         return Standing("Contacting the nodes", "One moment.")
     leader = seen.answers.get(controller.manifest.protocol.leader.title)
