@@ -56,6 +56,9 @@ def evaluate(
     sites: bool = False,
     leave_out_missing: bool = False,
     left_out: Mapping[str, int] | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    percent: bool = False,
     metrics: Sequence[MetricName | Metric] | None = None,
     confidence_level: float | None = None,
     policy: Policy | None = None,
@@ -103,6 +106,9 @@ def evaluate(
     leave_out_missing, left_out
         Whether rows without a score or a label are left out, and counted; and how many were left out before,
         `{"missing_score": 3, "missing_label": 0, "excluded": 12}`.
+    sheet, encoding, percent
+        How files are written: the sheet of Excel workbooks, the encoding of texts that are neither UTF-8 nor
+        UTF-16, and whether scores with a percent sign are read as hundredths.
     metrics
         Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
         `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`. By default AUROC and AUPR; with a private
@@ -179,6 +185,9 @@ def evaluate(
         weight=weight.get("column", "weight") if isinstance(weight, Mapping) else weight,
         leave_out_missing=leave_out_missing,
         left_out={} if left_out is None else left_out,
+        sheet=sheet,
+        encoding=encoding,
+        percent=percent,
     )
     given = {
         "models": models,
