@@ -8,7 +8,7 @@ import pytest
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.app.jobs import AppJob, Jobs
-from ppaurora.app.owner.guessing import guess_columns, guess_positive
+from ppaurora.app.owner.guessing import guess_columns, named_positive
 from ppaurora.data import Columns, read_columns, read_dataset
 from ppaurora.errors import DataError, InputError
 from ppaurora.io.text import Line
@@ -39,14 +39,15 @@ def test_columns_are_guessed_from_their_names(names: tuple[str, ...], guessed: C
     ("labels", "positive"),
     [
         (("sepsis", "none"), "sepsis"),
-        (("yes", "no"), "yes"),
+        (("sepsis", "SEPSIS"), None),
+        (("yes", "no"), None),
         (("a", "b"), None),
         (("yes", "y"), None),
         (("yes", "no", "unknown"), None),
     ],
 )
-def test_the_positive_label_is_guessed_if_it_is_clear(labels: tuple[str, ...], positive: str | None) -> None:
-    assert guess_positive(labels, SEPSIS) == positive
+def test_the_positive_label_is_what_the_plan_calls_it(labels: tuple[str, ...], positive: str | None) -> None:
+    assert named_positive(labels, SEPSIS) == positive
 
 
 def test_how_far_a_file_is_read_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ppaurora.check import DataCheck, check_data
-from ppaurora.cli.asking import ask, is_person_there
+from ppaurora.cli.asking import ask, ask_positive, is_person_there
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
     column_options,
@@ -59,6 +59,7 @@ def check_command(
     grid = None if own is None else own.manifest.protocol.counting_grid
     design = own.design if own is not None else _design(columns, levels)
     dataset = read_dataset(data, columns, design=design, grid=grid)
+    columns = ask_positive(columns, dataset.description)
     try:
         if own is None:
             found = check_data(

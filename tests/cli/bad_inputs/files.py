@@ -185,8 +185,9 @@ WRONG_KINDS = [
         "Latin-1",
         (file("data.csv", "score,label\n0.5,sí\n".encode("latin-1")),),
         "check data.csv",
-        "ppaurora: data.csv, row 2, column 'label': the text is not UTF-8, and reads differently in different "
-        "code pages (save it as CSV in UTF-8, or name its code page, in Western Europe --encoding cp1252, in "
+        "ppaurora: data.csv, row 2, column 'label': the text is not UTF-8, and reads differently in "
+        "different code pages (save it as CSV in UTF-8, or name its code page, in Western Europe --encoding "
+        "cp1252, in "
         "Python encoding='cp1252'; Central Europe cp1250, Cyrillic cp1251, Greek cp1253, Turkish cp1254, "
         "Baltic cp1257)",
     ),

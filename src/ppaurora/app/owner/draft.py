@@ -10,10 +10,11 @@ from msgspec import structs
 
 from ppaurora.app.jobs import AppJob
 from ppaurora.app.owner.column_form import ColumnField, fields_of, planned_columns
-from ppaurora.app.owner.guessing import guess_columns, guess_positive
+from ppaurora.app.owner.guessing import guess_columns, named_positive
 from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
 from ppaurora.data import Columns, CountedDataset, Dataset, Description, read_columns, read_dataset
+from ppaurora.data.answers import yes_and_no
 from ppaurora.errors import DataError, InputError
 from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.study import Study
@@ -83,6 +84,11 @@ class Draft:
         """Whether all that is missing is which of two labels is the positive one."""
         return bool(self.looked.problem) and len(self.labels) == 2 and self.columns.pos_label is None
 
+    @property
+    def answers(self) -> tuple[str, str] | None:
+        """The labels that say yes and no, if these are the two, for a person to confirm."""
+        return yes_and_no(self.labels)
+
     def checked(self, columns: Columns, study: Study, job: AppJob) -> Draft:
         """Read the same file with these columns. What is wrong with it is told as the command line does."""
         job.tell(f"reading {self.name}", 0.0)
@@ -115,11 +121,11 @@ def _are_same(columns: Columns, others: Columns) -> bool:
 
 
 def _needed_positive(dataset: Dataset | CountedDataset, study: Study) -> str | None:
-    """Guess the positive label; None if labels are 0 and 1, or there is no good guess."""
+    """Return the positive label that the plan names; None if labels are 0 and 1, or it names none."""
     try:
         dataset.samples()
     except DataError:
-        return guess_positive(tuple(dataset.description.label_values), study.manifest.evaluation)
+        return named_positive(tuple(dataset.description.label_values), study.manifest.evaluation)
     return None
 
 
