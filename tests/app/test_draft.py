@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.app.jobs import AppJob, Jobs
+from ppaurora.app.owner.draft import Draft
 from ppaurora.app.owner.guessing import guess_columns, named_positive
-from ppaurora.data import Columns, read_columns, read_dataset
+from ppaurora.data import Columns, Design, read_columns, read_dataset
 from ppaurora.errors import DataError, InputError
 from ppaurora.io.text import Line
+from ppaurora.protocols import Fast
 from tests.support.app_owner import table
 from tests.support.local_app import PATIENCE
+from tests.support.workbooks import workbook
 
 SEPSIS = EvaluationSpec(outcome=Line("sepsis within 48 hours"), positive_class=Line("sepsis"))
 
@@ -48,6 +53,60 @@ def test_columns_are_guessed_from_their_names(names: tuple[str, ...], guessed: C
 )
 def test_the_positive_label_is_what_the_plan_calls_it(labels: tuple[str, ...], positive: str | None) -> None:
     assert named_positive(labels, SEPSIS) == positive
+
+
+class OneModel:
+    """As much of a study as a draft of data that cannot be used asks for."""
+
+    class manifest:  # noqa: N801
+        evaluation = SEPSIS
+        protocol = Fast()
+
+    design = Design()
+
+
+STUDY: Any = OneModel()
+
+
+def draft_of(path: Path, content: bytes) -> Draft:
+    path.write_bytes(content)
+    return Draft.of(path, path.name, STUDY)
+
+
+def looked_at(draft: Draft, **changes: Any) -> Draft:
+    return draft.checked(structs.replace(draft.columns, **changes), STUDY, AppJob("reading"))
+
+
+def test_several_sheets_are_asked_about_before_columns(tmp_path: Path) -> None:
+    sheets = {"A": [("risk", "died"), (0.5, "yes")], "B": [("score", "label"), (0.5, 2), (0.25, 1)]}
+    draft = draft_of(tmp_path / "d.xlsx", workbook(sheets))
+    assert (draft.needs_sheet, draft.names, draft.sheets) == (True, (), ("A", "B"))
+    draft = draft.opened(STUDY, "B", None)
+    assert (draft.needs_sheet, draft.names, draft.columns.sheet) == (False, ("score", "label"), "B")
+    assert "row 2, column 'label': the label is neither 0 nor 1" in looked_at(draft).looked.problem
+
+
+def test_words_for_yes_and_no_are_confirmed_by_a_person(tmp_path: Path) -> None:
+    draft = looked_at(draft_of(tmp_path / "d.csv", b"score,label\n0.5,ja\n0.25,nein\n"))
+    assert (draft.needs_positive, draft.answers, draft.columns.pos_label) == (True, ("ja", "nein"), None)
+
+
+def test_a_code_page_is_asked_about(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path / "d.csv", "score,label\n0.5,não\n0.25,x\n0.25,y\n".encode("cp1252"))
+    assert not draft.may_need_encoding
+    draft = looked_at(draft)
+    assert draft.needs_encoding
+    assert draft.may_need_encoding
+    draft = looked_at(draft.opened(STUDY, None, "cp1252"))
+    assert (draft.needs_encoding, draft.may_need_encoding, draft.labels[0]) == (False, True, "não")
+
+
+def test_percentages_are_asked_about(tmp_path: Path) -> None:
+    draft = looked_at(draft_of(tmp_path / "d.csv", b"score,label\n50%,a\n25%,b\n30%,c\n"))
+    assert draft.needs_percent
+    draft = looked_at(draft, percent=True)
+    assert not draft.needs_percent
+    assert "the label is neither 0 nor 1" in draft.looked.problem
 
 
 def test_how_far_a_file_is_read_is_told(tmp_path: Path) -> None:

@@ -90,6 +90,11 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
         yield "local AUROC", shown_auroc(check.auroc)
     if check.design is not None:
         yield from ((printable(name), printable(text)) for name, text in check.design.facts())
+    if check.design is None:
+        yield "rows left out", check.left_out.in_words
+    if check.single_precision is not None:
+        at_edges = f"{check.single_precision.at_edges:,} at a threshold or an edge"
+        yield "float32", at_edges if check.manifest is not None else "yes"
     if check.grid_effect is not None:
         yield "grid", f"{check.grid_effect.grid}; {check.grid_effect.in_words}"
     if check.grid_proposal is not None:

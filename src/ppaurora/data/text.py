@@ -33,7 +33,7 @@ _LONGEST_LINE = 1 << 24
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([^\w"]|\t)"?\s*', re.IGNORECASE)  # Excel's own first line
 _CONTROL = re.compile("[\x01-\x08\x0e-\x1f\x7f]")  # what no table has, and most other files
-_PERCENT_HINT = "if 12.5% means 0.125, add --percent, in Python percent=True; else remove the signs"
+PERCENT_HINT = "if 12.5% means 0.125, add --percent, in Python percent=True; else remove the signs"
 
 
 def too_large(source: str) -> DataError:
@@ -296,7 +296,7 @@ class _Numbers:
             problem = "some scores have a percent sign, and others none"
             raise self._bad(problem, row, "write all of them the same way")
         if has_sign and not self._percent:
-            raise self._bad("the score has a percent sign", row, _PERCENT_HINT)
+            raise self._bad("the score has a percent sign", row, PERCENT_HINT)
         self._percents = has_sign
 
     def _bad(self, problem: str, row: int, hint: str) -> DataError:

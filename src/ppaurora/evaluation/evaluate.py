@@ -16,6 +16,7 @@ from ppaurora.channel.shaped import Network
 from ppaurora.data import Columns, Samples, designed_samples
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import Design
+from ppaurora.data.single_precision import SinglePrecision
 from ppaurora.errors import InputError
 from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.fitting import fit, fit_rows_per_person
@@ -308,12 +309,33 @@ def evaluate_samples(
         transport=transport,
         cost=RunCost.of(chosen.servers, outcomes),
         openings=outcomes[chosen.leader].openings,
-        hint=_hint(owners, job) if agreed.is_plain else "",
+        hint="; ".join(
+            filter(None, (_saving(owners, job) if agreed.is_plain else "", _precision(owners, job)))
+        ),
         results=results,
     )
 
 
-def _hint(owners: Sequence[Samples | CountTable], job: Job) -> str:
+def _precision(owners: Sequence[Samples | CountTable], job: Job) -> str:
+    """Tell of owners whose scores are float32, where others have float64, or at thresholds."""
+    if job.terms.protocol.counting_grid is not None:
+        return ""
+    metrics = job.terms.metrics
+    edges = sorted({at for metric in metrics for at in (*metric.thresholds(), *metric.edges())})
+    found = {
+        one.source: single
+        for one in owners
+        if isinstance(one, Samples) and (single := SinglePrecision.of(one, edges)) is not None
+    }
+    said = [
+        f"{source}: the scores are float32, in which 0.7 is 0.699999988; {single.remedy}"
+        for source, single in found.items()
+        if single.at_edges or (single.differs and len(found) < len(owners))
+    ]
+    return "; ".join(said)
+
+
+def _saving(owners: Sequence[Samples | CountTable], job: Job) -> str:
     """Say how much less the same numbers would cost on a grid, if one has all scores among its values."""
     scores = [one.scores_of_source for one in owners if isinstance(one, Samples)]
     decimals = [some for own in scores if (some := decimals_of(own)) is not None]
