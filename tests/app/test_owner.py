@@ -266,7 +266,6 @@ def test_the_region_of_a_file_and_percentages_are_asked_about(nodes: Trials, per
     asked = person.columns(score="score", label="label", percent="on")
     assert "Where was this file written?" in asked.text
     asked = person.columns(encoding="cp1252")
-    asked = person.columns(score="score", label="label", encoding="cp1252", percent="on")
     assert "Does “sí” mean positive, and “no” negative?" in asked.text
     looked = person.columns(score="score", label="label", encoding="cp1252", percent="on", positive="sí")
     assert "Submit 60 samples" in looked.text

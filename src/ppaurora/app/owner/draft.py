@@ -75,7 +75,7 @@ class Draft:
         names = read_columns(self.path, self.name, sheet=sheet, encoding=encoding)
         guessed = guess_columns(names, study.manifest.evaluation)
         planned = planned_columns(guessed, names, study.design)
-        columns = structs.replace(planned, sheet=sheet, encoding=encoding)
+        columns = structs.replace(planned, sheet=sheet, encoding=encoding, percent=self.columns.percent)
         return replace(
             self, names=names, columns=columns, looked=Looked(), dataset=None, number=_new_number()
         )
