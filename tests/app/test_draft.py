@@ -152,3 +152,14 @@ def test_one_piece_of_work_at_a_time() -> None:
     assert job.problem.startswith("internal error: ZeroDivisionError")
     assert "0.123456789" not in job.problem
     assert jobs.start("submitting b.csv", lambda _: None).wait(PATIENCE)
+
+
+def test_why_no_column_was_taken_is_told(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path / "d.csv", b"a,b,c\n0.5,x,1\n0.25,y,0\n0.75,z,1\n")
+    assert not draft.columns.is_complete
+    assert [one.in_words for one in draft.candidates] == [
+        "may be scores; no labels: more than two different values",
+        "no scores: not a number at row 2; no labels: more than two different values",
+        "no scores: only two different values; may be labels",
+    ]
+    assert draft_of(tmp_path / "e.csv", b"score,label\n0.5,1\n").candidates == ()

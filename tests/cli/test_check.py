@@ -251,3 +251,15 @@ def test_the_chart() -> None:
         "0.5 to 1      1 #               8 ##############",
         "1 to 1.5    500 #######         4 #######",
     ]
+
+
+def test_columns_that_nobody_named_are_told_with_reasons(tmp_path: Path, command: CommandLine) -> None:
+    rows = "".join(f"{number / 9},{number % 2},{number % 3}\n" for number in range(9))
+    (tmp_path / "d.csv").write_text(f"p,y,ward\n{rows}")
+    done = command("check", tmp_path / "d.csv")
+    assert done.code == 2
+    assert done.out == (
+        "p     may be scores; no labels: more than two different values\n"
+        "y     no scores: only two different values; may be labels\n"
+        "ward  may be scores; no labels: more than two different values\n"
+    )

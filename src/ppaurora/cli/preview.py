@@ -11,6 +11,7 @@ import click
 
 from ppaurora.check import DataCheck, ScoreBin, shown_auroc
 from ppaurora.data import Description
+from ppaurora.data.candidates import Candidate
 from ppaurora.io.text import printable
 
 _WIDEST_BAR = 40
@@ -47,6 +48,11 @@ def show_description(about: Description) -> None:
     if len(values) > _MOST_LABELS:
         labels = f"{len(values):,} different ones; is '{printable(about.label_column)}' the right column?"
     _show([*_read(about), ("labels", labels)], err=False)
+
+
+def show_candidates(candidates: Sequence[Candidate]) -> None:
+    """Print for every column what it may hold, and why not."""
+    _show([(printable(one.name), one.in_words) for one in candidates], err=False)
 
 
 def _show(lines: Sequence[tuple[str, str]], *, err: bool) -> None:

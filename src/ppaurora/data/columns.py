@@ -20,6 +20,7 @@ from ppaurora.io.models import StrictModel
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NUMERAL = re.compile(r"[+-]?[\d.,_]+([eE][+-]?\d+)?\s*%?")  # also the kinds that we do not read
+NO_SUCH_COLUMN = "there is no such column"
 _MOST_NAMES_SHOWN = 20
 _OPTION_OF = {"scores": "score", "labels": "label", "groups": "group"}
 
@@ -252,15 +253,15 @@ class Columns(StrictModel):
             return f"there are {header.count(name)} columns of that name", "rename all but one"
         if row is not None and any(is_value(other) for other in header):
             # A file without a header: its first row may be a patient's.
-            return "there is no such column", "the first row must name the columns; this one holds values"
+            return NO_SUCH_COLUMN, "the first row must name the columns; this one holds values"
         shown = [" ".join(other.split()) for other in header[:_MOST_NAMES_SHOWN]]
         more = ", ..." if len(header) > _MOST_NAMES_SHOWN else ""
         there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
         if row is not None and not name.isascii() and any(REPLACEMENT in other for other in header):
-            return "there is no such column, and some names are not UTF-8", f"{there_is}; {ENCODING_HINT}"
+            return f"{NO_SUCH_COLUMN}, and some names are not UTF-8", f"{there_is}; {ENCODING_HINT}"
         near = _nearest(name, free)
         written = _written(role, "COLUMN" if near is None else near, self.named, is_file)
-        return "there is no such column", f"{there_is}; " + (
+        return NO_SUCH_COLUMN, f"{there_is}; " + (
             f"write {written}" if near is None else f"did you mean {written}?"
         )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from ppaurora.data import arrow, excel, numpy_files
+from ppaurora.data.candidates import Candidate, candidates_of, rows_of_parts
 from ppaurora.data.columns import Columns, is_value
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.dataset import CountedDataset, Dataset, gather
@@ -19,7 +20,7 @@ from ppaurora.data.grid import Grid
 from ppaurora.data.pairs import arrays_of
 from ppaurora.data.samples import Samples
 from ppaurora.data.tables import NamedColumns, rows_of, table_in_memory
-from ppaurora.data.text import MOST_BYTES, opened, read_header, rows_in, rows_of_texts, too_large
+from ppaurora.data.text import MOST_BYTES, opened, read_header, rows_in, rows_of_texts, text_table, too_large
 from ppaurora.errors import DataError, InputError
 
 T = TypeVar("T")
@@ -220,6 +221,19 @@ def read_columns(
     return tuple(found)
 
 
+def read_candidates(
+    path: Path, name: str | None = None, *, sheet: str | None = None, encoding: str | None = None
+) -> tuple[Candidate, ...]:
+    """Return for every column whether it may hold scores or labels, and if not, why not.
+
+    Nothing of a file that cannot be read: whoever reads it is told.
+    """
+    try:
+        return _read_file(path, name, partial(_candidates_in, sheet=sheet, encoding=encoding))
+    except InputError:
+        return ()
+
+
 def read_sheets(path: Path, name: str | None = None) -> tuple[str, ...]:
     """Return the names of a workbook's sheets that have values; none if it is another file."""
     return _read_file(path, name, _sheets_in)
@@ -271,6 +285,20 @@ def _columns_in(
             return table.header
     named = _table_in(file, source)
     return read_header(file, source, encoding) if named is None else named.names
+
+
+def _candidates_in(
+    file: io.BufferedReader, source: str, sheet: str | None, encoding: str | None
+) -> tuple[Candidate, ...]:
+    if excel.is_workbook(file, source):
+        with excel.sheet_in(file, source, sheet) as table:
+            return candidates_of(table.header, table.records)
+    named = _table_in(file, source)
+    if named is not None:
+        return candidates_of(named.names, rows_of_parts(named.parts(list(named.names))))
+    with opened(file, source, encoding) as text:
+        table = text_table(text, source)
+        return candidates_of(table.header, table.records)
 
 
 def _sheets_in(file: io.BufferedReader, source: str) -> tuple[str, ...]:

@@ -87,7 +87,12 @@ def rows_of_texts(table: TextTable, source: str, used: Columns, design: Design |
 def read_header(file: io.BufferedReader, source: str, encoding: str | None = None) -> list[str]:
     """Return the names of the columns of such a table, and no more of it."""
     with opened(file, source, encoding) as text:
-        return _begin(_lines(text, source, None), source, None).header
+        return text_table(text, source).header
+
+
+def text_table(text: io.TextIOWrapper, source: str) -> TextTable:
+    """Return a table of which nobody has said yet which columns are meant."""
+    return _begin(_lines(text, source, None), source, None)
 
 
 def _begin(lines: Iterator[str], source: str, used: Columns | None) -> TextTable:

@@ -15,8 +15,9 @@ from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
 from ppaurora.data import Columns, CountedDataset, Dataset, Description, read_columns, read_dataset
 from ppaurora.data.answers import yes_and_no
+from ppaurora.data.candidates import Candidate
 from ppaurora.data.encodings import ENCODING_HINT, REPLACEMENT
-from ppaurora.data.reading import read_sheets
+from ppaurora.data.reading import read_candidates, read_sheets
 from ppaurora.data.text import PERCENT_HINT
 from ppaurora.errors import DataError, InputError
 from ppaurora.owner.prepared import PreparedSubmission
@@ -61,6 +62,7 @@ class Draft:
     looked: Looked = Looked()
     dataset: Dataset | CountedDataset | None = field(default=None, repr=False)
     sheets: tuple[str, ...] = ()  # of a workbook
+    candidates: tuple[Candidate, ...] = ()  # where it is not clear which columns are meant
     number: str = field(default_factory=_new_number)
 
     @classmethod
@@ -76,8 +78,17 @@ class Draft:
         guessed = guess_columns(names, study.manifest.evaluation)
         planned = planned_columns(guessed, names, study.design)
         columns = structs.replace(planned, sheet=sheet, encoding=encoding, percent=self.columns.percent)
+        candidates: tuple[Candidate, ...] = ()
+        if not columns.is_complete:
+            candidates = read_candidates(self.path, self.name, sheet=sheet, encoding=encoding)
         return replace(
-            self, names=names, columns=columns, looked=Looked(), dataset=None, number=_new_number()
+            self,
+            names=names,
+            columns=columns,
+            candidates=candidates,
+            looked=Looked(),
+            dataset=None,
+            number=_new_number(),
         )
 
     @property
