@@ -78,7 +78,10 @@ def looked_at(draft: Draft, **changes: Any) -> Draft:
 
 
 def test_several_sheets_are_asked_about_before_columns(tmp_path: Path) -> None:
-    sheets = {"A": [("risk", "died"), (0.5, "yes")], "B": [("score", "label"), (0.5, 2), (0.25, 1)]}
+    sheets: dict[str, list[tuple[object, ...]]] = {
+        "A": [("risk", "died"), (0.5, "yes")],
+        "B": [("score", "label"), (0.5, 2), (0.25, 1)],
+    }
     draft = draft_of(tmp_path / "d.xlsx", workbook(sheets))
     assert (draft.needs_sheet, draft.names, draft.sheets) == (True, (), ("A", "B"))
     draft = draft.opened(STUDY, "B", None)

@@ -17,6 +17,7 @@ from ppaurora.check import DataCheck, check_data
 from ppaurora.data import Columns, Design, check_samples, read_data, read_dataset
 from ppaurora.data.design import Model
 from ppaurora.data.single_precision import SinglePrecision
+from ppaurora.statistics.estimates import Table
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from tests.support.checks import owners_kit
@@ -114,10 +115,13 @@ def test_the_remedy_helps(at_thresholds: Manifest) -> None:
     metrics = [ppaurora.METRICS["sensitivity"](thresholds=[0.7])]
 
     def sensitivity(scores: Any) -> float:
-        table = {"score": scores, "label": LABELS}
-        report = ppaurora.evaluate([table, table], metrics=metrics)
-        (row,) = report.metrics["sensitivity"]
-        return float(row["sensitivity"].value)  # type: ignore[index]
+        own = {"score": scores, "label": LABELS}
+        report = ppaurora.evaluate([own, own], metrics=metrics)
+        table = report.metrics["sensitivity"]
+        assert isinstance(table, Table)
+        value = table[0]["sensitivity"].value
+        assert value is not None
+        return value
 
     assert sensitivity(remedied) == sensitivity(SCORES) == pytest.approx(2 / 3)
     assert sensitivity(single["score"]) == pytest.approx(1 / 3)

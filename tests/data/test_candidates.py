@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ppaurora.data.reading import read_candidates
-from tests.support.formats import FILES
+from tests.support.formats import FILES, Columns
 
 ROWS = 30
-COLUMNS = {
+COLUMNS: Columns = {
     "number": list(range(1000, 1000 + ROWS)),
     "ward": [["surgery", "icu", "er"][row % 3] for row in range(ROWS)],
     "risk": [row / 40 for row in range(ROWS)],

@@ -54,7 +54,7 @@ MISSING = (
     "leave_out_missing=True"
 )
 # What the file holds, options, and the message after the file's name.
-FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, str], str]] = {
+FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, Any], str]] = {
     "a wrong name": (
         b"risk,dead\n0.5,1\n",
         {"score": "riks", "label": "dead"},
@@ -283,7 +283,7 @@ def test_what_a_bad_file_is_answered_with(name: str, tmp_path: Path) -> None:
 
 
 # What is given in memory, options, and the message.
-MEMORY_MESSAGES: dict[str, tuple[Callable[[], Any], dict[str, str], str]] = {
+MEMORY_MESSAGES: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "a wrong name in a frame": (
         lambda: pd.DataFrame(COLUMNS),
         {"score": "scores"},
@@ -355,7 +355,7 @@ MEMORY_MESSAGES: dict[str, tuple[Callable[[], Any], dict[str, str], str]] = {
         {},
         "north: give two arrays, (y_true, y_score), a data frame, or a file",
     ),
-    "a name that is none": (lambda: COLUMNS, {"score": 3}, "score: give the name of a column, a text"),  # type: ignore[dict-item]
+    "a name that is none": (lambda: COLUMNS, {"score": 3}, "score: give the name of a column, a text"),
 }  # fmt: skip
 
 
