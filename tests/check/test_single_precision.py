@@ -127,6 +127,27 @@ def test_the_remedy_helps(at_thresholds: Manifest) -> None:
     assert sensitivity(single["score"]) == pytest.approx(1 / 3)
 
 
+def test_a_study_of_float32_names_another_remedy(tmp_path: Path) -> None:
+    def with_keys_of_32_bits(plan: str) -> str:
+        sensitivity = '{ name = "sensitivity", thresholds = [0.7] }'
+        changed = plan.replace('["auroc", "aupr"]', f'["auroc", {sensitivity}]')
+        return changed.replace("key_bits = 64", "key_bits = 32")
+
+    manifest = OwnerKit.read(owners_kit(tmp_path, with_keys_of_32_bits)).manifest()
+    assert not manifest.protocol.takes_float64
+    (said,) = (
+        one
+        for one in checked(np.array(SCORES, dtype=np.float32), manifest).warnings
+        if one.code == "single-precision"
+    )
+    assert said.text.endswith(
+        "the study takes nothing but float32: ask the coordinator for thresholds between the scores, or for "
+        "keys of 64 bits"
+    )
+    elsewhere = checked(np.array(SCORES, dtype=np.float32) - np.float32(0.05), manifest)
+    assert "single-precision" not in {one.code for one in elsewhere.concerns}
+
+
 def test_evaluate_tells_it_where_owners_differ() -> None:
     single = {"score": np.array(SCORES, dtype=np.float32), "label": LABELS}
     double = {"score": SCORES, "label": LABELS}

@@ -235,7 +235,7 @@ def precision_concerns(wholes: Sequence[Whole]) -> Iterator[Concern]:
     """Are scores float32, beside thresholds or other owners' float64?"""
     for one in _first_of_each(wholes, "model"):
         found = one.single_precision
-        if found is None or not (found.at_edges or found.differs):
+        if found is None or not (found.at_edges or (found.differs and found.takes_float64)):
             continue
         so = f"the scores{one.of_model} are float32, in which 0.7 is 0.699999988"
         if found.at_edges:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.agreement.saving import saving_on
@@ -208,7 +209,12 @@ def check_data(
     own = samples.negate() if is_lower else samples
     of_design, of_levels = _of_design(own, design, manifest)
     counting_grid = None if protocol is None else protocol.counting_grid
-    wholes = _wholes(own, design, of_design, counting_grid, description, pos_label, _edges(manifest))
+    look = partial(
+        SinglePrecision.of,
+        edges=_edges(manifest),
+        takes_float64=protocol is None or protocol.takes_float64,
+    )
+    wholes = _wholes(own, design, of_design, counting_grid, description, pos_label, look)
     own = replace(own, further=None) if isinstance(own, Samples) else own  # else rows would have weights
     grid = None if protocol is None else _grid_of(design.model_names[0], protocol.grid, design)
     effect = None if grid is None else _effect(own, grid, moved)
@@ -272,7 +278,7 @@ def _wholes(
     grid: Grid | None,
     description: Description | None,
     pos_label: object | None,
-    edges: Sequence[float],
+    look: Callable[[Samples], SinglePrecision | None],
 ) -> tuple[Whole, ...]:
     """Return every model with every outcome, as the study reads the scores; rows count once here."""
     aurocs = {} if found is None else {one.slice: one.auroc for one in found.wholes}
@@ -282,7 +288,7 @@ def _wholes(
         rows = replace(own.of(one), further=None) if isinstance(own, Samples) else own
         own_grid = _grid_of(one.model, grid, design)
         counts = ScoreCounts.of(_as_read(rows, own_grid))
-        single = SinglePrecision.of(rows, edges) if isinstance(rows, Samples) and own_grid is None else None
+        single = look(rows) if isinstance(rows, Samples) and own_grid is None else None
         auroc = aurocs[one] if one in aurocs else auroc_of_counts(*counts.ascending)
         wholes.append(Whole(one, counts, auroc, spellings(description, pos_label, one.outcome), single))
     return tuple(wholes)

@@ -53,8 +53,10 @@ def is_workbook(file: io.BufferedReader, source: str) -> bool:
         return False
     try:
         with zipfile.ZipFile(file) as archive:
-            members = set(archive.namelist())
-            kind = archive.read("mimetype")[:80] if "mimetype" in members else b""
+            members, kind = set(archive.namelist()), b""
+            if "mimetype" in members:
+                with archive.open("mimetype") as said:
+                    kind = said.read(80)
     except Exception:  # of a damaged archive, which is refused as one
         return False
     finally:

@@ -28,14 +28,19 @@ class SinglePrecision:
         How many decimals the scores had, if rounding to so many and going back gives all of them; else None.
     differs
         Whether scores are other numbers than these decimals.
+    takes_float64
+        Whether the study takes these decimals in their place.
     """
 
     at_edges: int = field(repr=False)
     decimals: int | None
     differs: bool
+    takes_float64: bool = True
 
     @classmethod
-    def of(cls, samples: Samples, edges: Sequence[float]) -> SinglePrecision | None:
+    def of(
+        cls, samples: Samples, edges: Sequence[float], *, takes_float64: bool = True
+    ) -> SinglePrecision | None:
         """Look at the scores of one model; None if they were no float32."""
         if not samples.is_single_precision:
             return None
@@ -52,11 +57,17 @@ class SinglePrecision:
             at_edges=int(np.isin(scores, moved).sum()),
             decimals=decimals,
             differs=rounded is None or not np.array_equal(rounded, values),
+            takes_float64=takes_float64,
         )
 
     @property
     def remedy(self) -> str:
         """What to do about it."""
+        if not self.takes_float64:
+            return (
+                "the study takes nothing but float32: ask the coordinator for thresholds between the scores, "
+                "or for keys of 64 bits"
+            )
         if self.decimals is None:
             return "give the scores as the model computed them, in float64"
         decimals = f"{self.decimals} decimal{'' if self.decimals == 1 else 's'}"
