@@ -25,6 +25,7 @@ from tests.support.local_app import Browser, entered, served
 from tests.support.oracles import defined, exact_auroc, exact_average_precision
 from tests.support.policies import with_floors
 from tests.support.trials import Trials, becomes
+from tests.support.workbooks import workbook
 
 App = tuple[Sessions, PrivateFolder]
 NUMBERS = itertools.count(1)
@@ -261,6 +262,30 @@ def test_a_wrong_file_is_told_as_the_command_does(
     assert "Submit 60 samples" in browser.get(person.data).text
     browser.post(f"{person.data}/away", {"draft": browser.draft(person.data)}, csrf_token=person.csrf_token())
     assert files_in(app[1]) == []
+
+
+def test_the_sheet_of_a_workbook_is_chosen(nodes: Trials, person: Person) -> None:
+    rows = [(number / 60, "ja" if number % 3 else "nein") for number in range(60)]
+    content = workbook({"Read me": [("a", "b")], "Ward 1": [("risk", "died"), *rows]})
+    asked = person.choose(content, "ward.xlsx")
+    assert "Which sheet is it?" in asked.text
+    assert "choose a column" not in asked.text
+    looked = person.columns(sheet="Ward 1")
+    assert "Does “ja” mean positive, and “nein” negative?" in looked.text
+    looked = person.columns(sheet="Ward 1", score="risk", label="died", positive="ja")
+    assert "Submit 60 samples" in looked.text
+
+
+def test_the_region_of_a_file_and_percentages_are_asked_about(nodes: Trials, person: Person) -> None:
+    rows = "".join(f"{number},5%;{'sí' if number % 3 else 'no'}\n" for number in range(60))
+    asked = person.choose(f"score;label\n{rows}".encode("cp1252"), "ward.csv")
+    assert "Are the scores percentages?" in asked.text
+    asked = person.columns(score="score", label="label", percent="on")
+    assert "Where was this file written?" in asked.text
+    asked = person.columns(encoding="cp1252")
+    assert "Does “sí” mean positive, and “no” negative?" in asked.text
+    looked = person.columns(score="score", label="label", encoding="cp1252", percent="on", positive="sí")
+    assert "Submit 60 samples" in looked.text
 
 
 def test_columns_and_the_positive_label_are_chosen(nodes: Trials, person: Person, app: App) -> None:

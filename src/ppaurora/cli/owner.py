@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ppaurora.check import DataCheck
-from ppaurora.cli.asking import ask
+from ppaurora.cli.asking import ask, ask_positive
 from ppaurora.cli.check import ask_despite, leave_with
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
@@ -103,7 +103,7 @@ def submit_command(
     own = Study(kit, study, expect_hash=expect_hash)
     grid = own.manifest.protocol.counting_grid
     dataset = read_dataset(data, columns, design=own.design, grid=grid)
-
+    columns = ask_positive(columns, dataset.description)
     if dry_run:
         check = own.check(dataset, pos_label=columns.pos_label)
         _show_all(own, check)

@@ -16,6 +16,7 @@ from ppaurora.channel.shaped import Network
 from ppaurora.data import Columns, Samples, designed_samples
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import Design
+from ppaurora.data.single_precision import SinglePrecision
 from ppaurora.errors import InputError
 from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.fitting import fit, fit_rows_per_person
@@ -56,6 +57,9 @@ def evaluate(
     sites: bool = False,
     leave_out_missing: bool = False,
     left_out: Mapping[str, int] | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    percent: bool = False,
     metrics: Sequence[MetricName | Metric] | None = None,
     confidence_level: float | None = None,
     policy: Policy | None = None,
@@ -103,6 +107,9 @@ def evaluate(
     leave_out_missing, left_out
         Whether rows without a score or a label are left out, and counted; and how many were left out before,
         `{"missing_score": 3, "missing_label": 0, "excluded": 12}`.
+    sheet, encoding, percent
+        How files are written: the sheet of Excel workbooks, the encoding of texts that are neither UTF-8 nor
+        UTF-16, and whether scores with a percent sign are read as hundredths.
     metrics
         Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
         `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`. By default AUROC and AUPR; with a private
@@ -179,6 +186,9 @@ def evaluate(
         weight=weight.get("column", "weight") if isinstance(weight, Mapping) else weight,
         leave_out_missing=leave_out_missing,
         left_out={} if left_out is None else left_out,
+        sheet=sheet,
+        encoding=encoding,
+        percent=percent,
     )
     given = {
         "models": models,
@@ -299,12 +309,33 @@ def evaluate_samples(
         transport=transport,
         cost=RunCost.of(chosen.servers, outcomes),
         openings=outcomes[chosen.leader].openings,
-        hint=_hint(owners, job) if agreed.is_plain else "",
+        hint="; ".join(
+            filter(None, (_saving(owners, job) if agreed.is_plain else "", _precision(owners, job)))
+        ),
         results=results,
     )
 
 
-def _hint(owners: Sequence[Samples | CountTable], job: Job) -> str:
+def _precision(owners: Sequence[Samples | CountTable], job: Job) -> str:
+    """Tell of owners whose scores are float32, where others have float64, or at thresholds."""
+    if job.terms.protocol.counting_grid is not None:
+        return ""
+    metrics = job.terms.metrics
+    edges = sorted({at for metric in metrics for at in (*metric.thresholds(), *metric.edges())})
+    found = {
+        one.source: single
+        for one in owners
+        if isinstance(one, Samples) and (single := SinglePrecision.of(one, edges)) is not None
+    }
+    said = [
+        f"{source}: the scores are float32, in which 0.7 is 0.699999988; {single.remedy}"
+        for source, single in found.items()
+        if single.at_edges or (single.differs and len(found) < len(owners))
+    ]
+    return "; ".join(said)
+
+
+def _saving(owners: Sequence[Samples | CountTable], job: Job) -> str:
     """Say how much less the same numbers would cost on a grid, if one has all scores among its values."""
     scores = [one.scores_of_source for one in owners if isinstance(one, Samples)]
     decimals = [some for own in scores if (some := decimals_of(own)) is not None]

@@ -49,15 +49,25 @@ class OwnerController:
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
-            self._put(draft)
-            if draft.columns.is_complete:
-                self._put(draft.checked(draft.columns, self.study, job))
+            self._look(draft, job)
 
         try:
             return self.jobs.start(f"reading {name}", work)
         except BusyError:
             path.unlink(missing_ok=True)
             raise
+
+    def open(self, number: str, sheet: str | None, encoding: str | None) -> AppJob:
+        """Read the names of its columns from another sheet, or in another encoding, and begin anew."""
+        draft = self._current(number)
+        return self.jobs.start(
+            f"reading {draft.name}", lambda job: self._look(draft.opened(self.study, sheet, encoding), job)
+        )
+
+    def _look(self, draft: Draft, job: AppJob) -> None:
+        self._put(draft)
+        if draft.columns.is_complete:
+            self._put(draft.checked(draft.columns, self.study, job))
 
     def check(self, number: str, columns: Columns) -> AppJob:
         """Read the file with these columns, and look at it."""

@@ -16,6 +16,7 @@ from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, t
 from ppaurora.app.owner.views import LiveView, WorkView
 from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
+from ppaurora.data.encodings import WINDOWS
 from ppaurora.study.kit import OwnerKit
 
 _PATIENCE = 0.4  # seconds that a page waits for what nodes say
@@ -74,6 +75,7 @@ class OwnerPages:
             manifest=controller.manifest,
             draft=draft,
             states_left_out=controller.study.design.left_out,
+            encodings=WINDOWS,
             check=check,
             work=work,
             told=told,
@@ -99,8 +101,12 @@ class OwnerPages:
 
     async def columns(self, request: web.Request) -> web.StreamResponse:
         controller, form = self._controller(request), await request.post()
-        columns = columns_of(form, controller.study.design)
-        controller.check(str(form.get("draft", "")), columns)
+        number, draft = str(form.get("draft", "")), controller.draft
+        written = [str(form.get(name, "")) or None for name in ("sheet", "encoding")]
+        if draft is not None and written != [draft.columns.sheet, draft.columns.encoding]:
+            controller.open(number, *written)
+        else:
+            controller.check(number, columns_of(form, controller.study.design))
         return _go(f"/studies/{controller.manifest.study}/data")
 
     async def put_away(self, request: web.Request) -> web.StreamResponse:
