@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -25,11 +26,28 @@ from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
 from ppaurora.node.store import TO_GO_ON
 from ppaurora.study.kit import NodeKit
+from ppaurora.study.names import Address
+from ppaurora.version import Versions
+
+
+def _as_address(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Return an address as it is, if it is one."""
+    try:
+        return None if value is None else Address.from_plain(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command("serve", epilog=example("ppaurora serve kit"))
 @click.argument("kit", type=KIT)
-def serve_command(kit: Path) -> None:
+@click.option(
+    "--expose-admin",
+    metavar="HOST:PORT",
+    callback=_as_address,
+    help="Also answer /healthz and /metrics there, without TLS and password, to whoever connects: for "
+    "monitoring in a network of containers, such as 0.0.0.0:9464. Otherwise only this machine is answered.",
+)
+def serve_command(kit: Path, expose_admin: str | None) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
     try:
         from ppaurora.node.serve import serve
@@ -39,7 +57,7 @@ def serve_command(kit: Path) -> None:
         raise InputError(
             "a node needs more packages: those of requirements-node.lock, see docs/install.md"
         ) from None
-    serve(NodeKit.read(kit))
+    serve(NodeKit.read(kit), expose_admin)
 
 
 @click.command("studies", epilog=example("ppaurora studies kit --format json"))
@@ -57,9 +75,18 @@ def studies_command(kit: Path, output: str) -> None:
     ]
     proposed = [not_accepted(one).sentence for one in records.proposed]
     if output == "json":
-        click.echo(json.dumps(to_builtins(found), indent=2))
-        for warning in filter(None, (clock, *unclaimed, *proposed)):
-            click.echo(f"warning: {warning}", err=True)
+        content = {
+            "versions": asdict(Versions()),
+            "trouble": trouble,
+            "clock": clock,
+            "unclaimed_shares": records.unclaimed,
+            "not_accepted": [
+                {"name": one.manifest.study, "study": one.manifest.hash, "file": str(one.path)}
+                for one in records.proposed
+            ],
+            "studies": to_builtins(found),
+        }
+        click.echo(json.dumps(content, indent=2))
         return
     if trouble:
         click.echo(not_ready(trouble, own.title))
@@ -68,7 +95,9 @@ def studies_command(kit: Path, output: str) -> None:
     for one in found:
         awaited = one.missing if one.state == StudyState.COLLECTING else ()
         waiting = f", waiting for {', '.join(awaited)}" if awaited else ""
-        click.echo(f"{one.name}: {one.state}{waiting}; attempts: {one.attempt}")
+        click.echo(
+            f"{one.name}: {one.state}{waiting}; attempts: {one.attempt}; wire version {one.protocol_version}"
+        )
         click.echo(f"    {one.study}")
         if one.note:
             click.echo(f"    {printable(one.note)}")
@@ -76,6 +105,7 @@ def studies_command(kit: Path, output: str) -> None:
         click.echo(line)
     if not found and not proposed:
         click.echo(f"no study was accepted yet: ppaurora accept {shlex.quote(str(kit))} MANIFEST")
+    click.echo(str(Versions()))
 
 
 @click.command("retry", epilog=example("ppaurora retry kit sepsis-2026"))
