@@ -98,7 +98,7 @@ def test_nothing_is_locked_before_a_byte_has_left(nodes: Trials, run: RunCommand
         assert "nothing was sent, and this or another file can be submitted" in said
     code, said = run("status", kit, "--study", "unlocked")
     assert (code, "sent from this kit, of north: nothing" in said) == (3, True)
-    assert "proxy 0 and proxy 1 cannot be reached" in said
+    assert "proxy 0 and proxy 1 gave no answer" in said
     code, said = run("status", kit, "--study", "unlocked", "--format", "json")
     assert (code, '"submitted": null' in said) == (3, True)
     code, said = run("withdraw", kit, *arguments)

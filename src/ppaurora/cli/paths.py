@@ -20,12 +20,12 @@ class _KitFolder(click.Path):
     name = "kit"
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        super().__init__(path_type=Path, file_okay=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        path = Path(os.fsdecode(value))
         if not path.is_file():
-            return path
+            return Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.suffix != _PACKED:
             raise InputError(
                 f"{path}: is a file, and a kit is a folder; name the folder that 'ppaurora unpack' made"
