@@ -99,8 +99,8 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
     if check.design is None:
         yield "rows left out", check.left_out.in_words
     if check.single_precision is not None:
-        at_edges = f"{check.single_precision.at_edges:,} at a threshold or an edge"
-        yield "float32", at_edges if check.manifest is not None else "yes"
+        at_edges = f"; {check.single_precision.at_edges:,} samples at a threshold or an edge"
+        yield "precision", f"float32{at_edges if check.manifest is not None else ''}"
     if check.grid_effect is not None:
         yield "grid", f"{check.grid_effect.grid}; {check.grid_effect.in_words}"
     if check.grid_proposal is not None:
