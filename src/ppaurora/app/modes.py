@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ppaurora.io.system import check_posix
+
 if TYPE_CHECKING:
     from aiohttp import web
 
@@ -56,6 +58,7 @@ class Mode(ABC):
 def mode_for(kit: Path | None) -> Mode:
     """Loaded when it is known which one is needed."""
     if kit is None:
+        check_posix("the example, which runs three nodes,")
         from ppaurora.app.story.mode import StoryMode
 
         return StoryMode()

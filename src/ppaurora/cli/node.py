@@ -14,6 +14,7 @@ from ppaurora.cli.options import format_option, yes_option
 from ppaurora.cli.paths import FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
+from ppaurora.io.system import check_posix
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import operating
@@ -29,6 +30,7 @@ from ppaurora.study.kit import NodeKit
 @click.argument("kit", type=FOLDER)
 def serve_command(kit: Path) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
+    check_posix("a node")
     try:
         from ppaurora.node.serve import serve
     except ModuleNotFoundError as error:

@@ -21,6 +21,7 @@ from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.fitting import fit, fit_rows_per_person
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
+from ppaurora.io.system import check_posix
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.messages.workers import Crew, RayPlace
@@ -277,6 +278,8 @@ def evaluate_samples(
         raise InputError("lower scores are the more positive ones at some owners only; negate all, or none")
     job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners), negated=negated)
     count = _count(workers, job)
+    if count > 1 and transport == "tls":
+        check_posix('a server with several workers, except with transport "memory",')
     shares = [agreed.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     if transport == "tls":

@@ -20,13 +20,11 @@ replaced counts, too: shares of both were out, and only the servers know which t
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import math
-import os
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,6 +34,7 @@ from numpy.typing import NDArray
 
 from ppaurora.check import Concern, DataWarning
 from ppaurora.data import CountTable, Grid, Samples
+from ppaurora.io.locks import folder_locked
 from ppaurora.io.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.policy.budget import Spending
@@ -339,15 +338,9 @@ class Ledger:
     def _write(self, content: LedgerContent) -> None:
         keep_record(self._path, content)
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> AbstractContextManager[None]:
         """Against others who submit from the same kit to another study."""
-        descriptor = os.open(self._folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return folder_locked(self._folder)
 
 
 def by_chance(sketch: Sketch, samples: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -68,7 +69,8 @@ def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Finding]:
         kit.check_key()
         return "is the certificate's, and private"
 
-    yield _check("key", key, f"chmod 600 {kit.key}, or put the kit's own key there")
+    mode = "" if sys.platform == "win32" else f"chmod 600 {kit.key}, or "
+    yield _check("key", key, f"{mode}put the kit's own key there")
 
 
 def _valid(certificate: Path, authority: Path) -> str:

@@ -13,7 +13,6 @@ A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 from __future__ import annotations
 
 import ssl
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +23,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.credentials.certificates import pin_of_pem, read_pem
 from ppaurora.errors import InputError, StudyNotNamedError
-from ppaurora.io.files import replace_file
+from ppaurora.io.files import others_can_read, replace_file
 from ppaurora.io.models import StrictModel
 from ppaurora.policy.rules import Floors
 from ppaurora.study.manifest import Manifest, is_hash_of
@@ -79,7 +78,7 @@ class _Kit:
     def check_key(self) -> None:
         """Present, for this certificate, and for nobody else to read."""
         try:
-            mode = self.key.stat().st_mode
+            is_readable = others_can_read(self.key)
             content = self.key.read_bytes()
         except OSError as error:
             raise InputError(
@@ -87,7 +86,7 @@ class _Kit:
             ) from None
         if b"ENCRYPTED" in content:
             raise InputError(f"{self.key}: has a passphrase; a node starts without anybody to type it")
-        if stat.S_IMODE(mode) & 0o077:
+        if is_readable:
             raise InputError(f"{self.key}: others on this machine can read it; run: chmod 600 {self.key}")
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self.certificate, self.key)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ppaurora.credentials.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
-from ppaurora.io.files import write_secret
+from ppaurora.io.files import put_in_place, write_secret
 from ppaurora.messages import VERSION
 from ppaurora.study.kit import STUDIES
 from ppaurora.study.manifest import Manifest, NodeEntry, OwnerEntry
@@ -27,6 +27,14 @@ LIFETIME = datetime.timedelta(days=3 * 365)
 AUTHORITY_LIFETIME = datetime.timedelta(days=20 * 365)  # it has to outlive what it renews
 AUTHORITY = "authority"
 PASSPHRASES = "passphrases.txt"
+# Of files and folders on Windows, whatever their ending.
+_RESERVED = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)),
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,9 @@ def provision(
     authority = _authority(plan, reuse)
     names: dict[str, Certified] = dict(plan.nodes)
     names.update(plan.owners)
+    for name in (plan.name, *names):
+        if name in _RESERVED:
+            raise InputError(f"{plan_path}: '{name}': Windows can have no file of this name; choose another")
     for name in plan.owners:
         if name in plan.nodes or name == AUTHORITY:
             raise InputError(
@@ -93,7 +104,7 @@ def provision(
             write_secret(building / PASSPHRASES, lines.encode())
         _write_authority(building / AUTHORITY, authority, reuse)
         (building / f"{plan.name}.json").write_bytes(manifest.text().encode())
-        building.rename(out)
+        put_in_place(building, out)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
@@ -218,7 +229,7 @@ def _write_authority(folder: Path, authority: Authority, reuse: Path | None) -> 
     (folder / "certificate.pem").write_bytes(authority.certificate)
     write_secret(folder / "key.pem", authority.key)
     if reuse is not None:
-        (folder / "README").write_text(f"The same authority as in {reuse.name}.\n")
+        (folder / "README").write_bytes(f"The same authority as in {reuse.name}.\n".encode())
 
 
 def renew(kits: Path, name: str) -> Path:
