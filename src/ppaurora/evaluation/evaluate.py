@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Never, Unpack, get_args
 
@@ -277,9 +278,7 @@ def evaluate_samples(
     if any(samples.negated != negated for samples in owners):
         raise InputError("lower scores are the more positive ones at some owners only; negate all, or none")
     job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners), negated=negated)
-    count = _count(workers, job)
-    if count > 1 and transport == "tls":
-        check_posix('a server with several workers, except with transport "memory",')
+    count = _count(workers, job, transport)
     shares = [agreed.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     if transport == "tls":
@@ -349,11 +348,18 @@ def _checked_policy(policy: Any) -> Policy:
     return checked(Policy, to_builtins(policy), "policy")
 
 
-def _count(workers: Any, job: Job) -> int:
-    """Return how many workers each server has; with "auto", as this machine has cores and the job work."""
+def _count(workers: Any, job: Job, transport: str) -> int:
+    """Return how many workers each server has; with "auto", as this machine has cores and the job work.
+
+    On Windows, a server that is a process has one.
+    """
     if workers == "auto":
-        return job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
-    return job.check_workers(workers)
+        is_single = sys.platform == "win32" and transport == "tls"
+        return 1 if is_single else job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
+    count = job.check_workers(workers)
+    if count > 1 and transport == "tls":
+        check_posix('transport "tls" with several workers')
+    return count
 
 
 def _crews(
