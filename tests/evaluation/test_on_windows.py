@@ -45,6 +45,22 @@ def test_tables_are_printed_in_a_code_page(files: list[Path]) -> None:
     assert "?" not in finished.stdout
 
 
+def test_what_a_code_page_lacks_ends_no_command(tmp_path: Path) -> None:
+    data = tmp_path / "a.csv"
+    data.write_text("score,label\n0.9,\u0142\n0.4,\u2713\n0.1,\u2713\n", encoding="utf-8")
+    finished = on_windows("check", data)
+    assert finished.returncode == 2
+    assert "internal error" not in finished.stderr
+    assert r"'\u2713' (2)" in finished.stdout
+    words = ("evaluate", data, data, "--pos-label", "\u0142", "--policy", "exact", "--transport", "memory")
+    assert on_windows(*words).returncode == 0
+    named = tmp_path / "\u0142.csv"
+    named.write_text("score,label\n0.9,2\n", encoding="utf-8")
+    finished = on_windows("evaluate", named, named)
+    assert finished.returncode == 2
+    assert r"\u0142.csv" in finished.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

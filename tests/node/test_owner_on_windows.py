@@ -48,10 +48,12 @@ def test_a_study_from_check_to_report(nodes: Trials, files: list[Path], tmp_path
     assert "auroc" in said
     receipt = out.with_name("result.receipt.json")
     assert manifest.hash in done(on_windows("verify", receipt))
-    pages = [tmp_path / f"report.{kind}" for kind in ("html", "md", "json", "tex")]
+    pages = [tmp_path / f"report.{kind}" for kind in ("html", "md", "json")]
     for page in pages:
         done(on_windows("report", out, "--out", page))
         assert page.read_bytes().decode()
     assert b"\r" not in receipt.read_bytes() + out.read_bytes()
     assert json.loads(pages[2].read_bytes())
+    printed = on_windows("report", out, "--format", "markdown").stdout.encode("cp1252")
+    assert printed.replace(b"\r\n", b"\n") == pages[1].read_bytes()  # UTF-8 in a file, whatever the code page
     assert "same study" in done(on_windows("compare", out, out), 2)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from importlib.metadata import Distribution
 
 import pytest
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -19,7 +19,12 @@ from tools.supply.locks import Pin, installed_by, read_lock
 
 SH, PS1 = (ROOT / "install.sh").read_text(), (ROOT / "install.ps1").read_text()
 OF_OWNERS = ("requirements-owner.lock", "requirements-app.lock")
-WINDOWS = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt", "extra": ""}
+WINDOWS: dict[str, str | AbstractSet[str]] = {
+    "sys_platform": "win32",
+    "platform_system": "Windows",
+    "os_name": "nt",
+    "extra": "",
+}
 CHECKED = "if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }"
 
 
@@ -66,14 +71,14 @@ def test_windows_has_the_locks_of_owners_and_no_others() -> None:
 def on_windows(pins: Iterable[Pin]) -> Iterator[Pin]:
     for pin in pins:
         marker = pin.requirement.marker
-        if marker is None or marker.evaluate({**default_environment(), **WINDOWS}):
+        if marker is None or marker.evaluate(WINDOWS):
             yield pin
 
 
 def missing_on_windows(pins: Sequence[Pin], installed: Sequence[tuple[Pin, Distribution]]) -> list[str]:
     """What packages of a lock say that they need there, and the lock does not have."""
     locked = {pin.name for pin in on_windows(pins)}
-    environment = {**default_environment(), **WINDOWS}
+    environment = WINDOWS
     found = []
     for pin, package in installed:
         for requirement in map(Requirement, package.requires or ()):

@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     forbid_dumps()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="replace")  # what a code page lacks, such as a tick, ends no command
+            stream.reconfigure(errors="backslashreplace")  # what a code page lacks ends no command
     os.environ.update(ONE_THREAD | os.environ)  # before NumPy is loaded
     run(cli, "ppaurora", arguments)
 

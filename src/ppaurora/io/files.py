@@ -59,16 +59,24 @@ def write_secret(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def put_in_place(made: Path, path: Path) -> None:
-    """Give a file, or a folder, its name. Windows refuses while somebody reads it, so try for a while."""
-    deadline = time.monotonic() + _SECONDS_TO_BE_CLOSED
-    while True:
-        try:
-            return os.replace(made, path)
-        except PermissionError:
-            if sys.platform != "win32" or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
+if sys.platform == "win32":
+
+    def put_in_place(made: Path, path: Path) -> None:
+        """Give a file, or a folder, its name. That is refused while somebody reads it, so try for a while."""
+        deadline = time.monotonic() + _SECONDS_TO_BE_CLOSED
+        while True:
+            try:
+                return os.replace(made, path)
+            except PermissionError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+else:
+
+    def put_in_place(made: Path, path: Path) -> None:
+        """Give a file, or a folder, its name."""
+        os.replace(made, path)
 
 
 def others_can_read(path: Path) -> bool:

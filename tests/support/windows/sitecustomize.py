@@ -44,14 +44,12 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-_LOADED_BEFORE = (
+_LOADED_BEFORE = [
     concurrent.futures.thread,
     getpass,
     http.client,
     logging.handlers,
     multiprocessing.connection,
-)
-_LOADED_BEFORE += (
     platform,
     random,
     secrets,
@@ -62,7 +60,7 @@ _LOADED_BEFORE += (
     uuid,
     webbrowser,
     zipfile,
-)
+]
 _ABSENT = {
     "crypt",
     "fcntl",
@@ -79,10 +77,10 @@ _ABSENT = {
 }
 _ABSENT_OF = {
     os: "O_ASYNC O_CLOEXEC O_DIRECTORY O_DIRECT O_DSYNC O_NOATIME O_NOCTTY O_NOFOLLOW O_NONBLOCK O_SYNC "
-    "WNOHANG chown chroot ctermid eventfd fchdir fchmod fchown fdatasync fork forkpty "
-    "fpathconf getegid geteuid getgid getgrouplist getgroups getloadavg getpgid getpgrp getpriority "
-    "getresuid getsid getuid initgroups killpg lchown memfd_create MFD_CLOEXEC mkfifo mknod nice openpty pathconf "
-    "pidfd_open pipe2 posix_fadvise posix_fallocate posix_spawn pread preadv pwrite pwritev readv "
+    "WNOHANG nice chown chroot ctermid eventfd fchdir fchmod fchown fdatasync fork forkpty "
+    "fpathconf getegid geteuid getgid getgroups getloadavg getpgid getpgrp getpriority "
+    "getresuid getsid getuid initgroups killpg lchown memfd_create MFD_CLOEXEC mkfifo mknod openpty "
+    "pathconf pidfd_open pipe2 posix_fadvise posix_fallocate posix_spawn pread preadv pwrite pwritev readv "
     "register_at_fork sched_getaffinity sched_setaffinity sendfile setegid seteuid setgid setpgid "
     "setpriority setsid setuid splice statvfs sync sysconf tcgetpgrp ttyname wait waitid wait3 wait4 writev",
     select: "poll epoll POLLIN POLLOUT POLLHUP POLLERR",
@@ -98,8 +96,8 @@ _BREAK = 21
 
 def _lacking() -> None:
     """Modules and names that are not there; the standard library has loaded what it needs."""
-    for module in _ABSENT:
-        sys.modules.pop(module, None)
+    for name in _ABSENT:
+        sys.modules.pop(name, None)
     sys.meta_path.insert(0, _Absent())
     for module, names in _ABSENT_OF.items():
         for name in names.split():
@@ -280,10 +278,9 @@ def _sockets() -> None:
                 raise OSError(10038, "An operation was attempted on something that is not a socket")
         return selected(readers, writers, failed, timeout)
 
-    socket.socketpair = pair
-    socket.fromshare = fromshare  # type: ignore[attr-defined]
-    socket.socket.share = share  # type: ignore[attr-defined]
-    socket.SO_EXCLUSIVEADDRUSE = socket.SO_REUSEADDR  # type: ignore[attr-defined]
+    sockets: Any = socket
+    sockets.socketpair, sockets.fromshare, sockets.socket.share = pair, fromshare, share
+    sockets.SO_EXCLUSIVEADDRUSE = socket.SO_REUSEADDR
     select.select = select_sockets
     selectors.DefaultSelector = selectors.SelectSelector  # type: ignore[misc,assignment]
     selectors.SelectSelector._select = staticmethod(select_sockets)  # type: ignore[attr-defined]
@@ -293,7 +290,9 @@ def _sockets() -> None:
 
 
 def _processes() -> None:
-    begun, handled, killed = subprocess.Popen.__init__, signal.signal, int(signal.SIGKILL)
+    popen: Any = subprocess.Popen
+    signals: Any = signal
+    begun, handled, killed = popen.__init__, signal.signal, int(signal.SIGKILL)
 
     def begin(process: Any, words: Any, *more: Any, **options: Any) -> None:
         for option in (
@@ -308,7 +307,7 @@ def _processes() -> None:
                 raise ValueError(f"{option} is not supported on Windows platforms")
         for stream in ("stdin", "stdout", "stderr"):
             given = options.get(stream)
-            number = given.fileno() if hasattr(given, "fileno") else given
+            number = given if given is None or isinstance(given, int) else given.fileno()
             if isinstance(number, int) and number >= 0 and stat.S_ISSOCK(os.fstat(number).st_mode):
                 raise OSError(errno.EBADF, "Bad file descriptor")
         begun(process, words, *more, **options)
@@ -321,10 +320,10 @@ def _processes() -> None:
     def not_here(*_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError
 
-    subprocess.Popen.__init__ = begin  # type: ignore[method-assign]
-    subprocess.Popen.kill = lambda process: process.send_signal(killed)  # type: ignore[method-assign]
-    signal.signal = handle
-    signal.SIGBREAK = _BREAK  # type: ignore[attr-defined]
+    popen.__init__ = begin
+    popen.kill = lambda process: process.send_signal(killed)
+    signals.signal = handle
+    signals.SIGBREAK = _BREAK
     for name in ("add_signal_handler", "add_reader", "add_writer", "remove_reader", "remove_writer"):
         setattr(asyncio.SelectorEventLoop, name, not_here)
 
