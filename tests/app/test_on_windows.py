@@ -98,7 +98,8 @@ def test_enter_prints_another_link(kit: Path) -> None:
     os.close(theirs)
 
 
-def test_the_example_says_where_it_runs() -> None:
-    finished = on_windows("app", "--no-browser")
-    assert (finished.returncode, finished.stdout) == (2, "")
-    assert "the example, which runs three nodes, needs Linux or macOS" in finished.stderr
+def test_an_example_or_a_nodes_kit_is_told_where_it_runs(nodes: Trials) -> None:
+    for words, what in ((), "the example, which runs three nodes,"), ((nodes.kit("helper"),), "a node"):
+        finished = on_windows("app", "--no-browser", *words)
+        assert (finished.returncode, finished.stdout) == (2, "")
+        assert f"ppaurora: {what} needs Linux or macOS" in finished.stderr

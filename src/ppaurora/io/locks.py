@@ -46,7 +46,10 @@ if sys.platform == "win32":
         """Wait for the lock of a folder, and hold it: that of a file in it, for Windows opens no folder."""
         with (folder / ".lock").open("ab") as file:
             wait_for_lock(file)
-            yield
+            try:
+                yield
+            finally:
+                unlock(file)
 
 else:
     import fcntl

@@ -9,6 +9,10 @@ from collections.abc import Sequence
 
 from ppaurora.errors import InputError
 
+if sys.platform == "win32":
+    INSTALL_APP = "powershell -ExecutionPolicy Bypass -File install.ps1 app"
+else:
+    INSTALL_APP = "sh install.sh app"
 _NEEDS_NO_QUOTES = re.compile(r"[\w@+=:,./\\-]+")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures.thread
+import ctypes
 import errno
 import fcntl
 import getpass
@@ -289,6 +290,13 @@ def _sockets() -> None:
 # Processes
 
 
+class _Library(ctypes.CDLL):
+    def __init__(self, name: Any, *more: Any, **options: Any) -> None:
+        if name is None:
+            raise TypeError("LoadLibrary() argument 1 must be str, not None")
+        super().__init__(name, *more, **options)
+
+
 def _processes() -> None:
     popen: Any = subprocess.Popen
     signals: Any = signal
@@ -320,6 +328,7 @@ def _processes() -> None:
     def not_here(*_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError
 
+    ctypes.CDLL = _Library  # type: ignore[misc]
     popen.__init__ = begin
     popen.kill = lambda process: process.send_signal(killed)
     signals.signal = handle
