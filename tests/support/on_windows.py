@@ -10,7 +10,6 @@ import functools
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -26,10 +25,10 @@ CODE_PAGE = "cp1252"
 def windows_environment(**more: str) -> dict[str, str]:
     """Of such a process, and of those that it starts. Modules are compiled apart: they read otherwise."""
     variables = cleaned_environment(
-        PYTHONPATH=str(Path(__file__).with_name("windows")),
+        PYTHONPATH=os.pathsep.join((str(Path(__file__).with_name("windows")), str(ROOT / "src"))),
         PYTHONIOENCODING=CODE_PAGE,
         PYTHONWARNDEFAULTENCODING="1",
-        PYTHONPYCACHEPREFIX=str(Path(tempfile.gettempdir()) / f"ppaurora-windows-{os.getuid()}{len(more)}"),
+        PYTHONPYCACHEPREFIX=str(ROOT / "build" / "-".join(["compiled-for-windows", *more])),
         **more,
     )
     variables.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -45,7 +45,7 @@ def run_server(serve: Callable[[Starter], None]) -> int:
     """Serve, and tell of any error. Returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides what Ctrl-C means
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="utf-8")
     forbid_dumps()  # afterwards that file is no longer this user's
     keep_large_arrays_apart()
     starter = Starter()

@@ -44,7 +44,7 @@ def _cores() -> int:
 
 def _available_bytes() -> int:
     try:
-        told = Path("/proc/meminfo").read_text("ascii")
+        told = Path("/proc/meminfo").read_text("utf-8")
         return int(told.split("MemAvailable:")[1].split()[0]) * 1024
     except (OSError, IndexError, ValueError):  # a system that does not tell
         return 1 << 40
