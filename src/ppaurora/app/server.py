@@ -55,15 +55,16 @@ async def _serve(
     sessions = Sessions(listener.getsockname()[1])
     say(f"open this link in a browser on this machine: {sessions.new_link()}")
     say("it is good for one use, by one browser. Enter prints another one; Ctrl-C ends the app")
-    with _stopped_by_signals(stop), _new_link_at_enter(sessions, say):
-        if browser:
-            _open_browser(sessions, private_folder)
-        runner = await _start(mode, sessions, private_folder, listener)
-        try:
-            await stop.wait()
-        finally:
-            await runner.cleanup()
-    await _let_finish(mode, say)
+    with _stopped_by_signals(stop):
+        with _new_link_at_enter(sessions, say):
+            if browser:
+                _open_browser(sessions, private_folder)
+            runner = await _start(mode, sessions, private_folder, listener)
+            try:
+                await stop.wait()
+            finally:
+                await runner.cleanup()
+        await _let_finish(mode, say)
 
 
 async def _start(

@@ -11,17 +11,40 @@ import stat
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from ppaurora.errors import InputError
 
+R = TypeVar("R")
 _SECONDS_TO_BE_CLOSED = 2.0  # by whoever has a file open, on Windows
+
+
+if sys.platform == "win32":
+
+    def _patiently(act: Callable[[], R]) -> R:
+        """Do what is refused while somebody reads a file, or puts one in its place: try for a while."""
+        deadline = time.monotonic() + _SECONDS_TO_BE_CLOSED
+        while True:
+            try:
+                return act()
+            except PermissionError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+else:
+
+    def _patiently(act: Callable[[], R]) -> R:
+        """Do it; only Windows refuses what is so for a moment only."""
+        return act()
 
 
 def read_text(path: Path, most_bytes: int | None = None) -> str:
     """Read a file in UTF-8, with its line ends; of somebody else's, only if it is not too large."""
     try:
-        with path.open("rb") as file:
+        with _patiently(lambda: path.open("rb")) as file:
             content = file.read(-1 if most_bytes is None else most_bytes + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -59,24 +82,9 @@ def write_secret(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-if sys.platform == "win32":
-
-    def put_in_place(made: Path, path: Path) -> None:
-        """Give a file, or a folder, its name. That is refused while somebody reads it, so try for a while."""
-        deadline = time.monotonic() + _SECONDS_TO_BE_CLOSED
-        while True:
-            try:
-                return os.replace(made, path)
-            except PermissionError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-
-else:
-
-    def put_in_place(made: Path, path: Path) -> None:
-        """Give a file, or a folder, its name."""
-        os.replace(made, path)
+def put_in_place(made: Path, path: Path) -> None:
+    """Give a file, or a folder, its name."""
+    _patiently(lambda: os.replace(made, path))
 
 
 def others_can_read(path: Path) -> bool:
