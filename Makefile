@@ -41,10 +41,12 @@ defects: .venv/ready ## deliberate defects put into copies of the tree: would a 
 screenshots: .venv/ready ## the pictures in docs/images, from the app itself with made-up data
 	$(BIN)/python -m tools.screenshots
 
+# Types also as Windows has them, of what owners and coordinators run there.
 lint: .venv/ready ## style, layout and types: ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tools/windows.ini
 
 format: .venv/ready ## fix style and layout
 	$(BIN)/ruff check --fix .

@@ -38,7 +38,7 @@ class Pin(NamedTuple):
 def read_lock(path: Path) -> list[Pin]:
     """Every entry, also those for other platforms. A lock that does not fix versions and files is refused."""
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}); `make lock` writes it") from None
     entries = re.split(r"^(?=[^\s#])", text, flags=re.MULTILINE)[1:]

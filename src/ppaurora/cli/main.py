@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -120,6 +121,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     forbid_dumps()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # what a code page lacks ends no command
     os.environ.update(ONE_THREAD | os.environ)  # before NumPy is loaded
     run(cli, "ppaurora", arguments)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from ppaurora.cli.options import format_option, yes_option
 from ppaurora.cli.paths import KIT
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
+from ppaurora.io.system import check_posix, quoted
 from ppaurora.io.text import printable
 from ppaurora.io.times import as_people_say
 from ppaurora.messages.owners import StudyState
@@ -49,6 +49,7 @@ def _as_address(_: click.Context, __: click.Parameter, value: str | None) -> str
 )
 def serve_command(kit: Path, expose_admin: str | None) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
+    check_posix("a node")
     try:
         from ppaurora.node.serve import serve
     except ModuleNotFoundError as error:
@@ -104,7 +105,7 @@ def studies_command(kit: Path, output: str) -> None:
     for line in (*unclaimed, *proposed):
         click.echo(line)
     if not found and not proposed:
-        click.echo(f"no study was accepted yet: ppaurora accept {shlex.quote(str(kit))} MANIFEST")
+        click.echo(f"no study was accepted yet: ppaurora accept {quoted(str(kit))} MANIFEST")
     click.echo(str(Versions()))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +30,7 @@ from ppaurora.cli.tables import print_metrics
 from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, PpauroraError
 from ppaurora.io.models import to_builtins
+from ppaurora.io.system import command_line
 from ppaurora.io.text import printable
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyStatus
@@ -178,7 +178,7 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
         silent = [title for title, answer in answers.items() if not getattr(answer, "refused", False)]
         error: PpauroraError = InputError("no server reports the state of the study; the notes say why")
         if silent:
-            preflight = shlex.join(["ppaurora", "preflight", str(kit), "--study", own.manifest.study])
+            preflight = command_line(["ppaurora", "preflight", str(kit), "--study", own.manifest.study])
             problem = f"gave no answer; the notes say why, and '{preflight}' what to do"
             error = PeerLostError(" and ".join(silent), problem)
         raise error

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ppaurora.errors import InputError
+from ppaurora.io.system import quoted
 
 _PACKED = ".kit"
 
@@ -31,12 +31,12 @@ class _KitFolder(click.Path):
                 f"{path}: is a file, and a kit is a folder; name the folder that 'ppaurora unpack' made"
             )
         folder = path.with_suffix("")
-        shown = shlex.quote(str(folder))
+        shown = quoted(str(folder))
         if folder.is_dir():
             raise InputError(f"{path}: is the packed kit; name the folder that it was unpacked into: {shown}")
         into = "" if folder.parent == Path() else f" --into {shown}"
         raise InputError(
-            f"{path}: is a packed kit; unpack it first: ppaurora unpack {shlex.quote(str(path))}{into}; then "
+            f"{path}: is a packed kit; unpack it first: ppaurora unpack {quoted(str(path))}{into}; then "
             f"name the folder {shown}"
         )
 

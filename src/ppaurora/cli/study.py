@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ppaurora.cli.examples import example
 from ppaurora.cli.options import expect_hash_option, force_option, study_option, yes_option
 from ppaurora.cli.paths import FILE, FOLDER, KIT
 from ppaurora.errors import InputError
+from ppaurora.io.system import quoted
 from ppaurora.io.text import printable
 from ppaurora.messages import VERSION, VERSIONS
 from ppaurora.node.admin_client import find_running
@@ -200,7 +200,7 @@ def accept_command(
 
 def _say_what_is_next(own: NodeKit | OwnerKit, manifest: Manifest) -> None:
     """Print the commands that follow, to copy."""
-    kit = shlex.quote(str(own.folder))
+    kit = quoted(str(own.folder))
     if isinstance(own, OwnerKit):
         click.echo(f"next: ppaurora preflight {kit} --study {manifest.study}")
         click.echo(f"then: ppaurora check DATA --kit {kit} --study {manifest.study}, or ppaurora app {kit}")

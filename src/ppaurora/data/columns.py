@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
@@ -17,6 +16,7 @@ from ppaurora.data.further import LEFT_OUT_REASONS, MOST_LEFT_OUT, LeftOut
 from ppaurora.data.labels import MISSING
 from ppaurora.errors import DataError, InputError, Wording
 from ppaurora.io.models import StrictModel
+from ppaurora.io.system import quoted
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NUMERAL = re.compile(r"[+-]?[\d.,_]+([eE][+-]?\d+)?\s*%?")  # also the kinds that we do not read
@@ -58,7 +58,7 @@ class Role:
 
     def in_command(self, column: str) -> str:
         """Return what to write in a command for this column."""
-        return f"--{self.option} {shlex.quote(f'{self.name}={column}' if self.name else column)}"
+        return f"--{self.option} {quoted(f'{self.name}={column}' if self.name else column)}"
 
     def in_python(self, column: str, named: Mapping[Role, str]) -> str:
         """Return which keyword says it, together with the other columns that the same keyword names."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import io
 import re
-import shlex
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ from ppaurora.data.columns import Columns
 from ppaurora.data.numpy_files import ZIP
 from ppaurora.data.text import MOST_BYTES, TextTable, too_large
 from ppaurora.errors import DataError
+from ppaurora.io.system import quoted
 
 _COMPOUND = b"\xd0\xcf\x11\xe0"  # of old workbooks, and of those with a password
 _SAVE = "save it as an Excel workbook (.xlsx), or as CSV in UTF-8"
@@ -179,7 +179,7 @@ def _chosen(workbook: Any, source: str, name: str | None) -> Any:
     sheets = _with_values(workbook, source)
     if len(sheets) > 1:
         names = [sheet.title for sheet in sheets]
-        hint = f"write --sheet {shlex.quote(names[0])}, in Python sheet={names[0]!r}, or another of them"
+        hint = f"write --sheet {quoted(names[0])}, in Python sheet={names[0]!r}, or another of them"
         raise DataError(f"has several sheets: {_quoted(names)}", source=source, hint=hint)
     if not sheets:
         raise DataError("is empty", source=source, hint="the first row must name the columns")

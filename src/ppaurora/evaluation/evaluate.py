@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Never, Unpack, get_args
 
@@ -22,6 +23,7 @@ from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.fitting import fit, fit_rows_per_person
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
+from ppaurora.io.system import check_posix
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.messages.workers import Crew, RayPlace
@@ -286,7 +288,7 @@ def evaluate_samples(
     if any(samples.negated != negated for samples in owners):
         raise InputError("lower scores are the more positive ones at some owners only; negate all, or none")
     job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners), negated=negated)
-    count = _count(workers, job)
+    count = _count(workers, job, transport)
     shares = [agreed.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     if transport == "tls":
@@ -377,11 +379,18 @@ def _checked_policy(policy: Any) -> Policy:
     return checked(Policy, to_builtins(policy), "policy")
 
 
-def _count(workers: Any, job: Job) -> int:
-    """Return how many workers each server has; with "auto", as this machine has cores and the job work."""
+def _count(workers: Any, job: Job, transport: str) -> int:
+    """Return how many workers each server has; with "auto", as this machine has cores and the job work.
+
+    On Windows, a server that is a process has one.
+    """
     if workers == "auto":
-        return job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
-    return job.check_workers(workers)
+        is_single = sys.platform == "win32" and transport == "tls"
+        return 1 if is_single else job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
+    count = job.check_workers(workers)
+    if count > 1 and transport == "tls":
+        check_posix('transport "tls" with several workers')
+    return count
 
 
 def _crews(

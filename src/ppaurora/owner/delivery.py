@@ -7,7 +7,6 @@ What it has taken stands; the others get the same afterwards, and no attempt beg
 from __future__ import annotations
 
 import contextlib
-import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ppaurora.errors import (
     RefusedError,
     Wording,
 )
+from ppaurora.io.system import command_line
 from ppaurora.messages.owners import GONE, StudyState, StudyStatus
 from ppaurora.messages.refusals import FINAL, REPLACEABLE, RefusalCode
 from ppaurora.owner.client import NodeClient
@@ -218,7 +218,7 @@ class Delivery:
     def command(self, name: str, *arguments: str) -> str:
         """Return the command to type, with this kit and study."""
         study = ("--study", self.manifest.study)
-        return shlex.join(["ppaurora", name, str(self.kit.folder), *arguments, *study])
+        return command_line(["ppaurora", name, str(self.kit.folder), *arguments, *study])
 
     def describe(self, heard: Mapping[str, StudyStatus], *, has_result: bool = False) -> str:
         """Return what was sent and who has it: as the nodes say, by title, else as they have acknowledged.

@@ -21,13 +21,11 @@ all have acknowledged the replacement: then nothing can be computed with it any 
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import math
-import os
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +35,7 @@ from numpy.typing import NDArray
 
 from ppaurora.check import Concern, DataWarning
 from ppaurora.data import CountTable, Grid, Samples
+from ppaurora.io.locks import folder_locked
 from ppaurora.io.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.policy.budget import Spending
@@ -347,15 +346,9 @@ class Ledger:
     def _write(self, content: LedgerContent) -> None:
         keep_record(self._path, content)
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> AbstractContextManager[None]:
         """Against others who submit from the same kit to another study."""
-        descriptor = os.open(self._folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return folder_locked(self._folder)
 
 
 def by_chance(sketch: Sketch, samples: int) -> bool:

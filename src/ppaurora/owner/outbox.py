@@ -8,7 +8,6 @@ have left is on record before they leave; as long as there is none, nothing was 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from ppaurora.channel.servers import Server
 from ppaurora.data import CountTable, Samples
 from ppaurora.errors import InputError, Wording
 from ppaurora.io.files import sync, write_secret
+from ppaurora.io.locks import lock, unlock
 from ppaurora.io.models import StrictModel, canonical_json
 from ppaurora.messages.owners import Acknowledgement, Offer
 from ppaurora.owner.records import keep_record, read_record, writing
@@ -134,7 +134,7 @@ class Outbox:
                 path = self._folder.parent / f".{self._folder.name}.lock"
                 file = opened.enter_context(path.open("ab"))
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file)
             except BlockingIOError:
                 said = (
                     f"another process is submitting to the study '{self._manifest.study}' with this kit, or "
@@ -150,7 +150,7 @@ class Outbox:
                 yield
             finally:
                 # A process that another thread starts just now may have a copy of this file for a moment.
-                fcntl.flock(file, fcntl.LOCK_UN)
+                unlock(file)
 
     def find(self) -> OutgoingSubmission | None:
         submission = read_record(OutgoingSubmission, self._folder / _RECORD)

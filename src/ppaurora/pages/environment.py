@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ppaurora.errors import MissingPackageError, on_a_page
+from ppaurora.io.system import INSTALL_APP
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,7 +30,7 @@ def environment(*folders: Path) -> Environment:
         from markupsafe import Markup
     except ModuleNotFoundError:
         raise MissingPackageError(
-            "a page needs one more package: sh install.sh app, or pip install 'ppaurora[report]'"
+            f"a page needs one more package: {INSTALL_APP}, or pip install 'ppaurora[report]'"
         ) from None
     made = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),

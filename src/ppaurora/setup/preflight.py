@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,6 +10,7 @@ from functools import partial
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import HungUpError
 from ppaurora.errors import InputError, PeerError, PpauroraError, RefusedError, StudyNotNamedError
+from ppaurora.io.system import quoted
 from ppaurora.io.text import printable
 from ppaurora.io.times import as_people_say
 from ppaurora.messages.findings import Finding
@@ -56,7 +57,7 @@ def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Finding]:
         kit.check_own(manifest)
         return f"{manifest.study}, hash {manifest.hash}"
 
-    folder = shlex.quote(str(kit.folder))
+    folder = quoted(str(kit.folder))
     fix = (
         f"add the manifest that the coordinator sent: ppaurora accept {folder} MANIFEST; if it is there and "
         "does not fit, ask for the kit that was made for this owner"
@@ -76,8 +77,8 @@ def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Finding]:
         kit.check_key()
         return "is the certificate's, and private"
 
-    file = shlex.quote(str(kit.key))
-    yield _check("key", key, f"put the kit's own key there, without a pass phrase, and: chmod 600 {file}")
+    mode = "" if sys.platform == "win32" else f", and: chmod 600 {quoted(str(kit.key))}"
+    yield _check("key", key, f"put the kit's own key there, without a pass phrase{mode}")
 
 
 def _certificate(kit: OwnerKit | NodeKit) -> Finding:
@@ -158,7 +159,7 @@ def check_node(kit: NodeKit) -> Iterator[Finding]:
     if not data.ok or not all(check.ok for check in own):
         return
     names = ", ".join(manifest.study for manifest in studies)
-    review = f"review one: ppaurora accept {shlex.quote(str(kit.folder))} MANIFEST"
+    review = f"review one: ppaurora accept {quoted(str(kit.folder))} MANIFEST"
     proposed = [not_accepted(one) for one in unaccepted_manifests(kit, accepted)]
     if studies or not proposed:
         yield Finding.judge("studies under way", bool(studies), names or "none accepted", review)
@@ -229,7 +230,7 @@ def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> Finding:
 
 def _running(kit: NodeKit) -> Finding:
     """Return whether this node runs, and how it is by its own account."""
-    where, start = kit.settings.listen_admin, f"start it: ppaurora serve {shlex.quote(str(kit.folder))}"
+    where, start = kit.settings.listen_admin, f"start it: ppaurora serve {quoted(str(kit.folder))}"
     running = find_running(kit)
     if running is None:
         return Finding.bad(

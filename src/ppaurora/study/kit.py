@@ -13,9 +13,7 @@ A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 
 from __future__ import annotations
 
-import shlex
 import ssl
-import stat
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -28,8 +26,9 @@ from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, tls_context
 from ppaurora.credentials.certificates import Validity, pin_of_pem, read_pem
 from ppaurora.errors import InputError, StudyNotNamedError
-from ppaurora.io.files import replace_file
+from ppaurora.io.files import others_can_read, replace_file
 from ppaurora.io.models import StrictModel
+from ppaurora.io.system import quoted
 from ppaurora.policy.rules import Floors
 from ppaurora.study.amendments import Amendments
 from ppaurora.study.manifest import Manifest, is_hash_of
@@ -102,7 +101,7 @@ class _Kit:
     def check_key(self) -> None:
         """Present, for this certificate, and for nobody else to read."""
         try:
-            mode = self.key.stat().st_mode
+            is_readable = others_can_read(self.key)
             content = self.key.read_bytes()
         except OSError as error:
             raise InputError(
@@ -110,7 +109,7 @@ class _Kit:
             ) from None
         if b"ENCRYPTED" in content:
             raise InputError(f"{self.key}: has a passphrase; a node starts without anybody to type it")
-        if stat.S_IMODE(mode) & 0o077:
+        if is_readable:
             raise InputError(f"{self.key}: others on this machine can read it; run: chmod 600 {self.key}")
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self.certificate, self.key)
@@ -222,7 +221,7 @@ class ProposedStudy:
     @property
     def command(self) -> str:
         """Return the command that accepts it."""
-        return f"ppaurora accept {shlex.quote(str(self.kit))} {shlex.quote(str(self.path))}"
+        return f"ppaurora accept {quoted(str(self.kit))} {quoted(str(self.path))}"
 
 
 def unaccepted_manifests(kit: NodeKit, accepted: Collection[str]) -> Iterator[ProposedStudy]:
@@ -312,7 +311,7 @@ def _kits_in(folder: Path) -> str:
     if found:
         return f". Kits here: {', '.join(map(str, found[:_MOST_SHOWN]))}"
     if packed:
-        return f". To set up the kit that is here: ppaurora unpack {shlex.quote(str(packed[0]))}"
+        return f". To set up the kit that is here: ppaurora unpack {quoted(str(packed[0]))}"
     return ""
 
 

@@ -13,7 +13,6 @@ import json
 import os
 import secrets
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from ppaurora.errors import InputError
-from ppaurora.io.files import write_secret
+from ppaurora.io.files import put_in_place, write_secret
 from ppaurora.io.models import StrictModel, checked, to_json
 from ppaurora.io.text import printable
 from ppaurora.study.kit import STUDIES, NodeKit, OwnerKit, read_kit
@@ -168,13 +167,13 @@ def _set_up(
         try:
             manifest = _check_kit(kit, packed, expect_hash)
         except InputError as error:
-            told = str(error).replace(f"{kit}/", "")
+            told = str(error).replace(f"{kit}{os.sep}", "")
             raise InputError(f"{path}: {told}; nothing was unpacked") from None
         _check_file_name(path, packed, manifest)
         for unit in packed.files.keys() & UNITS:
             node = manifest.nodes[packed.participant]
             write_secret(kit / unit, unit_file(unit, packed.participant, node))
-        kit.rename(into)
+        put_in_place(kit, into)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return manifest
@@ -187,10 +186,6 @@ def _own_key(path: Path, key: Path, files: Mapping[str, bytes]) -> bytes:
         return key.read_bytes()
     except OSError as error:
         raise InputError(f"{key}: cannot be read: {error.strerror}; nothing was unpacked") from None
-
-
-def others_can_read(path: Path) -> bool:
-    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
 def _parent(into: Path) -> Path:

@@ -354,8 +354,8 @@ DEFECTS = (
         "two-nodes-on-one-folder",
         "two processes serve one kit, and undo each other's work",
         file=f"{_STORE}/holding.py",
-        old="        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
-        new="        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)\n",
+        old="        lock(file)\n",
+        new="        lock(file, shared=True)\n",
         tests=("tests/node/test_store.py::test_one_process_serves_a_kit",),
     ),
     Defect(

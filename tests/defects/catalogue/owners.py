@@ -354,9 +354,9 @@ DEFECTS = (
     Defect(
         "key-that-others-can-read",
         "a node starts with a key that others on the machine can read",
-        file=f"{_STUDY}/kit.py",
-        old="if stat.S_IMODE(mode) & 0o077:",
-        new="if stat.S_IMODE(mode) & 0o007:",
+        file="src/ppaurora/io/files.py",
+        old="bool(mode & 0o077)",
+        new="bool(mode & 0o007)",
         tests=("tests/study/test_kits.py::test_a_key_that_others_can_read_is_refused",),
     ),
     Defect(

@@ -78,7 +78,7 @@ KINDS = {
         "Receipt only, without values, to share",
         "receipt.json",
         "application/json",
-        lambda path: receipt_path(path).read_text(),
+        lambda path: receipt_path(path).read_text("utf-8"),
     ),
 }
 

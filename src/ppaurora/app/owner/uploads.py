@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 import shutil
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from aiohttp import web
 from ppaurora.app.forms import file_of
 from ppaurora.app.jobs import TooLargeError
 from ppaurora.errors import InputError
+from ppaurora.io.system import command_line
 
 MOST_BYTES = 2 << 30
 _MARGIN = 1 << 16  # of a form around its file
@@ -22,7 +22,7 @@ _PIECE = 1 << 18
 
 def too_large(kit: Path, study: str) -> str:
     """Return what to do with a file that is too large for the page."""
-    command = shlex.join(["ppaurora", "submit", str(kit), "FILE", "--study", study])
+    command = command_line(["ppaurora", "submit", str(kit), "FILE", "--study", study])
     return (
         f"The page takes files up to {MOST_BYTES >> 30} GB. Keep only the score and label columns, or "
         f"submit it in a terminal: {command}"

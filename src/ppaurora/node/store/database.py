@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from ppaurora.errors import InputError
+from ppaurora.io.system import check_posix
 from ppaurora.node.store.holding import hold
 from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.node.store.migration import damaged_before, keep_copy, problem_with_studies, write_anew
@@ -143,6 +144,7 @@ class Database:
         """Open a database, or make one; with `recovering`, by who holds the folder, also one that lacks
         what its node had done.
         """
+        check_posix("a node")
         self.now: Callable[[], float] = time.time  # by which everything is stamped
         try:
             self._open(folder, recovering)
