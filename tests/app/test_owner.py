@@ -56,7 +56,7 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert "1,000 samples, for example" in overview.text
     assert "How these figures are meant" in overview.text
     before, _ = overview.text.split("<details", 1)
-    assert re.search(r"Fingerprint .*<code>[0-9a-f]{64}</code>", before)  # without opening anything
+    assert re.search(r"Fingerprint .*<code [^>]*>[0-9a-f]{64}</code>", before)  # without opening anything
     assert "harbour" in overview.text
     looked = person.choose(table())
     assert "Submit 60 samples" in looked.text
