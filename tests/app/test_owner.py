@@ -54,7 +54,7 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert "numbers at full precision" in overview.text  # the words of disclosure.py
     assert "Why this page runs on your machine" in overview.text
     assert "1,000 samples, for example" in overview.text
-    assert "How these figures are meant" in overview.text
+    assert "How to read these figures" in overview.text
     before, _ = overview.text.split("<details", 1)
     assert re.search(r"Fingerprint .*<code [^>]*>[0-9a-f]{64}</code>", before)  # without opening anything
     assert "harbour" in overview.text

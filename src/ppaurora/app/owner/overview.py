@@ -56,7 +56,7 @@ class StudyRow:
         return cls(
             manifest.study,
             manifest.evaluation.description or "The plan does not say what this study evaluates.",
-            f"{len(manifest.owners)} owners; {', '.join(map(str, manifest.terms.metrics))}",
+            f"{len(manifest.owners)} owners; {', '.join(metric.title for metric in manifest.terms.metrics)}",
             standing,
             deadline_of(manifest, standing),
         )
@@ -67,4 +67,8 @@ def deadline_of(manifest: Manifest, standing: Standing) -> str:
     if not (standing.takes_data or standing is ASKING):
         return ""
     until = manifest.evaluation.submissions_until
-    return "none: data can be submitted until all owners have" if until is None else until.described
+    return (
+        "none; data can be submitted until all owners have submitted theirs"
+        if until is None
+        else until.described
+    )

@@ -20,7 +20,6 @@ from ppaurora.owner.outbox import OutgoingSubmission
 from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.records import keep_record, read_record, writing
 from ppaurora.pages.report.facts import Facts
-from ppaurora.pages.report.numbers import Number
 from ppaurora.pages.report.own import own_numbers, own_values
 from ppaurora.pages.report.texts import titled
 from ppaurora.study.kit import OwnerKit
@@ -90,38 +89,33 @@ def _parts(prepared: PreparedSubmission, check: DataCheck, manifest: Manifest) -
     return [OwnPart(model="", outcome="", metrics=metrics)]
 
 
-@dataclass(frozen=True)
-class OwnRow:
-    """A number of the release, and the same of the owner's own samples."""
-
-    title: str
-    pooled: str
-    own: str
+OwnRow = tuple[str, str, str]
+"""A number of the release in words, its value, and the same of the owner's own samples."""
 
 
 @dataclass(frozen=True)
 class OwnView:
     """The owner's own values, as the result's page shows them."""
 
-    samples: int
-    positives: int
-    rows: tuple[OwnRow, ...]
+    single: tuple[OwnRow, ...]
+    at_places: tuple[OwnRow, ...]  # at thresholds and in bins
 
     @classmethod
     def of(cls, values: OwnValues, facts: Facts, manifest: Manifest) -> OwnView:
         """Put them beside the released ones."""
         by_slice = {(one.model, one.outcome): (one.name, one.numbers) for one in facts.design.slices}
-        rows: list[OwnRow] = []
+        counts = f"{values.samples:,}, of which {values.positives:,} positive"
+        single: list[OwnRow] = [("Samples", f"{facts.samples:,}", counts)]
+        at_places: list[OwnRow] = []
         for part in values.parts:
             name, numbers = by_slice.get((part.model, part.outcome), ("", facts.numbers))
             own = own_numbers(read_metrics(part.metrics), manifest.terms.metrics)
-            rows += _rows(own, {one.key: one for one in numbers}, f", {name}" if name else "")
-        return cls(values.samples, values.positives, tuple(rows))
-
-
-def _rows(own: Sequence[Number], pooled: dict[tuple[Any, ...], Number], of: str) -> list[OwnRow]:
-    """Return rows of the numbers that were released: a metric that nobody asked for is not compared."""
-    return [OwnRow(titled(one) + of, pooled[one.key].text, one.text) for one in own if one.key in pooled]
+            pooled = {one.key: one.text for one in numbers}
+            for one in own:
+                if one.key in pooled:  # a metric that nobody asked for is not compared
+                    title = f"{titled(one)}, {name}" if name else titled(one)
+                    (at_places if one.at else single).append((title, pooled[one.key], one.text))
+        return cls(tuple(single), tuple(at_places))
 
 
 class OwnValuesFile:

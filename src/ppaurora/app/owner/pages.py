@@ -148,7 +148,7 @@ class OwnerPages:
             told=told,
             before=_sent_before(controller),
             most_bytes=MOST_BYTES,
-            too_large=too_large(controller.study.kit.folder, controller.manifest.study),
+            too_large=too_large(),
             reload=controller.jobs.running is not None,
         )
 
@@ -162,7 +162,7 @@ class OwnerPages:
         controller = self._controller(request)
         controller.jobs.check_idle()
         folder = request.app[PRIVATE_FOLDER].path
-        check_length(request, folder, too_large(controller.study.kit.folder, controller.manifest.study))
+        check_length(request, folder, too_large())
         controller.take(*await receive_file(request, folder))
         return _go(f"/studies/{controller.manifest.study}/data")
 

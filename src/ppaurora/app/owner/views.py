@@ -140,7 +140,7 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
     if submission is None or not (submission.sent or submission.withdrawal):
         return Standing(
             "Waiting for your data",
-            "Choose a file; it is checked before anything is sent.",
+            "Nothing was sent yet.",
             turn=YOU,
             step="choose a file, and submit it",
             can_choose=True,

@@ -10,9 +10,11 @@ const PNG_SCALE = 3; // dots of a picture for each of the screen's: about 300 in
 // data-goto, for instance when the work is over that it tells of. data-soon: it is rendered anew at once.
 async function keepUpToDate(part) {
   const lost = document.getElementById("lost");
-  for (let isFirst = "soon" in part.dataset; ; isFirst = false) {
-    const seconds = isFirst ? SECONDS_TO_FIRST_LOOK : Number(part.dataset.every) || SECONDS_BETWEEN_LOOKS;
+  const every = Number(part.dataset.every) || SECONDS_BETWEEN_LOOKS;
+  let seconds = part.hasAttribute("data-soon") ? SECONDS_TO_FIRST_LOOK : every;
+  for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+    seconds = every;
     if (document.hidden) continue;
     let answer, text;
     try {
