@@ -254,6 +254,16 @@ def test_the_same_study_again_changes_nothing(own: Consortium, kit: Path, browse
     assert kept(kit) == []
 
 
+def test_one_takes_part_in_a_study_once(others: Consortium, kit: Path, browser: Browser) -> None:
+    folder = packed(others)
+    path = send(browser, "north.kit", (folder / "north.kit").read_bytes()).location
+    assert agree(browser, path, agree="on").status == 303
+    answer = send(browser, "harbour.kit", (folder / "harbour.kit").read_bytes())
+    assert answer.status == 422
+    assert f"you take part in {folder.name} already, as north" in answer.text
+    assert kept(kit) == [folder.name]
+
+
 @pytest.mark.parametrize("megabytes", [17, 3000])
 def test_a_large_file_is_refused_before_it_is_read(browser: Browser, app: App, megabytes: int) -> None:
     kind = {"Content-Type": "multipart/form-data; boundary=x", "X-CSRF-Token": browser.csrf_token()}

@@ -314,7 +314,7 @@ def test_a_large_file_is_refused_before_it_is_read(person: Person, app: App, gig
     answer = person.browser.send("POST", f"{person.data}/file", None, kind | length)
     assert answer.status == 413
     assert "The page takes files up to 2 GB" in answer.text
-    assert "ppaurora submit" in answer.text
+    assert "Keep only the columns that the study needs" in answer.text
     assert files_in(app[1]) == []
 
 

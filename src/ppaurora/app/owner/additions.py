@@ -121,7 +121,7 @@ class Additions:
             raise
         kit = self._kits.named_in(manifest) or self._kits.first
         kit.check_own(manifest)
-        self._kits.check_new(manifest)
+        self._kits.check_new(kit, manifest)
         return Addition(name, manifest, kit)
 
     def _of_kit(self, content: bytes, name: str, folder: Path, passphrase: str) -> Addition:
@@ -143,7 +143,7 @@ class Additions:
                 f"{name}: is the kit of a server, {unpacked.kit.title}; it belongs on the machine that runs "
                 "this server. Nothing was added"
             )
-        self._kits.check_new(unpacked.manifest)
+        self._kits.check_new(unpacked.kit, unpacked.manifest)
         known = self._kits.with_key(unpacked.kit.pin)
         if known is None and not unpacked.has_key:
             raise InputError(

@@ -54,9 +54,14 @@ class OwnerKits:
         """Return the kit whose key is one that the manifest names for an owner."""
         return next((kit for kit in self.all if manifest.owner_of(kit.pin) is not None), None)
 
-    def check_new(self, manifest: Manifest) -> None:
-        """Raise if another study of this name is here: pages are found by a study's name."""
+    def check_new(self, kit: OwnerKit, manifest: Manifest) -> None:
+        """Raise if another study of this name is here, or this one under another key: pages are per name."""
         known = self.find(manifest.study)
+        if known is not None and known.manifest.hash == manifest.hash and known.kit.pin != kit.pin:
+            raise InputError(
+                f"you take part in {manifest.study} already, as {known.kit.name}; nothing was added. To take "
+                f"part as {kit.name} as well, start the app with a kit of its own"
+            )
         if known is not None and known.manifest.hash != manifest.hash:
             raise InputError(
                 f"there is another study named {manifest.study} here, whose agreement has the hash "
@@ -66,14 +71,14 @@ class OwnerKits:
 
     def add_manifest(self, kit: OwnerKit, manifest: Manifest, *, force: bool) -> None:
         """Agree to a study under a key that is here, as `ppaurora accept` does."""
-        self.check_new(manifest)
+        self.check_new(kit, manifest)
         kit.check_own(manifest)
         check_nodes_apart(manifest, force=force)
         kit.add(manifest)
 
     def add_kit(self, unpacked: OwnerKit, manifest: Manifest, *, force: bool) -> None:
         """Move a kit that was unpacked and checked to the others, whole or not at all."""
-        self.check_new(manifest)
+        self.check_new(unpacked, manifest)
         check_nodes_apart(manifest, force=force)
         folder = self.first.folder / FOLDER
         place = folder / manifest.study

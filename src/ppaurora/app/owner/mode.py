@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ppaurora.app.lazy import LazyPages, behind_this_page
 from ppaurora.app.modes import Mode, NavigationEntry
 from ppaurora.app.owner.kits import OwnerKits
-from ppaurora.app.owner.overview import STUDIES, StudyRow
+from ppaurora.app.owner.overview import STUDIES, StudyRow, listing
 from ppaurora.study.kit import OwnerKit
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class OwnerMode(Mode):
         from ppaurora.app.rendering import page
 
         rows = [StudyRow.of(one) for one in self._kits.studies]
-        response = page(request, STUDIES, kit=self._kits.first, rows=rows, reload=True)
+        response = page(request, STUDIES, **listing(self._kits.first, rows))
         behind_this_page(self._pages.begin)
         return response
 

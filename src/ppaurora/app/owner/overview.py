@@ -5,10 +5,14 @@ The list is there before what asks the nodes is loaded; it then says that they a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ppaurora.app.owner.kits import KitStudy
+from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.pack import MOST_BYTES
 
 STUDIES = "owner/studies.html"  # its template
 
@@ -60,6 +64,11 @@ class StudyRow:
             standing,
             deadline_of(manifest, standing),
         )
+
+
+def listing(kit: OwnerKit, rows: Sequence[StudyRow]) -> dict[str, Any]:
+    """Return what the page prints; without a script, it is loaded again."""
+    return {"kit": kit, "rows": rows, "most_bytes": MOST_BYTES, "reload": True}
 
 
 def deadline_of(manifest: Manifest, standing: Standing) -> str:

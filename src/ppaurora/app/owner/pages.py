@@ -13,7 +13,7 @@ from ppaurora.app.owner.additions import Additions, receive_addition
 from ppaurora.app.owner.column_form import columns_of
 from ppaurora.app.owner.controller import Agreement, OwnerController
 from ppaurora.app.owner.kits import KitStudy, OwnerKits
-from ppaurora.app.owner.overview import STUDIES, Standing, StudyRow
+from ppaurora.app.owner.overview import STUDIES, Standing, StudyRow, listing
 from ppaurora.app.owner.poller import Seen
 from ppaurora.app.owner.results import KINDS, ResultView, saved
 from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, too_large
@@ -45,15 +45,14 @@ class OwnerPages:
         return self._controller_of(found)
 
     def _controller_of(self, study: KitStudy) -> OwnerController:
-        found = self._controllers.get(study.manifest.hash)
-        if found is None:
-            found = OwnerController(study.kit, study.manifest)
-            self._controllers[study.manifest.hash] = found
-        return found
+        """Return the one that all tabs share, whichever thread asks first."""
+        hash_ = study.manifest.hash
+        found = self._controllers.get(hash_)
+        return found or self._controllers.setdefault(hash_, OwnerController(study.kit, study.manifest))
 
     async def studies(self, request: web.Request) -> web.Response:
         rows = await self._rows(_PATIENCE)
-        return page(request, STUDIES, kit=self._kits.first, rows=rows, reload=True)
+        return page(request, STUDIES, **listing(self._kits.first, rows))
 
     async def studies_live(self, request: web.Request) -> web.Response:
         return page(request, "owner/studies-live.html", rows=await self._rows(0.0))
