@@ -175,7 +175,7 @@ def is_locked(content: bytes, path: Path) -> bool:
     said = _parsed(path, content).get("format")
     if said not in (_PLAIN, _ENCRYPTED):
         raise InputError(f"{path}: {_NO_KIT}")
-    return said == _ENCRYPTED
+    return bool(said == _ENCRYPTED)
 
 
 def _check_free(into: Path) -> None:

@@ -140,7 +140,7 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
     if submission is None or not (submission.sent or submission.withdrawal):
         return Standing(
             "Waiting for your data",
-            "Nothing was sent yet.",
+            "It is checked on this machine before anything is sent.",
             turn=YOU,
             step="choose a file, and submit it",
             can_choose=True,
