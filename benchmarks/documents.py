@@ -50,7 +50,7 @@ from ppaurora.metrics.roc import Auroc
 
 DOCUMENTS = (
     "README.md",
-    "docs/statisticians.md",
+    "docs/metrics.md",
     "docs/performance.md",
     "docs/measurements.md",
     "docs/disclosure.md",

@@ -38,7 +38,7 @@ LONGEST = (
     "party/test_failures.py",
     "browser/test_owner_mishaps.py",
     "workers/test_engines.py",
-    "documents/test_deploying.py",
+    "documents/test_guide.py",
     "workers/test_nodes.py",
     "workers/test_values.py",
     "workers/test_merging.py",

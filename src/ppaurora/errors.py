@@ -162,7 +162,7 @@ class UndefinedResultError(PpauroraError):
 
 
 class RefusedError(PpauroraError):
-    """A server refused a request; `code` is stable and explained in docs/deploying.md."""
+    """A server refused a request; `code` is stable and explained in docs/reference.md."""
 
     exit_code = 2
 

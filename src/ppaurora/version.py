@@ -4,5 +4,5 @@ __version__ = "0.1.0"
 
 # Versions of manifests, messages and what servers compute with each other. All participants of a study use
 # the version of its manifest, so they can upgrade on different days.
-WIRE_VERSION = 9
+WIRE_VERSION = 10
 WIRE_VERSIONS = (WIRE_VERSION - 1, WIRE_VERSION)

@@ -20,4 +20,5 @@ def test_commands_that_documents_name_exist(document: Path) -> None:
     command = r"(?<![\w.-])ppaurora ([a-z]+(?:-[a-z]+)*)\b"
     named = {name for piece in code for name in re.findall(command, piece)}
     assert named <= set(COMMANDS)
-    assert named or document.name in ("leakage.md", "protocol.md", "ARCHITECTURE.md")
+    of_no_commands = ("leakage.md", "protocol.md", "metrics.md", "designs.md", "ARCHITECTURE.md")
+    assert named or document.name in of_no_commands

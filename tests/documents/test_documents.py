@@ -13,7 +13,11 @@ from click.testing import CliRunner
 
 from benchmarks.__main__ import cli
 from benchmarks.documents import stale_documents, stale_figures
+from ppaurora.agreement.figures import figures_at
 from ppaurora.errors import InputError
+from ppaurora.metrics import METRICS, Query
+from ppaurora.node.store.database import SCHEMA_VERSION
+from ppaurora.policy.rules import COUNT_STEP, Policy
 from ppaurora.version import WIRE_VERSION
 from tests.support.guide import FENCE
 from tests.support.repository import DOCUMENTS, README, ROOT
@@ -22,19 +26,43 @@ LONGEST_LINE = 110
 
 
 def test_the_readmes_python_runs_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
-    """It prints what README says, but for numbers with noise; the second example goes on from the first."""
-    found = re.findall(r"```python\n(.*?)```.*?```\n(.*?)```", README, flags=re.DOTALL)
-    (example, printed), (second, compared) = found
-    names: dict[str, object] = {}
-    exec(compile(example, "README.md", "exec"), names)  # noqa: S102
+    """It prints what README says, but for numbers with noise."""
+    ((example, printed),) = re.findall(r"```python\n(.*?)```.*?```\n(.*?)```", README, flags=re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})  # noqa: S102
     *alike, noisy = capsys.readouterr().out.splitlines()
-    exec(compile(second, "README.md", "exec"), names)  # noqa: S102
-    assert capsys.readouterr().out == compared
     *lines, with_noise = printed.splitlines()
     assert alike == lines
     assert [line.split()[0] for line in (*lines, with_noise)] == ["exact", "publication", "private"]
     numbers = re.compile(r"\d\.\d+")
     assert numbers.sub("...", noisy) == numbers.sub("...", with_noise)
+
+
+@pytest.mark.parametrize("column", range(4))
+def test_the_readmes_intervals_are_as_wide_as_it_says(column: int) -> None:
+    """Those of simulated studies, as `ppaurora disclosure` shows them; they differ by a few percent."""
+    samples, *widths = (row[column] for row in _widths())
+    third = int(samples.replace(",", "")) // 3
+    query = Query((METRICS["auroc"](),), (third,) * 3, Policy(), confidence_level=0.95)
+    for prevalence, shown in zip((0.05, 0.2), widths, strict=True):
+        figures = figures_at(prevalence, query, studies=30)
+        assert figures.released == (shown != "no result")
+        if figures.released:
+            assert figures.widths["AUROC"] == pytest.approx(float(shown), abs=0.015)
+
+
+def _widths() -> list[list[str]]:
+    """The rows of the table, without their names; the heads of its columns first."""
+    table = README.split("| samples of all owners |")[1].split("\n\n")[0]
+    head, _, *rows = ("|" + table).splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")][-4:] for line in (head, *rows)]
+
+
+def test_the_readme_says_which_digits_a_publication_has() -> None:
+    policy, words = Policy(), " ".join(README.split())
+    assert (policy.digits, policy.counts, COUNT_STEP) == (3, "rounded", 5)
+    assert "results have three decimals, standard errors four, and counts are to the nearest five" in words
+    assert (policy.minimum_positives, policy.minimum_negatives) == (10, 10)
+    assert "nothing is released about fewer than ten positives or negatives" in words
 
 
 def test_paths_have_the_version_of_what_nodes_say() -> None:
@@ -104,8 +132,8 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 def test_headings_are_found_as_links_name_them() -> None:
     """The positive control: there are headings, and comments of code are none."""
-    found = headings(ROOT / "docs/deploying.md")
-    assert {"deploying", "what-is-kept-and-for-how-long", "an-organisations-own-certificate"} <= found
+    found = headings(ROOT / "docs/reference.md")
+    assert {"retention-refusals-and-exit-codes", "what-is-kept-and-for-how-long", "refusals"} <= found
     assert not any("three-hospitals" in place for place in headings(ROOT / "docs/engineers.md"))
 
 
@@ -172,3 +200,44 @@ def test_names_that_do_not_exist_are_noticed() -> None:
     assert resolves("ppaurora.metrics.roc.Auroc")
     assert not resolves("ppaurora.metrics.roc.no_such_metric")
     assert not resolves("ppaurora.algorithms.no_such_module.auroc")
+
+
+def named_places(text: str) -> set[tuple[str, str]]:
+    """Pages that a source names, and where it also names one, the heading: docs/operating.md, 'Upgrading'."""
+    text = re.sub(r'"\s*\n\s*f?"', "", text)  # strings that go on in the next line
+    return set(re.findall(r"\b(docs/\w+\.md)(?:, '([^']+)')?", text))
+
+
+def missing_pages(text: str) -> list[str]:
+    return [
+        f"{page}, {heading!r}" if heading else page
+        for page, heading in sorted(named_places(text))
+        if not (ROOT / page).exists()
+        or (heading and not re.search(rf"^#+ {re.escape(heading)}$", (ROOT / page).read_text(), re.MULTILINE))
+    ]
+
+
+def test_pages_that_the_code_names_are_there() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.html")]
+    sources += [ROOT / name for name in ("Containerfile", "pyproject.toml", "install.sh")]
+    texts = {path: path.read_text() for path in sources}
+    assert sum(len(named_places(text)) for text in texts.values()) > 10
+    assert {path.name: missing_pages(text) for path, text in texts.items() if missing_pages(text)} == {}
+
+
+def test_pages_that_are_not_there_are_noticed() -> None:
+    """The positive control."""
+    text = """see docs/gone.md and docs/data.md, or "docs/operating.md, "
+    f"'Upgrading'", not docs/operating.md, 'Nowhere'"""
+    assert missing_pages(text) == ["docs/gone.md", "docs/operating.md, 'Nowhere'"]
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    """Every heading says first what to do when upgrading, but for the first version of all."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    headings = re.findall(r"^## Wire version (\d+) \(.*\), databases? (\d+)", text, re.MULTILINE)
+    versions = [int(version) for version, _ in headings]
+    assert headings[0] == (str(WIRE_VERSION), str(SCHEMA_VERSION))
+    assert versions == list(range(WIRE_VERSION, 0, -1))
+    sections = text.split("\n## ")[1:]
+    assert all("\n\n**When upgrading.** " in section for section in sections[:-1])

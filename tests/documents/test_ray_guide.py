@@ -1,4 +1,4 @@
-"""docs/deploying.md, "Workers on a Ray cluster": its commands, run on a cluster on this machine."""
+"""docs/workers.md, "Workers on a Ray cluster": its commands, run on a cluster on this machine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from ppaurora.study.kit import NodeKit
 from ppaurora.study.workers import WorkerSettings
 from ppaurora.testing.ray_clusters import SHORT_LIVED
 from tests.support.deployment import NODES, free_ports
-from tests.support.guide import GUIDE, steps
+from tests.support.guide import FENCE, PAGES, sections
 from tests.support.worker_nodes import WorkerNodes, pooled, settings
 from tests.workers.conftest import needs_ray
 
-BLOCKS = [step.text for step in steps() if step.kind == "bash"]
+PAGE = PAGES["workers"]
+BLOCKS = [text for kind, text in FENCE.findall(PAGE) if kind == "bash"]
 SECONDS = 600.0
 
 # As a service would: in the foreground, in a session of its own, so that it can be ended alone.
@@ -47,8 +48,7 @@ def folder() -> Iterator[Path]:
 
 
 def test_every_setting_is_in_the_table() -> None:
-    section = GUIDE.split("\n### Several workers\n")[1].split("\n### ")[0]
-    listed = re.findall(r"^\| `(\w+)` \| (.*?) \|", section, re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \| (.*?) \|", sections(PAGE)["Settings of workers"], re.MULTILINE)
     assert [name for name, _ in listed] == list(WorkerSettings.__struct_fields__)
     for name, default in listed:
         value = getattr(WorkerSettings(), name)

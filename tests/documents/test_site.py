@@ -10,11 +10,18 @@ import pytest
 
 import ppaurora
 from ppaurora import plot
-from tests.support.repository import ROOT
+from tests.support.repository import DOCUMENTS, ROOT
 from tests.support.site import build_site, dead_ends, loaded_from_outside, read_pages
 
 CHROMIUM = Path("/usr/bin/chromium")
-AUDIENCES = ("hospitals", "statisticians", "operators", "engineers")
+AUDIENCES = {
+    "hospitals": "for-hospitals",
+    "owners": "for-data-managers",
+    "coordinators": "for-coordinators",
+    "operators": "for-node-operators",
+    "statisticians": "for-statisticians",
+    "engineers": "for-engineers",
+}
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +39,19 @@ def test_every_document_is_a_page(site: Path) -> None:
 @pytest.mark.long
 def test_every_audience_has_a_page_of_its_own_to_begin_with(site: Path) -> None:
     home = (site / "index.html").read_text()
-    for audience in AUDIENCES:
-        assert f'<h1 id="for-{audience}"' in (site / f"{audience}.html").read_text()
-        assert f'href="{audience}.html"' in home
+    for page, heading in AUDIENCES.items():
+        assert f'<h1 id="{heading}"' in (site / f"{page}.html").read_text()
+        assert f'href="{page}.html"' in home
+
+
+def test_no_two_pages_have_the_same_title() -> None:
+    """Neither in the navigation nor at their top."""
+    navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1].split("\n\n")[0]
+    titles = re.findall(r"^ +- (.*): .*\.md$", navigation, re.MULTILINE)
+    tops = [path.read_text().split("\n", 1)[0] for path in DOCUMENTS]
+    assert len(titles) == len(tops) + 1  # the changelog
+    for named in (titles, tops):
+        assert sorted(set(named)) == sorted(named)
 
 
 @pytest.mark.long
@@ -102,7 +119,7 @@ def test_the_search_works_in_files_without_a_network(site: Path) -> None:
         page.get_by_role("textbox", name="Search").click()
         page.get_by_text("Type to start searching").wait_for()
         page.keyboard.type("DeLong")
-        page.locator(".md-search-result__link", has_text="For statisticians").first.wait_for()
+        page.locator(".md-search-result__link", has_text="Metrics and intervals").first.wait_for()
         browser.close()
     assert wrong == []
     assert [url for url in query if not url.startswith(("file:", "data:"))] == []

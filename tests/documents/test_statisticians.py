@@ -1,4 +1,4 @@
-"""docs/statisticians.md: its example gives what it says, and its rules are the policy's."""
+"""docs/statisticians.md and docs/metrics.md: the example gives what it says, and rules are the policy's."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ppaurora.policy.rules import COUNT_STEP, Policy
 from ppaurora.version import __version__
 from tests.support.repository import ROOT
 
-PAGE = (ROOT / "docs/statisticians.md").read_text()
+PAGE = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("statisticians", "metrics"))
 TEXT = " ".join(PAGE.replace("\n> ", "\n").split())
 
 
 def test_the_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    exec(compile(example, "docs/statisticians.md", "exec"), {})  # noqa: S102
+    exec(compile(example, "docs/metrics.md", "exec"), {})  # noqa: S102
     interval, line = capsys.readouterr().out.splitlines()
     low, high = (f"{float(bound):.4f}" for bound in interval.strip("()").split(", "))
     assert f"It prints {low} and {high}, and `{line}`." in TEXT

@@ -21,6 +21,7 @@ from ppaurora.messages.nodes import Answer, AnyQuestion, Outcome, Release, Verdi
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import peers, runner
 from ppaurora.node.activity import Activity
+from ppaurora.node.amending import StudyAmendments
 from ppaurora.node.attempt import AttemptPlan
 from ppaurora.node.following import Follower
 from ppaurora.node.leading import Leader
@@ -97,10 +98,11 @@ class FourNodes:
             store.accept(self.manifest)
             activity = Activity()
             parts = AttemptRunner(kit, store, None, activity, Metrics())  # type: ignore[arg-type]
-            self.followers[server] = Follower(kit, store, activity, parts)
+            amendments = StudyAmendments(kit, store, activity)
+            self.followers[server] = Follower(kit, store, activity, parts, amendments)
             if server is MadeUp.leader:
                 withdrawals = Withdrawals(kit, store, activity)
-                self.leader = Leader(kit, store, activity, parts, withdrawals)
+                self.leader = Leader(kit, store, activity, parts, withdrawals, amendments)
 
     def ask(
         self, kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, seconds: float

@@ -21,6 +21,7 @@ from ppaurora.messages.nodes import Answer, Outcome, Verdict
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import peers
 from ppaurora.node.activity import Activity
+from ppaurora.node.amending import StudyAmendments
 from ppaurora.node.leading import Leader, MustStopError
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
@@ -222,7 +223,8 @@ def leader(store: Store, consortium: Trials) -> Iterator[Leader]:
         store.submit(consortium.manifest.hash, SubmissionRecord(owner, 20, commitments, time.time(), owner))
     activity = Activity()
     runner = AttemptRunner(kit, store, cast(SniRouter, None), activity, Metrics())
-    leader = Leader(kit, store, activity, runner, Withdrawals(kit, store, activity))
+    withdrawals, amendments = Withdrawals(kit, store, activity), StudyAmendments(kit, store, activity)
+    leader = Leader(kit, store, activity, runner, withdrawals, amendments)
     yield leader
     leader.close()
 

@@ -72,12 +72,19 @@ def test_schemas_are_those_of_the_messages() -> None:
     schemas = openapi()["components"]["schemas"]
     references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(openapi())))
     assert references <= set(schemas)
+    optional = {
+        Offer: {"floors", "revision"},
+        StudyStatus: {"amendment", "to_agree"},
+        ReleasedPart: {"amended"},
+    }
     for message in (
         Offer,
         Acknowledgement,
         Withdrawal,
         WithdrawalAcknowledgement,
         StudyStatus,
+        messages.Amended,
+        messages.SignedAgreement,
         ReleasedPart,
         messages.Refusal,
     ):
@@ -85,9 +92,7 @@ def test_schemas_are_those_of_the_messages() -> None:
         assert set(schema["properties"]) == set(message.__struct_fields__)
         required = {field.name for field in msgspec.structs.fields(message) if field.required}
         assert set(schema["required"]) == required
-        assert set(message.__struct_fields__) - required == (
-            {"floors", "revision"} if message is Offer else set()
-        )
+        assert set(message.__struct_fields__) - required == optional.get(message, set())
         assert schema["additionalProperties"] is False
     assert set(schemas["Floors"]["properties"]) == set(Floors.__struct_fields__)
     assert schemas["Floors"]["additionalProperties"] is False

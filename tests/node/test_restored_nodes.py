@@ -35,7 +35,7 @@ def stopped(deployment: Deployment) -> Iterator[None]:
 @pytest.mark.long
 @pytest.mark.parametrize("is_told", [False, True])
 def test_an_owner_who_asks_prevents_a_second_result(deployment: Deployment, is_told: bool) -> None:
-    """If nobody is left who could tell, it comes out: docs/deploying.md says so, and what to do first."""
+    """If nobody is left who could tell, it comes out: docs/recovery.md says so, and what to do first."""
     honest, folder = Study(deployment.kit("north")), deployment.folder
     send(honest, samples(50, 1))
     shutil.copytree(deployment.kit("harbour"), folder / "harbour-before")

@@ -75,7 +75,7 @@ def test_an_expired_study_is_over(store: Store, consortium: Trials) -> None:
     [
         (
             SCHEMA_VERSION + 1,
-            r"newer ppaurora \(schema 9; this one reads up to 8\). Upgrade this one; or go back",
+            r"newer ppaurora \(schema 10; this one reads up to 9\). Upgrade this one; or go back",
         )
     ],
 )

@@ -29,10 +29,9 @@ OFFLINE = {
 
 def line_for(lock: str) -> list[str]:
     """The guide's command, for this lock."""
-    commands = next(step.text for step in steps() if "install.sh" in step.text).splitlines()
-    commands += re.findall(r"`(sh install\.sh app)`", GUIDE)
+    commands = set(re.findall(r"sh install\.sh [a-z]+", "".join(step.text for step in steps())))
     (command,) = (line for line in commands if lock == f"requirements-{shlex.split(line)[2]}.lock")
-    return shlex.split(command.split("#")[0])
+    return shlex.split(command)
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:

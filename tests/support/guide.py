@@ -1,4 +1,4 @@
-"""docs/deploying.md, taken apart into steps, and parties that take them."""
+"""The pages by role, taken apart into steps, and parties that take them in the order of a real study."""
 
 from __future__ import annotations
 
@@ -17,81 +17,140 @@ from typing import NamedTuple
 from tests.support.deployment import cleaned_environment, free_ports, samples, write_csv
 from tests.support.repository import ROOT
 
-GUIDE = (ROOT / "docs/deploying.md").read_text()
 NODES = ("proxy-0", "proxy-1", "helper")
 OWNERS = ("hospital-a", "hospital-b", "hospital-c")
-EVERYBODY = ("coordinator", *NODES, *OWNERS)
-WHO = {
-    "Coordinator": ("coordinator",),
-    "Every node": NODES,
-    "Every owner": OWNERS,
-    "Everybody": ("coordinator",),  # there is one installation here
-    "Everybody else": (*NODES, "hospital-a", "hospital-b"),
-    **{name: (name,) for name in (*NODES, *OWNERS)},
+PARTICIPANTS = ("coordinator", *NODES, *OWNERS)
+EVERYBODY = (*PARTICIPANTS, "statistician")
+# Who follows a page, unless a comment before a block says otherwise: <!-- run by: hospital-a, hospital-c -->
+READERS = {
+    "coordinators": ("coordinator",),
+    "plan": ("coordinator",),
+    "operators": NODES,
+    "operating": NODES,
+    "recovery": NODES,
+    "workers": NODES,
+    "owners": OWNERS,
+    "checks": OWNERS,
+    "statisticians": ("statistician",),
+    "install": EVERYBODY,
+    "reference": EVERYBODY,
 }
+PAGES = {name: (ROOT / f"docs/{name}.md").read_text() for name in READERS}
+GUIDE = "\n".join(PAGES.values())
+# In this order, by the parties whose page it is. Every section with something to run is here once.
+STUDY = (
+    ("coordinators", "2. Install"),
+    ("operators", "1. Install"),
+    ("owners", "1. Install"),
+    ("operators", "2. Make your own certificate"),
+    ("coordinators", "3. Write the plan"),
+    ("statisticians", "2. Is the study large enough?"),
+    ("coordinators", "4. Make the kits"),
+    ("operators", "3. Unpack the kit"),
+    ("operators", "4. Settings"),
+    ("operators", "5. Review and accept"),
+    ("operators", "6. Start the node"),
+    ("operators", "7. Is everything in place?"),
+    ("owners", "2. Unpack your kit"),
+    ("owners", "3. Read what you agree to"),
+    ("owners", "4. Can both proxies be reached?"),
+    ("owners", "5. Export the table, and check it"),
+    ("owners", "6. Submit"),
+    ("owners", "7. Wait, or correct a mistake"),
+    ("owners", "From Python"),
+    ("owners", "8. Fetch the result, and file it"),
+    ("statisticians", "4. Verify the result, and read it"),
+    ("coordinators", "The next study"),
+    ("operators", "The next study"),
+    ("owners", "The next study"),
+    ("operating", "The states of a study"),
+    ("operating", "A study that has stopped"),
+    ("operating", "A clock that jumped"),
+    ("coordinators", "Renew a certificate"),
+    ("owners", "A renewed certificate"),
+    ("recovery", "Backup and restore"),
+    ("operating", "Monitoring"),
+    ("operating", "The audit log"),
+)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BY_HAND = re.compile(r"^<!-- by hand: (.*) -->$", re.MULTILINE)
+RUN_BY = re.compile(r"<!-- run by: (.*) -->\n\n\Z")
+HEADING = re.compile(r"^#{2,3} (.*)$", re.MULTILINE)
 SECONDS = 300
 
 
 class Step(NamedTuple):
-    """A block of the guide and who runs it; or, of kind `by hand`, what people do without a command."""
+    """A block of a page and who runs it; or, of kind `by hand`, what people do without a command."""
 
     kind: str
     text: str
     who: tuple[str, ...] = ()
 
 
-def parties(paragraph: str) -> tuple[str, ...]:
-    """'**hospital-a** and **hospital-c**: ...'"""
-    named = re.match(r"\*\*([^*]+)\*\*(?: and \*\*([^*]+)\*\*)?", paragraph)
-    assert named, f"who runs what follows? {paragraph!r}"
-    return tuple(party for name in named.groups() if name for party in WHO[name])
+def sections(page: str) -> dict[str, str]:
+    """The text below each heading, up to the next; headings of a page differ."""
+    marks = list(HEADING.finditer(FENCE.sub(lambda block: re.sub("(?m)^#", "-", block[0]), page)))
+    ends = [mark.start() for mark in marks[1:]] + [len(page)]
+    found = {mark[1]: page[mark.end() : end] for mark, end in zip(marks, ends, strict=True)}
+    assert len(found) == len(marks), "two sections have the same heading"
+    return found
 
 
-def steps(guide: str = GUIDE) -> list[Step]:
+def steps_of(section: str, readers: tuple[str, ...]) -> list[Step]:
     found = {}
-    for block in FENCE.finditer(guide):
+    for block in FENCE.finditer(section):
         kind, text = block.groups()
-        runs = kind in ("sh", "python")
-        who = parties(guide[: block.start()].rstrip().rsplit("\n\n", 1)[-1]) if runs else ()
-        found[block.start()] = Step(kind, text, who)
-    for mark in BY_HAND.finditer(guide):
-        found[mark.start()] = Step("by hand", mark.group(1))
+        marked = RUN_BY.search(section[: block.start()])
+        who = tuple(marked[1].split(", ")) if marked else readers
+        found[block.start()] = Step(kind, text, who if kind in ("sh", "python", "console") else ())
+    for mark in BY_HAND.finditer(section):
+        found[mark.start()] = Step("by hand", mark[1])
     return [found[at] for at in sorted(found)]
 
 
-def commands_to_a_result(guide: str = GUIDE) -> dict[str, int]:
-    """How many commands each party types, from an empty machine until the first result is there.
+def steps() -> list[Step]:
+    """All that is typed or done by hand in a study and after it, in order."""
+    return [
+        step for page, heading in STUDY for step in steps_of(sections(PAGES[page])[heading], READERS[page])
+    ]
 
-    With the installation, and with what makes a node a service; a loop counts as often as it goes round. What
-    is for those who made a mistake is not on the way.
+
+def sections_to_run() -> set[tuple[str, str]]:
+    """Where anything is that is to be run, or done by hand."""
+    return {
+        (page, heading)
+        for page, text in PAGES.items()
+        for heading, section in sections(text).items()
+        if any(step.kind in ("sh", "python", "by hand") for step in steps_of(section, ()))
+    }
+
+
+def commands_to_a_result() -> dict[str, int]:
+    """How many commands each participant types, from an empty machine until the first result is there.
+
+    With the installation, and with what makes a node a service, but not also a container. What is for those
+    who made a mistake is not on the way.
     """
     typed = Counter[str]()
-    for step in steps(guide):
-        if step.kind == "console" and "install" in step.text.splitlines()[-1]:
-            lock = re.compile(r"install\.sh|requirements")  # of two lines, everybody takes one
-            lines = step.text.splitlines()
-            both = sum(bool(lock.search(line)) for line in lines)
-            typed.update(dict.fromkeys(EVERYBODY, len(lines) - both // 2))
-        elif step.kind == "console" and "systemctl enable" in step.text:
-            typed.update(dict.fromkeys(NODES, len(step.text.splitlines())))
+    for step in steps():
+        lines = step.text.replace("\\\n", " ").splitlines()
+        way_there = not any(word in step.text for word in ("ppaurora withdraw", "podman"))
+        if step.kind in ("sh", "console") and way_there:
+            typed.update(dict.fromkeys(step.who, len(lines)))
         elif step.kind == "python":
             typed.update(step.who)
-        elif step.kind == "sh" and "ppaurora withdraw" not in step.text:
-            who = EVERYBODY if "--version" in step.text else step.who
-            typed.update({name: _commands(step.text) for name in who})
-        if step.text == "ppaurora result kit\n":
-            return dict(typed)
-    raise AssertionError("the guide fetches no result")
+        if step.text == "ppaurora result hospital-a\n":
+            return {name: typed[name] for name in PARTICIPANTS}
+    raise AssertionError("the pages fetch no result")
 
 
-def _commands(text: str) -> int:
-    text = text.replace("\\\n", " ")
-    loops = re.findall(r"^for \w+ in ([^;]+); do\s(.*?)\s?done$", text, re.DOTALL | re.MULTILINE)
-    in_loops = sum(len(names.split()) * len(body.strip().splitlines()) for names, body in loops)
-    rest = re.sub(r"^for .*?done$", "", text, flags=re.DOTALL | re.MULTILINE)
-    return in_loops + len([line for line in rest.splitlines() if line.strip()])
+def in_the_words_of(name: str, text: str) -> str:
+    """An owner's page is written for hospital-a, that of nodes for proxy 0: others put their own name."""
+    if name in OWNERS:
+        return re.sub(r"\bhospital-a\b", name, text)
+    if name in NODES:
+        return re.sub(r"\bproxy-0\b", name, text)
+    return text
 
 
 class Walk:
@@ -129,12 +188,15 @@ class Walk:
         self.yes = folder / "yes"
         self.yes.write_text("y\n" * 100_000)
         self.by_hand: dict[str, Callable[[], None]] = {
-            "send hospital-c.pem, edit study.toml": self.edit_the_plan,
+            "send the certificate": self.send_the_nodes_certificate,
+            "edit study.toml": self.edit_the_plan,
+            "send the plan": self.send_the_plan,
+            "send the result": self.send_the_result,
             "hand over the kits": self.hand_over,
             "edit node.toml": self.edit_settings,
             "send sepsis-2027.json": self.send_the_manifest,
             "wait until sepsis-2027 has stopped": self.wait_for_the_stop,
-            "send the renewed certificate": self.send_the_certificate,
+            "send the renewed certificate": self.send_the_renewed_certificate,
             "stop proxy-0": lambda: self.stop("proxy-0"),
             "start proxy-0": lambda: self.start("proxy-0"),
         }
@@ -143,9 +205,10 @@ class Walk:
         if step.kind == "by hand":
             self.by_hand[step.text]()
             self.done.append((step, ""))
-        with ThreadPoolExecutor() as pool:
-            for future in [pool.submit(self.run, step, name) for name in step.who]:
-                future.result()
+        elif step.kind in ("sh", "python"):
+            with ThreadPoolExecutor() as pool:
+                for future in [pool.submit(self.run, step, name) for name in step.who]:
+                    future.result()
 
     def run(self, step: Step, name: str) -> None:
         if step.text.startswith("ppaurora serve "):
@@ -156,7 +219,7 @@ class Walk:
         self.done.append((step, name))
 
     def execute(self, step: Step, name: str) -> None:
-        text = step.text.replace("9464", str(self.admin.get(name, 9464)))
+        text = in_the_words_of(name, step.text).replace("9464", str(self.admin.get(name, 9464)))
         program = ["sh", "-eu", "-c"] if step.kind == "sh" else [sys.executable, "-W", "error", "-c"]
         with self.yes.open("rb") as answers:
             done = subprocess.run(
@@ -211,20 +274,28 @@ class Walk:
 
     # What people do by hand
 
+    def send_the_nodes_certificate(self) -> None:
+        shutil.copy(self.folder / "proxy-1/proxy-1.pem", self.folder / "coordinator")
+
     def edit_the_plan(self) -> None:
-        shutil.copy(self.folder / "hospital-c/hospital-c.pem", self.folder / "coordinator")
         text = self.plan.read_text()
         for address, port in self.addresses.items():
             assert address in text
             text = text.replace(address, f"127.0.0.1:{port}")
-        assert '# certificate = "hospital-c.pem"' in text
-        self.plan.write_text(
-            text.replace('# certificate = "hospital-c.pem"', 'certificate = "hospital-c.pem"')
-        )
+        section = "[nodes.proxy-1]\n"
+        assert section in text
+        self.plan.write_text(text.replace(section, f'{section}certificate = "proxy-1.pem"\n'))
+
+    def send_the_plan(self) -> None:
+        shutil.copy(self.plan, self.folder / "statistician")
+
+    def send_the_result(self) -> None:
+        results = self.folder / "hospital-a/hospital-a/results"
+        shutil.copy(results / "sepsis-2026.json", self.folder / "statistician")
 
     def hand_over(self) -> None:
         for name in (*NODES, *OWNERS):
-            shutil.copy(self.folder / f"coordinator/kits/{name}.kit", self.folder / name / "kit.kit")
+            shutil.copy(self.folder / f"coordinator/kits/{name}.kit", self.folder / name)
 
     def edit_settings(self) -> None:
         for name in NODES:
@@ -240,5 +311,5 @@ class Walk:
         stopped = 'ppaurora_studies{state="stopped"} 1.0'
         self.wait(lambda: all(stopped in self.get(name, "/metrics") for name in NODES))
 
-    def send_the_certificate(self) -> None:
+    def send_the_renewed_certificate(self) -> None:
         shutil.copy(self.folder / "coordinator/kits-2/hospital-a/certificate.pem", self.folder / "hospital-a")

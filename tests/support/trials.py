@@ -30,6 +30,7 @@ from ppaurora.messages.owners import (
     studies_path,
 )
 from ppaurora.node.activity import Activity
+from ppaurora.node.amending import StudyAmendments
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.node import Node
 from ppaurora.node.peer_records import PeerRecords
@@ -263,4 +264,5 @@ def owners_service(kit: NodeKit, store: Store, activity: Activity | None = None)
     activity, metrics = activity or Activity(), Metrics()
     runner = AttemptRunner(kit, store, cast(SniRouter, None), activity, metrics)
     records = PeerRecords(kit, store, activity, runner)
-    return OwnersService(kit, store, activity, metrics, Withdrawals(kit, store, activity), records)
+    withdrawals, amendments = Withdrawals(kit, store, activity), StudyAmendments(kit, store, activity)
+    return OwnersService(kit, store, activity, metrics, withdrawals, records, amendments)

@@ -2,7 +2,7 @@
 
 `data/schema-N.zip` has the data folder of a proxy that was killed, as the code of that time wrote it, three
 times: with a study `under-way`, of which two of three owners have submitted; `released`; and `over`, expired.
-`data/ppaurora-wire-8.tar.xz` is the source code of the last state that spoke version 8 alone.
+`data/ppaurora-wire-9.tar.xz` is the source code of the last state whose newest version was 9.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ppaurora.testing.consortium import Consortium
 from tests.support.forking import ordinary_starts
 
 DATA = Path(__file__).parent / "data"
-SCHEMAS = (1, 2, 4, 5, 6, 7)  # no state with another one was ever committed
+SCHEMAS = (1, 2, 4, 5, 6, 7, 8)  # no state with another one was ever committed
 
 
 def data_folder(schema: int, kind: str, folder: Path) -> Path:
@@ -31,10 +31,10 @@ def data_folder(schema: int, kind: str, folder: Path) -> Path:
 
 
 class Earlier:
-    """The state that spoke version 8 alone, with commands and nodes of its own."""
+    """The state whose newest version was 9, with commands and nodes of its own."""
 
     def __init__(self, folder: Path) -> None:
-        with tarfile.open(DATA / "ppaurora-wire-8.tar.xz") as packed:
+        with tarfile.open(DATA / "ppaurora-wire-9.tar.xz") as packed:
             packed.extractall(folder, filter="data")
         self._environment = {**os.environ, "PYTHONPATH": str(folder)}
 

@@ -23,8 +23,8 @@ from ppaurora.study.manifest import Manifest
 from tests.support.repository import ROOT
 from tests.versions.earlier import SCHEMAS, data_folder
 
-LAST = SCHEMA_VERSION - 1  # the schema of the state that spoke version 8
-VERSION_OF = {1: 1, 2: 2, 4: 3, 5: 3, 6: 6, 7: 8}  # which manifests were in use with a schema
+LAST = SCHEMA_VERSION - 1  # the schema of the state whose newest version was 9
+VERSION_OF = {1: 1, 2: 2, 4: 3, 5: 3, 6: 6, 7: 8, 8: 9}  # which manifests were in use with a schema
 EARLIER = tuple(schema for schema in SCHEMAS if schema < LAST)
 
 
@@ -112,9 +112,12 @@ def test_copies_are_kept_no_longer_than_what_they_hold(tmp_path: Path) -> None:
 def test_a_damaged_database_is_not_written_anew(tmp_path: Path) -> None:
     folder = data_folder(LAST, "released", tmp_path)
     with contextlib.closing(sqlite3.connect(folder / "node.db")) as db:
-        for (trigger,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-            db.execute(f"DROP TRIGGER {trigger}")
+        triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"DROP TRIGGER {name}")
         db.execute("UPDATE results SET part = x'00' WHERE owner = 'north'")
+        for _, sql in triggers:
+            db.execute(sql)
         db.commit()
     with pytest.raises(InputError, match=r"the database is damaged \(results\)"):
         Store(folder)

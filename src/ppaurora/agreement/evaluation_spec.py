@@ -42,6 +42,11 @@ class Deadline(CheckedText):
         return now >= _end_of(self).timestamp()
 
     @property
+    def end(self) -> datetime.datetime:
+        """The first moment after it."""
+        return _end_of(self)
+
+    @property
     def described(self) -> str:
         return f"the end of {self} (UTC)" if _DAY.fullmatch(self) else str(self)
 

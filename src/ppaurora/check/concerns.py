@@ -75,7 +75,7 @@ class Concern:
     Attributes
     ----------
     code
-        Stable, for programs; docs/deploying.md explains each.
+        Stable, for programs; docs/checks.md explains each.
     text
         In words.
     is_warning

@@ -27,6 +27,7 @@ ROLES = {
     },
     "Study coordinator": {
         "provision": "ppaurora.cli.study:provision_command",
+        "amend": "ppaurora.cli.amend:amend_command",
         "renew": "ppaurora.cli.study:renew_command",
     },
     "Data owner": {

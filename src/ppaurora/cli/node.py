@@ -35,7 +35,7 @@ def serve_command(kit: Path) -> None:
         if error.name is None or error.name.split(".")[0] not in ("aiohttp", "prometheus_client"):
             raise
         raise InputError(
-            "a node needs more packages: those of requirements-node.lock, see docs/deploying.md"
+            "a node needs more packages: those of requirements-node.lock, see docs/install.md"
         ) from None
     serve(NodeKit.read(kit))
 

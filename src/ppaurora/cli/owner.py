@@ -31,6 +31,7 @@ from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, Ppa
 from ppaurora.io.models import to_builtins
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyStatus
+from ppaurora.owner.agreeing import amended_since
 from ppaurora.owner.report import StudyReport, receipt_path
 from ppaurora.owner.study import NodeStatus, Study
 from ppaurora.setup.preflight import check_node, check_owner
@@ -208,6 +209,11 @@ def _print_status(own: Study, answers: Mapping[str, NodeStatus]) -> None:
         table.add_row(title, *map(as_told, (answer.state, missing, progress or answer.note)))
     Console().print(table)
     click.echo(f"sent from this kit, of {own.kit.name}: {own.sent(answers)}")
+    if amended_since(own.manifest, own.kit.name, answers.values()):
+        click.echo(
+            f"the coordinator has amended the study: 'ppaurora accept {own.kit.folder}' shows how, and asks "
+            "for your agreement"
+        )
     until = own.manifest.evaluation.submissions_until
     if until is not None:
         click.echo(f"submissions are taken until {until.described}")

@@ -9,16 +9,17 @@ import click
 from rich.text import Text
 
 from ppaurora.agreement.disclosure import Comparison, compare, disclosure, example_sizes
+from ppaurora.cli.amend import accept_amended
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
-from ppaurora.cli.options import expect_hash_option, force_option, yes_option
+from ppaurora.cli.options import expect_hash_option, force_option, study_option, yes_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
 from ppaurora.messages import VERSION, VERSIONS
 from ppaurora.node.operating import note_of_stopped
 from ppaurora.setup.acceptance import accept, review, said_of_sizes
-from ppaurora.study.kit import NodeKit, read_kit
+from ppaurora.study.kit import AMENDMENTS, NodeKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 from ppaurora.study.plan import SAMPLE, read_plan
@@ -165,13 +166,24 @@ def _say_what_is_packed(out: Path, reuse: Path | None) -> None:
 
 @click.command("accept", epilog=example("ppaurora accept kit sepsis-2027.json --expect-hash 2f1c90aa63d7"))
 @click.argument("kit", type=FOLDER)
-@click.argument("manifest", type=FILE)
+@click.argument("manifest", type=FILE, required=False)
+@study_option
 @expect_hash_option
 @yes_option
 @force_option
-def accept_command(kit: Path, manifest: Path, expect_hash: str | None, yes: bool, force: bool) -> None:
-    """Agree to a study: show MANIFEST and, once confirmed, add it to KIT. A node may be running."""
-    found, own = Manifest.read(manifest), read_kit(kit)
+def accept_command(
+    kit: Path, manifest: Path | None, study: str | None, expect_hash: str | None, yes: bool, force: bool
+) -> None:
+    """Agree to a study: show MANIFEST and, once confirmed, add it to KIT. A node may be running.
+
+    In the place of a manifest, STUDY.amendments.json shows and accepts amendments to a study. Owners may
+    leave it out: then the servers are asked for amendments.
+    """
+    own = read_kit(kit)
+    if manifest is None or manifest.name.endswith(AMENDMENTS):
+        accept_amended(own, manifest, study, expect_hash, yes=yes, force=force)
+        return
+    found = Manifest.read(manifest)
     own.expect(found, expect_hash)
     own.check_own(found)
     show(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 _LONGEST = 500
@@ -12,6 +13,11 @@ HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:
 def printable(text: object) -> str:
     """Return a text without control of the terminal, and no longer than anybody reads."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST])
+
+
+def listed(words: Sequence[str], last: str = " and ") -> str:
+    """Return words as a list within a sentence."""
+    return last.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 class CheckedText(str):

@@ -5,11 +5,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from ppaurora.io.models import StrictModel
 from ppaurora.messages.owners import AttemptNumber as AttemptNumber
-from ppaurora.messages.owners import Count, Digest, Revision, SignedStatement, Submitted
+from ppaurora.messages.owners import (
+    Count,
+    Digest,
+    Revision,
+    SignedAgreement,
+    SignedStatement,
+    Submitted,
+)
 from ppaurora.messages.workers import Endpoints, Workers
 
 Token = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -25,10 +32,21 @@ class Hello(Question):
     """Is anybody there, and of which version? Any node may ask."""
 
 
+class Amend(Question):
+    """From now on this manifest, which an accepted amendment has led to, is that of the study.
+
+    It comes with what owners have agreed to. The leader decides whether that precedes the first attempt.
+    """
+
+    manifest: Digest
+    agreements: tuple[SignedAgreement, ...]
+
+
 class Ready(Question):
     """Could an attempt with these submissions begin?"""
 
     agreed: tuple[Submitted, ...]
+    manifest: Digest | UnsetType = UNSET  # of a study that was amended: which one counts
 
 
 class Begin(Question):
@@ -38,6 +56,7 @@ class Begin(Question):
     token: Token
     agreed: tuple[Submitted, ...]
     workers: Workers  # as many as all nodes have
+    manifest: Digest | UnsetType = UNSET  # as in `Ready`
 
 
 class Placement(StrictModel):
@@ -95,7 +114,7 @@ class Withdrawn(Question):
     revision: Revision
 
 
-AnyQuestion = Hello | Ready | Begin | Rendezvous | Outcome | Release | Stop | Withdrawn
+AnyQuestion = Hello | Amend | Ready | Begin | Rendezvous | Outcome | Release | Stop | Withdrawn
 
 
 class Verdict(StrEnum):
@@ -114,6 +133,8 @@ class Verdict(StrEnum):
     FAILED = "failed"
     COMPUTED = "computed"
     RELEASED = "released"
+    AMENDED = "amended"
+    UNLIKE = "amended otherwise"  # another manifest counts there, or an owner has yet to agree to it
     STOPPED = "stopped"  # until its own operator retries
     WITHDRAWN = "withdrawn"  # on record, or overtaken by a later revision of the owner's
     UNKNOWN_STUDY = "unknown study"

@@ -1,16 +1,20 @@
 """Between an owner and the nodes that it talks to, and the statements that nodes sign.
 
-    PUT  /v9/studies/{hash}/submission    header `Ppaurora-Submission`: Offer; body: salt and share
+    PUT  /v10/studies/{hash}/submission   header `Ppaurora-Submission`: Offer; body: salt and share
                                           -> Acknowledgement
-    PUT  /v9/studies/{hash}/withdrawal    body: Withdrawal
+    PUT  /v10/studies/{hash}/withdrawal   body: Withdrawal
                                           -> WithdrawalAcknowledgement
-    PUT  /v9/studies/{hash}/known         body: SignedStatement, of a release that the node does not know of
+    PUT  /v10/studies/{hash}/known        body: SignedStatement, of a release that the node does not know of
                                           -> StudyStatus
-    GET  /v9/studies/{hash}               -> StudyStatus
-    GET  /v9/studies/{hash}/release       -> ReleasedPart
-    GET  /v9/openapi.json                 this, for machines
+    GET  /v10/studies/{hash}/amendments   -> Amended
+    PUT  /v10/studies/{hash}/agreement    body: SignedAgreement, to an amendment
+                                          -> StudyStatus
+    GET  /v10/studies/{hash}              -> StudyStatus
+    GET  /v10/studies/{hash}/release      -> ReleasedPart
+    GET  /v10/openapi.json                this, for machines
 
-Paths are of the newest version; a study of the previous one is at `/v8/...`.
+A study's hash is that of its first manifest, whatever was amended since. Paths are of the newest version; a
+study of the previous one is at `/v9/...`, and cannot be amended.
 
 Anything else is answered by a Refusal.
 
@@ -23,7 +27,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from ppaurora.io.models import StrictModel
 from ppaurora.io.times import Time
@@ -99,6 +103,32 @@ class WithdrawalAcknowledgement(StrictModel):
     server: str
 
 
+class Agreement(StrictModel):
+    """An owner's agreement to an amendment, and with it to all before: to be signed with the owner's key."""
+
+    study: Digest
+    owner: str
+    amendment: Annotated[int, Meta(ge=1, le=1000)]
+    manifest: Digest  # the hash of the manifest that comes from the amendment
+    agreed_at: Time  # by the owner's clock
+
+
+class SignedAgreement(StrictModel):
+    """`key` is the public key in DER form, of which the amended manifest has the SHA-256."""
+
+    agreement: Agreement
+    algorithm: str
+    key: bytes
+    signature: bytes
+
+
+class Amended(StrictModel):
+    """How a study was amended, and who has agreed to it, as one node has it."""
+
+    amendments: Annotated[bytes, Meta(max_length=1 << 23)]  # the file, see `study.amendments`
+    agreements: tuple[SignedAgreement, ...]
+
+
 class StudyState(StrEnum):
     """The states of a study at one node."""
 
@@ -133,6 +163,8 @@ class StudyStatus(StrictModel):
     protocol_version: Count
     server: str
     time: float
+    amendment: Count | UnsetType = UNSET  # the last that is known there, if there are any
+    to_agree: tuple[str, ...] | UnsetType = UNSET  # owners who have yet to agree to it
 
 
 class HistoryEvent(StrEnum):
@@ -199,6 +231,7 @@ class ReleasedPart(StrictModel):
     part: ResultShare
     salt: Salt  # of the commitment to the part, in this node's statement
     statements: tuple[SignedStatement, ...]  # this node's, and those of others that it has
+    amended: Amended | UnsetType = UNSET  # if the study was
 
 
 class Problem(StrictModel):

@@ -1,6 +1,6 @@
 """The codes with which a node refuses an owner's request: one list for nodes, owners and documents.
 
-docs/deploying.md has a table of them for people. On the wire a code is its string; an owner takes a string
+docs/reference.md has a table of them for people. On the wire a code is its string; an owner takes a string
 that is not in this list as well, because a node of a later version may have more of them.
 """
 
@@ -19,7 +19,7 @@ class Outlook(Enum):
 
 
 class RefusalCode(StrEnum):
-    """A code, its HTTP status, its meaning as docs/deploying.md and a node say it, and what to expect."""
+    """A code, its HTTP status, its meaning as docs/reference.md and a node say it, and what to expect."""
 
     status: int
     meaning: str
@@ -76,6 +76,12 @@ class RefusalCode(StrEnum):
         "too few or too many samples for the manifest; "
         "or floors under which the study cannot compute what was asked for",
         Outlook.FINAL,
+    )
+    NOT_AMENDED = "not-amended", 404, "this node's operator has accepted no amendment to this study"
+    NOT_AGREED = (
+        "not-agreed",
+        422,
+        "this is not what you would sign to agree to an amendment that this node's operator has accepted",
     )
     NOT_SIGNED = "not-signed", 422, "this is not what a node of the study has signed of its release"
     DAMAGED = "damaged", 410, "the node's disk has changed its part of your result"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from ppaurora.errors import InputError, PeerError
 from ppaurora.io.text import printable
 from ppaurora.messages.nodes import (
+    Amend,
     Answer,
     AnyQuestion,
     Begin,
@@ -25,6 +26,7 @@ from ppaurora.messages.nodes import (
 )
 from ppaurora.messages.owners import StudyState, Submitted
 from ppaurora.node.activity import Activity
+from ppaurora.node.amending import StudyAmendments
 from ppaurora.node.attempt import Attempt
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.rendezvous import all_endpoints, own_placement
@@ -61,11 +63,19 @@ _OUTCOMES = {
 class Follower:
     """Answers other nodes' questions; from any thread."""
 
-    def __init__(self, kit: NodeKit, store: Store, activity: Activity, runner: AttemptRunner) -> None:
+    def __init__(
+        self,
+        kit: NodeKit,
+        store: Store,
+        activity: Activity,
+        runner: AttemptRunner,
+        amendments: StudyAmendments,
+    ) -> None:
         self._kit = kit
         self._store = store
         self._activity = activity
         self._runner = runner
+        self._amendments = amendments
         self._beginning = threading.RLock()
 
     def answer(self, pin: str, question: AnyQuestion) -> Answer:
@@ -83,6 +93,8 @@ class Follower:
         if study is None:
             note = "its manifest has not been accepted there"
             return Answer(answer=Verdict.UNKNOWN_STUDY, note=note)
+        if isinstance(question, Amend):
+            return self._amendments.answer(study, pin, question)
         asker, leader = study.manifest.server_of(pin), study.manifest.protocol.leader
         if asker is not None:
             self._activity.peers.heard_from(study, asker)
@@ -98,7 +110,7 @@ class Follower:
             return Answer(answer=Verdict.REFUSED, note=f"only {leader.title} of the study leads")
         match question:
             case Ready():
-                return self._ready(study, question.agreed)
+                return self._ready(study, question)
             case Begin():
                 return self._begin(study, question)
             case Rendezvous():
@@ -113,10 +125,12 @@ class Follower:
                 return self._withdraw(study, question)
         raise AssertionError("every question has an answer")
 
-    def _ready(self, study: StudyRecord, agreed: Sequence[Submitted]) -> Answer:
+    def _ready(self, study: StudyRecord, question: Ready | Begin) -> Answer:
         """Could an attempt begin here?"""
         with self._beginning:
-            verdict, note = self._readiness(study, agreed)
+            agreed = question.agreed
+            unlike = self._amendments.problem(study, question.manifest)
+            verdict, note = (Verdict.UNLIKE, unlike) if unlike else self._readiness(study, agreed)
             return Answer(
                 answer=verdict,
                 note=note,
@@ -208,7 +222,7 @@ class Follower:
 
     def _begin(self, study: StudyRecord, question: Begin) -> Answer:
         with self._beginning:
-            ready = self._ready(study, question.agreed)
+            ready = self._ready(study, question)
             if ready.answer is not Verdict.READY:
                 return ready
             if not is_possible(question.workers):

@@ -25,8 +25,9 @@ from ppaurora.messages.nodes import (
     Stop,
     Verdict,
 )
-from ppaurora.messages.owners import GONE, StudyState, Submitted
+from ppaurora.messages.owners import GOING_ON, GONE, StudyState, Submitted
 from ppaurora.node.activity import Activity
+from ppaurora.node.amending import StudyAmendments, counted
 from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about, log_unforeseen
@@ -35,7 +36,7 @@ from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
 from ppaurora.node.states import AttemptState, StateError
-from ppaurora.node.status import lost_shares
+from ppaurora.node.status import lost_shares, still_to_agree
 from ppaurora.node.store import STORAGE_ERRORS, TO_GO_ON, Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
 from ppaurora.node.withdrawing import Withdrawals
@@ -68,12 +69,14 @@ class Leader:
         activity: Activity,
         runner: AttemptRunner,
         withdrawals: Withdrawals,
+        amendments: StudyAmendments,
     ) -> None:
         self._kit = kit
         self._store = store
         self._activity = activity
         self._runner = runner
         self._withdrawals = withdrawals
+        self._amendments = amendments
         self._turns = Turns(kit.settings.jobs, activity.peers.is_late)
         self._threads = ThreadPoolExecutor(MOST, thread_name_prefix="leader")
 
@@ -114,8 +117,10 @@ class Leader:
         if self._store.withdrawals_to_tell(study):
             takers = [peer for peer in peers if peer in protocol.input_servers]
             return Step(study, self._withdrawals.tell, takers)
+        if study.state in GOING_ON and self._amendments.is_untold(study):
+            return Step(study, self._amendments.tell, peers)
         match study.state:
-            case StudyState.COLLECTING if not self._missing(study):
+            case StudyState.COLLECTING if not (self._missing(study) or self._store.to_agree(study)):
                 return Step(study, self._gather)
             case StudyState.RUNNING if self._is_computed(study):
                 awaited = [peer for peer in peers if peer in protocol.result_servers]
@@ -224,11 +229,17 @@ class Leader:
         missing = self._missing(study)
         if missing:
             raise NotReadyError(lost_shares(sorted(missing)))
+        awaited = still_to_agree(self._store.to_agree(study), study.manifest.amendment)
+        if awaited:
+            raise NotReadyError(awaited)
         agreed = self._agreed(study)
         workers = self._runner.workers_for(study, agreed)
         for peer in self._activity.peers.unsure_first(study, self._peers(study)):
-            answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
+            question = Ready(study=study.hash, agreed=agreed, manifest=counted(study))
+            answer = self._ask(study, peer, question)
             self._check_not_rolled_back(study, peer, answer, last)
+            if answer.answer is Verdict.UNLIKE:
+                self._amendments.tell_again(study, peer)
             _check_ready(peer, answer)
             workers = min(workers, answer.workers)
         # What is looked at here takes longer than to hear that another node is not ready.
@@ -260,7 +271,8 @@ class Leader:
         """Wait for shares that are on their way to other nodes: a stop is to refuse none of them."""
         for peer in self._peers(study):
             with contextlib.suppress(PeerError):
-                answer = self._ask(study, peer, Ready(study=study.hash, agreed=agreed))
+                question = Ready(study=study.hash, agreed=agreed, manifest=counted(study))
+                answer = self._ask(study, peer, question)
                 if answer.answer is Verdict.NOT_YET:
                     _check_ready(peer, answer)
 
@@ -282,6 +294,7 @@ class Leader:
             token=plan.token,
             agreed=plan.agreed,
             workers=plan.workers,
+            manifest=counted(study),
         )
         try:
             for peer in self._peers(study):

@@ -19,6 +19,7 @@ import os
 
 from ppaurora.errors import InputError
 from ppaurora.node.activity import Activity
+from ppaurora.node.amending import StudyAmendments
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.clock import Clock
 from ppaurora.node.following import Follower
@@ -57,7 +58,8 @@ class Node:
         runner = AttemptRunner(kit, self.store, self.router, self.activity, metrics, self._warm_pool)
         self._look_through_shares(runner)
         self.withdrawals = Withdrawals(kit, self.store, self.activity)
-        self._leader = Leader(kit, self.store, self.activity, runner, self.withdrawals)
+        self.amendments = StudyAmendments(kit, self.store, self.activity)
+        self._leader = Leader(kit, self.store, self.activity, runner, self.withdrawals, self.amendments)
         self.watcher = Watcher(
             self.store,
             self.activity,
@@ -68,7 +70,7 @@ class Node:
             self.clock,
         )
         self.peer_records = PeerRecords(kit, self.store, self.activity, runner)
-        self.router.open(Follower(kit, self.store, self.activity, runner).answer)
+        self.router.open(Follower(kit, self.store, self.activity, runner, self.amendments).answer)
         self.watcher.start()
         self.peer_records.start()
         self._warm_pool.keep(Protocol.process, kit.title)

@@ -12,10 +12,12 @@ from ppaurora.messages import VERSION
 from ppaurora.messages.owners import (
     OFFER_HEADER,
     Acknowledgement,
+    Amended,
     Digest,
     Offer,
     Refusal,
     ReleasedPart,
+    SignedAgreement,
     SignedStatement,
     StudyStatus,
     Withdrawal,
@@ -32,6 +34,8 @@ _MESSAGES = (
     Withdrawal,
     WithdrawalAcknowledgement,
     StudyStatus,
+    Amended,
+    SignedAgreement,
     ReleasedPart,
     Refusal,
 )
@@ -131,6 +135,25 @@ _OF_A_STUDY: dict[str, Any] = {
             "second result comes of it.",
             "parameters": [_STUDY],
             "requestBody": {"required": True, "content": _content(SignedStatement)},
+            "responses": _responses("The study's course, then.", StudyStatus, 400, 408, 422, 503, 507),
+        }
+    },
+    "/amendments": {
+        "get": {
+            "summary": "How the study was amended, and which owners have agreed.",
+            "description": "Amendments that this node's operator has accepted, as the coordinator has signed "
+            "them, in force or not.",
+            "parameters": [_STUDY],
+            "responses": _responses("All amendments, and agreements.", Amended),
+        }
+    },
+    "/agreement": {
+        "put": {
+            "summary": "Agree to an amendment, and so to those before it.",
+            "description": "Signed with the owner's key. No attempt begins before all owners have agreed, "
+            "unless they had beforehand.",
+            "parameters": [_STUDY],
+            "requestBody": {"required": True, "content": _content(SignedAgreement)},
             "responses": _responses("The study's course, then.", StudyStatus, 400, 408, 422, 503, 507),
         }
     },

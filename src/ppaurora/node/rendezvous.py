@@ -37,7 +37,7 @@ _SECONDS_TO_ANSWER = 15.0
 def own_placement(kit: NodeKit, plan: AttemptPlan, endpoints: tuple[Endpoint, ...]) -> SignedPlacement:
     """Return where this node's workers are, signed."""
     placement = Placement(
-        study=plan.manifest.hash,
+        study=plan.manifest.study_hash,
         attempt=plan.number,
         token=plan.token,
         server=kit.server(plan.manifest).file_name,
@@ -71,7 +71,7 @@ def _checked(signed: SignedPlacement | None, server: Server, plan: AttemptPlan) 
 
 def _problem(signed: SignedPlacement, server: Server, plan: AttemptPlan) -> str:
     said = signed.placement
-    if (said.study, said.attempt, said.token) != (plan.manifest.hash, plan.number, plan.token):
+    if (said.study, said.attempt, said.token) != (plan.manifest.study_hash, plan.number, plan.token):
         return "it is for another attempt"
     if said.server != server.file_name:
         return "it is another server's"
@@ -97,7 +97,7 @@ def connect_workers(kit: NodeKit, attempt: Attempt) -> None:
         own = own_placement(kit, plan, attempt.endpoints)
         signed = (own, *(one for one in others if one is not None))
         endpoints = all_endpoints(plan, signed)
-        rendezvous = Rendezvous(study=plan.manifest.hash, attempt=plan.number, placements=signed)
+        rendezvous = Rendezvous(study=plan.manifest.study_hash, attempt=plan.number, placements=signed)
         for peer in peers:
             answer = _ask(kit, plan.manifest, peer, rendezvous)
             if answer.answer is not Verdict.RUNNING:
@@ -114,7 +114,7 @@ def _placement_of(kit: NodeKit, peer: Server, attempt: Attempt, deadline: float)
     """Return the placement of another node's workers, once they are ready; None if the attempt has ended."""
     manifest = attempt.plan.manifest
     while not attempt.has_ended:
-        answer = _ask(kit, manifest, peer, Outcome(study=manifest.hash, attempt=attempt.number))
+        answer = _ask(kit, manifest, peer, Outcome(study=manifest.study_hash, attempt=attempt.number))
         if answer.answer is not Verdict.RUNNING:
             raise PeerError(peer.title, f"did not place its workers: {answer.note or answer.answer.value}")
         if answer.placement is not None:

@@ -90,7 +90,9 @@ class AttemptRunner:
     def start(self, study: StudyRecord, plan: AttemptPlan) -> Attempt:
         """Start an attempt, which is on record before its first message."""
         has_shares = self.kit.server(study.manifest) in study.manifest.protocol.input_servers
-        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)
+        self.store.begin_attempt(
+            study.hash, plan.number, plan.agreed, has_shares=has_shares, manifest=plan.manifest.hash
+        )
         earlier = self.activity.attempt(study.hash)
         if earlier is not None:
             earlier.abort("a later attempt began")

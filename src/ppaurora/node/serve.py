@@ -67,7 +67,13 @@ async def _serve(node: Node) -> None:
         await _listen(running, administration, _listener(node.kit, "listen_admin", settings.listen_admin))
         if settings.listen_owners is not None:
             service = OwnersService(
-                node.kit, node.store, node.activity, node.metrics, node.withdrawals, node.peer_records
+                node.kit,
+                node.store,
+                node.activity,
+                node.metrics,
+                node.withdrawals,
+                node.peer_records,
+                node.amendments,
             )
             listener = _listener(node.kit, "listen_owners", settings.listen_owners)
             await _let_in(running, service.app, listener, node.authorities)

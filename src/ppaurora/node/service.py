@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import ssl
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
+from msgspec import UNSET
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.io.models import StrictModel, to_json
@@ -34,6 +36,7 @@ from ppaurora.messages.owners import (
 )
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.activity import Activity
+from ppaurora.node.amending import StudyAmendments
 from ppaurora.node.logs import RateLimitedLog, about, log_unforeseen
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.openapi import openapi
@@ -55,7 +58,14 @@ from ppaurora.node.store import (
     TooOftenError,
     delete_share,
 )
-from ppaurora.node.uploads import PIECE, read_offer, read_statement, read_withdrawal, receive_share
+from ppaurora.node.uploads import (
+    PIECE,
+    read_agreement,
+    read_offer,
+    read_statement,
+    read_withdrawal,
+    receive_share,
+)
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.study.kit import NodeKit
 from ppaurora.version import __version__
@@ -81,6 +91,7 @@ class OwnersService:
         metrics: Metrics,
         withdrawals: Withdrawals,
         peer_records: PeerRecords,
+        amendments: StudyAmendments,
     ) -> None:
         self._kit = kit
         self._store = store
@@ -88,6 +99,7 @@ class OwnersService:
         self._metrics = metrics
         self._withdrawals = withdrawals
         self._peer_records = peer_records
+        self._amendments = amendments
         self._refusals = RateLimitedLog(log, most=100)
         self._recorded: dict[tuple[str, str, str], float] = {}  # when a refusal came into the audit log
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
@@ -108,6 +120,8 @@ class OwnersService:
             web.put(f"{study}/submission", self._submit),
             web.put(f"{study}/withdrawal", self._withdraw),
             web.put(f"{study}/known", self._learn),
+            web.get(f"{study}/amendments", self._amendments_of),
+            web.put(f"{study}/agreement", self._agree),
             web.get(f"{study}/release", self._release),
         ]
 
@@ -167,6 +181,24 @@ class OwnersService:
         problem = await asyncio.to_thread(self._peer_records.learn, study, signed)
         if problem:
             refuse(RefusalCode.NOT_SIGNED, f"{RefusalCode.NOT_SIGNED.meaning}: {problem}")
+        return await self._status(request)
+
+    async def _amendments_of(self, request: web.Request) -> web.Response:
+        study, _ = await self._participant(request)
+        amended = await asyncio.to_thread(self._amendments.amended, study)
+        if amended is UNSET:
+            refuse(RefusalCode.NOT_AMENDED)
+        return _response(amended)
+
+    async def _agree(self, request: web.Request) -> web.Response:
+        """Keep an owner's agreement to an amendment."""
+        study, owner = await self._participant(request)
+        signed = await read_agreement(request)
+        if signed.agreement.owner != owner:
+            refuse(RefusalCode.NOT_AGREED, f"{RefusalCode.NOT_AGREED.meaning}: it is another owner's")
+        problem = await asyncio.shield(asyncio.to_thread(self._amendments.keep, study, [signed]))
+        if problem:
+            refuse(RefusalCode.NOT_AGREED, f"{RefusalCode.NOT_AGREED.meaning}: {problem}")
         return await self._status(request)
 
     async def _submit(self, request: web.Request) -> web.Response:
@@ -337,6 +369,7 @@ class OwnersService:
                 part=part,
                 salt=salt,
                 statements=statements,
+                amended=await asyncio.to_thread(self._amendments.amended, study),
             )
         )
 
@@ -347,11 +380,20 @@ class OwnersService:
             refuse(RefusalCode.UNKNOWN_STUDY)
         transport = request.transport
         session = None if transport is None else transport.get_extra_info("ssl_object")
-        owner = None if session is None else study.manifest.owner_of(peer_pin(session))
+        owner = None if session is None else study.owner_of(peer_pin(session))
         if owner is None:
-            refuse(RefusalCode.NOT_AN_OWNER)
+            refuse(RefusalCode.NOT_AN_OWNER, _dropped(study, session))
         request[_PARTICIPANT] = study, owner
         return study, owner
+
+
+def _dropped(study: StudyRecord, session: ssl.SSLObject | None) -> str:
+    """Return by which amendment an owner takes part no longer; empty for who never did."""
+    pin = None if session is None else peer_pin(session)
+    had = [number for number, one in enumerate(study.manifests) if pin and one.owner_of(pin)]
+    if not had:
+        return ""
+    return f"since amendment {had[-1] + 1} your key is not that of an owner of this study"
 
 
 def _refuse_if_deleted(study: StudyRecord, what: str) -> None:

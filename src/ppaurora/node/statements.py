@@ -33,7 +33,7 @@ def own_statement(kit: NodeKit, store: Store, hash_: str) -> SignedStatement | N
 def _statement(kit: NodeKit, store: Store, study: StudyRecord, attempt: ReleasedAttempt) -> Statement:
     return Statement(
         server=kit.server(study.manifest).file_name,
-        manifest=study.hash,
+        manifest=study.manifest.hash,
         attempt=attempt.number,
         policy=study.manifest.job(attempt.agreed).terms.policy,
         submissions=attempt.agreed,

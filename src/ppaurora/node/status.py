@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
+from ppaurora.io.text import listed
 from ppaurora.messages.owners import GOING_ON, StudyState, StudyStatus
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
@@ -43,12 +46,22 @@ def study_status(
         protocol_version=study.manifest.version,
         server=kit.server(study.manifest).title,
         time=time.time(),
+        amendment=UNSET if study.amendments is None else len(study.amendments.steps),
+        to_agree=UNSET if study.amendments is None else tuple(store.to_agree(study)),
     )
 
 
 def lost_shares(owners: Sequence[str], where: str = "here") -> str:
     """Return the note that tells whose shares were lost, and what to do."""
     return f"shares of {', '.join(owners)} were lost {where}; they have to submit again"
+
+
+def still_to_agree(owners: list[str], amendment: int) -> str:
+    """Return for whose agreement a study waits, and what they do; nothing if for nobody's."""
+    if not owners:
+        return ""
+    have = "has" if len(owners) == 1 else "have"
+    return f"{listed(owners)} {have} yet to agree to amendment {amendment}: ppaurora accept KIT"
 
 
 def _note(
@@ -65,6 +78,9 @@ def _note(
         return silence
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note
+    awaited = still_to_agree(store.to_agree(study), manifest.amendment)
+    if awaited:
+        return awaited
     if not missing:
         return f"all have submitted; {manifest.protocol.leader.title} begins the computation"
     if not manifest.evaluation.takes_submissions(time.time()):

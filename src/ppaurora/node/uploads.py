@@ -14,7 +14,7 @@ from aiohttp import web
 from ppaurora.channel.servers import Server
 from ppaurora.io.files import sync
 from ppaurora.io.models import StrictModel, from_json
-from ppaurora.messages.owners import OFFER_HEADER, Offer, SignedStatement, Withdrawal
+from ppaurora.messages.owners import OFFER_HEADER, Offer, SignedAgreement, SignedStatement, Withdrawal
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.refusals import refuse
 from ppaurora.sharing.commitment import SALT_BYTES
@@ -57,6 +57,10 @@ async def read_withdrawal(request: web.Request) -> Withdrawal:
 
 async def read_statement(request: web.Request) -> SignedStatement:
     return await _read_message(request, SignedStatement, "this is not what a node signs of a release")
+
+
+async def read_agreement(request: web.Request) -> SignedAgreement:
+    return await _read_message(request, SignedAgreement, "this is no agreement to an amendment")
 
 
 async def _read_message(request: web.Request, kind: type[M], problem: str) -> M:

@@ -47,7 +47,7 @@ class Watcher:
         self._metrics = metrics
         self._clock = clock
         self._tried = float("-inf")
-        self.accepted: set[str] = set()  # studies whose participants are let in
+        self.accepted: set[str] = set()  # hashes of manifests whose participants are let in
         self._looked_through: set[str] = set()  # of these, those whose shares on disk are taken back in
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
 
@@ -119,11 +119,13 @@ class Watcher:
         self._metrics.clock_not_believed.set(bool(health.clock))
 
     def _let_in(self, study: StudyRecord) -> None:
-        if study.hash not in self.accepted:
-            owners = [owner.pin for owner in study.manifest.owners]
-            self._authorities.trust(study.manifest.authorities, owners)
-            self.accepted.add(study.hash)
-            log.info("study accepted", extra=about(study))
+        for manifest in study.manifests:
+            if manifest.hash not in self.accepted:
+                owners = [owner.pin for owner in manifest.owners]
+                self._authorities.trust(manifest.authorities, owners)
+                self.accepted.add(manifest.hash)
+                what = f"amendment {manifest.amendment}" if manifest.amendment else "study"
+                log.info(f"{what} accepted", extra=about(study))
         if study.hash not in self._looked_through:
             self._runner.take_back(study)
             self._looked_through.add(study.hash)

@@ -33,9 +33,11 @@ from ppaurora.io.text import printable
 from ppaurora.messages.owners import (
     OFFER_HEADER,
     Acknowledgement,
+    Amended,
     Offer,
     Refusal,
     ReleasedPart,
+    SignedAgreement,
     SignedStatement,
     StudyStatus,
     Withdrawal,
@@ -57,7 +59,7 @@ class NodeClient:
         self.server = server
         self.host, self.port = manifest.owners_address(server)
         self._pin = manifest.node(server).pin
-        self._path = f"{studies_path(manifest.version)}/{manifest.hash}"
+        self._path = f"{studies_path(manifest.version)}/{manifest.study_hash}"
         self._context = kit.client_context(manifest)
         self._timeout = timeout
 
@@ -72,6 +74,13 @@ class NodeClient:
         """Show the node a release that it does not know of, and return how it sees the study then."""
         headers = {"Content-Type": "application/json"}
         return self._request(StudyStatus, "PUT", f"{self._path}/known", to_json(signed), headers)
+
+    def amended(self) -> Amended:
+        return self._request(Amended, "GET", f"{self._path}/amendments")
+
+    def agree(self, signed: SignedAgreement) -> StudyStatus:
+        headers = {"Content-Type": "application/json"}
+        return self._request(StudyStatus, "PUT", f"{self._path}/agreement", to_json(signed), headers)
 
     def submit(
         self, offer: Offer, body: bytes, connection: PinnedConnection | None = None
@@ -173,6 +182,13 @@ class NodeClient:
             raise PeerMisbehavedError(
                 self.server.title, f"at {self.where} has another key than the manifest says; nothing was sent"
             )
+
+
+def clients_of(kit: OwnerKit, manifest: Manifest, timeout: float) -> dict[Server, NodeClient]:
+    """Return a client for each node that an owner talks to."""
+    protocol = manifest.protocol
+    servers = dict.fromkeys((*protocol.input_servers, *protocol.result_servers))
+    return {server: NodeClient(kit, manifest, server, timeout) for server in servers}
 
 
 Check = Callable[[ssl.SSLSocket], None]

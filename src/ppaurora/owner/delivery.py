@@ -157,7 +157,7 @@ class Delivery:
             raise
         said = (answer.study, answer.owner, answer.commitments, answer.revision)
         offer = submission.offer
-        if said != (self.manifest.hash, self.kit.name, offer.commitments, offer.revision):
+        if said != (self.manifest.study_hash, self.kit.name, offer.commitments, offer.revision):
             raise PeerMisbehavedError(server.title, "acknowledged something else than was sent")
         return self.outbox.acknowledge(submission, server, answer)
 
@@ -281,7 +281,11 @@ class Delivery:
 
     def _withdraw_from(self, server: Server, revision: int) -> None:
         answer = self.clients[server].withdraw(revision)
-        if (answer.study, answer.owner, answer.revision) != (self.manifest.hash, self.kit.name, revision):
+        if (answer.study, answer.owner, answer.revision) != (
+            self.manifest.study_hash,
+            self.kit.name,
+            revision,
+        ):
             raise PeerMisbehavedError(server.title, "acknowledged something else than was asked for")
 
     def _hear_of_withdrawal(self, server: Server, revision: int) -> None:

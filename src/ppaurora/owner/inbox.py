@@ -35,7 +35,7 @@ class Inbox:
 
     def find(self) -> CollectedResult | None:
         found = read_record(CollectedResult, self._path)
-        if found is not None and found.study != self._manifest.hash:
+        if found is not None and found.study != self._manifest.study_hash:
             raise InputError(f"{self._path}: belongs to another manifest; move it away")
         if found is not None and len(found.answers) != len(self._manifest.protocol.result_servers):
             raise InputError(f"{self._path}: is damaged; restore it from a backup")
@@ -44,7 +44,7 @@ class Inbox:
     def keep(self, answers: Sequence[ReleasedPart]) -> CollectedResult:
         """Durable, whole or not at all, for its owner's eyes only."""
         now = as_time(time.time())
-        collected = CollectedResult(study=self._manifest.hash, answers=tuple(answers), collected_at=now)
+        collected = CollectedResult(study=self._manifest.study_hash, answers=tuple(answers), collected_at=now)
         self._path.parent.mkdir(exist_ok=True, mode=0o700)
         keep_record(self._path, collected)
         return collected

@@ -268,14 +268,14 @@ class Ledger:
 
     def look(self, samples: Samples | CountTable, manifest: Manifest) -> Seen:
         """Say what there is to say of samples that are not submitted yet; writes nothing."""
-        if not self._path.exists() or not self._content().studies.keys() - {manifest.hash}:
+        if not self._path.exists() or not self._content().studies.keys() - {manifest.study_hash}:
             return Seen((), self._alone(manifest))
         return self.compare(self.sketch(samples), manifest)
 
     def compare(self, sketch: Sketch, manifest: Manifest) -> Seen:
         """Compare samples with those of other studies."""
         entries = self._content().studies
-        earlier = [entry for hash_, entry in entries.items() if hash_ != manifest.hash]
+        earlier = [entry for hash_, entry in entries.items() if hash_ != manifest.study_hash]
         comparable = [(entry, sketch.on(entry.grid)) for entry in earlier]
         found = [(one.overlap(entry.sketch), entry, one) for entry, one in comparable if one is not None]
         alike = [one for one in found if one[0] >= _WORTH_A_WARNING]
@@ -307,7 +307,7 @@ class Ledger:
         )
         with self._locked():
             self.compare(sketch, manifest).spending.check()
-            before = self._content().studies.get(manifest.hash)
+            before = self._content().studies.get(manifest.study_hash)
             self._put(manifest, entry.after(before))
         return before
 
@@ -322,9 +322,9 @@ class Ledger:
 
     def _put(self, manifest: Manifest, entry: LedgerEntry | None) -> None:
         content = self._content()
-        studies = {hash_: known for hash_, known in content.studies.items() if hash_ != manifest.hash}
+        studies = {hash_: known for hash_, known in content.studies.items() if hash_ != manifest.study_hash}
         if entry is not None:
-            studies[manifest.hash] = entry
+            studies[manifest.study_hash] = entry
         if studies != content.studies:
             self._write(msgspec.structs.replace(content, studies=studies))
 

@@ -149,7 +149,7 @@ class Outbox:
 
     def find(self) -> OutgoingSubmission | None:
         submission = read_record(OutgoingSubmission, self._folder / _RECORD)
-        if submission is not None and submission.study != self._manifest.hash:
+        if submission is not None and submission.study != self._manifest.study_hash:
             raise InputError(f"{self._folder}: belongs to another manifest; move it away")
         if submission is not None and submission.previous is not None and not submission.sent:
             return submission.previous  # its replacement has never left
@@ -285,7 +285,7 @@ class Outbox:
         shares = manifest.terms.share(manifest.evaluation.read(samples))
         bodies = [(fresh_salt(), share.to_bytes()) for share in shares]
         submission = OutgoingSubmission(
-            study=manifest.hash,
+            study=manifest.study_hash,
             offer=Offer(
                 samples=len(samples),
                 floors=self._floors,

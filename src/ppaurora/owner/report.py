@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.errors import NotVerifiedError
@@ -21,7 +22,7 @@ from ppaurora.sharing.commitment import Salt, commit
 from ppaurora.sharing.stages import ResultShare
 from ppaurora.statistics.estimates import Estimate, Table
 from ppaurora.study.manifest import Manifest
-from ppaurora.study.receipt import Receipt, problem_with_statement, verify
+from ppaurora.study.receipt import AgreedAmendments, Receipt, problem_with_statement, verify
 
 
 class OwnPart(StrictModel):
@@ -146,7 +147,9 @@ def save_receipt(receipt: Receipt, path: Path) -> None:
     replace_file(receipt_path(path), receipt.to_json().encode(), mode=0o600)
 
 
-def receipt_from(answers: Sequence[ReleasedPart], manifest: Manifest) -> Receipt:
+def receipt_from(
+    answers: Sequence[ReleasedPart], manifest: Manifest, amended: AgreedAmendments | UnsetType = UNSET
+) -> Receipt:
     """Make a receipt of the statements of all nodes, as far as those with parts of the result have them."""
     chosen: dict[str, SignedStatement] = {}
     for signed in (one for answer in answers for one in answer.statements):
@@ -161,4 +164,4 @@ def receipt_from(answers: Sequence[ReleasedPart], manifest: Manifest) -> Receipt
         if (said.attempt, said.submissions) != (answer.attempt, answer.submissions):
             raise NotVerifiedError(f"{server.title} has signed something else than it says")
     names = [server.file_name for server in manifest.protocol.servers if server.file_name in chosen]
-    return verify(Receipt.of(manifest, [chosen[name] for name in names])).receipt
+    return verify(Receipt.of(manifest, [chosen[name] for name in names], amended)).receipt

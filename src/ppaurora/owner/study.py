@@ -26,13 +26,15 @@ from ppaurora.errors import (
 )
 from ppaurora.messages.owners import UNDER_WAY, ReleasedPart, SignedStatement, StudyState, StudyStatus
 from ppaurora.messages.refusals import PASSING, RefusalCode
-from ppaurora.owner.client import NodeClient
+from ppaurora.owner.agreeing import Agreements, Proposal
+from ppaurora.owner.client import NodeClient, clients_of
 from ppaurora.owner.delivery import Delivery
 from ppaurora.owner.inbox import Inbox
 from ppaurora.owner.ledger import Ledger, Seen
 from ppaurora.owner.outbox import Outbox, OutgoingSubmission, has_result
 from ppaurora.owner.prepared import OwnData, PreparedSubmission, Scores
 from ppaurora.owner.report import OwnPart, StudyReport, receipt_from, save_receipt
+from ppaurora.study.amendments import Amendments
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.receipt import problem_with_statement
@@ -96,13 +98,13 @@ class Study:
         self.kit.expect(self.manifest, expect_hash)
         self.kit.check_own(self.manifest)
         self.kit.check_key()
-        protocol = self.manifest.protocol
-        servers = dict.fromkeys((*protocol.input_servers, *protocol.result_servers))
-        self._clients = {server: NodeClient(self.kit, self.manifest, server, timeout) for server in servers}
+        self._clients = clients_of(self.kit, self.manifest, timeout)
         self._outbox = Outbox(self.kit, self.manifest)
         self._inbox = Inbox(self.kit, self.manifest)
         self._ledger = Ledger(self.kit)
         self._delivery = Delivery(self.kit, self.manifest, self._outbox, self._ledger, self._clients)
+        self._agreements = Agreements(self.kit, self.manifest)
+        self._timeout = timeout
 
     def __repr__(self) -> str:
         return f"<Study {self.manifest.study} of {self.kit.name}>"
@@ -389,6 +391,52 @@ class Study:
         fitting = [one for one in signed if not problem_with_statement(one, self.manifest)]
         return min(fitting, key=lambda one: len(one.statement.history), default=None)
 
+    def proposal(self, file: str | Path | None = None) -> Proposal | None:
+        """Return how the coordinator has amended the study since this kit last agreed; None if not at all.
+
+        Parameters
+        ----------
+        file
+            `STUDY.amendments.json` from the coordinator; by default, what the nodes have.
+        """
+        if file is None:
+            amendments = self._agreements.fetch(self._clients.values())
+        else:
+            amendments = Amendments.read(Path(file))
+        return None if amendments is None else self._agreements.proposal(amendments)
+
+    def agree(self, proposal: Proposal) -> None:
+        """Agree to amendments: they are the terms of this study from now on, and nodes are told.
+
+        If interrupted, `tell_agreement` tells them; what was submitted stands.
+        """
+        self._agreements.agree(proposal)
+        self.manifest = proposal.amendments.latest
+        self._agreements = Agreements(self.kit, self.manifest)
+        self._clients = clients_of(self.kit, self.manifest, self._timeout)
+        self._outbox = Outbox(self.kit, self.manifest)
+        self._inbox = Inbox(self.kit, self.manifest)
+        self._delivery = Delivery(self.kit, self.manifest, self._outbox, self._ledger, self._clients)
+        self.tell_agreement()
+
+    def tell_agreement(self) -> bool:
+        """Tell the nodes what this owner has agreed to; False if it has signed nothing, as it was not asked.
+
+        The one that leads has to take it, and tells the others.
+        """
+        signed = self._agreements.signed()
+        if signed is None:
+            return False
+        for server in self._delivery.servers:
+            try:
+                self._clients[server].agree(signed)
+            except (PeerError, RefusedError) as error:
+                if server is self.manifest.protocol.leader:
+                    again = self._delivery.command("accept")
+                    error.add_note(f"the agreement is in the kit, and was not delivered; run '{again}' again")
+                    raise
+        return True
+
     def wait(self, watch: Watch | None = None, timeout: float | None = None) -> StudyReport:
         """Wait until the result is released, someone has to act, or the time is up.
 
@@ -430,12 +478,17 @@ class Study:
         there, with the same result or the same error, without contacting a server. Result and receipt are
         saved in the kit, see `results`.
         """
-        manifest, protocol = self.manifest, self.manifest.protocol
+        protocol = self.manifest.protocol
         collected = self._inbox.find() or self._inbox.keep(self._fetch())
         self._outbox.forget()
         answers, first = collected.answers, collected.answers[0]
+        try:
+            manifest, amended = self._agreements.counted(answers, protocol.result_servers)
+        except NotVerifiedError as error:
+            raise ProtocolError(f"what the nodes signed does not verify: {error}") from None
+        self.manifest = manifest
         for server, answer in zip(protocol.result_servers, answers, strict=True):
-            if (answer.study, answer.owner) != (manifest.hash, self.kit.name):
+            if (answer.study, answer.owner) != (manifest.study_hash, self.kit.name):
                 raise PeerMisbehavedError(server.title, "answered with another study's result")
             if answer.protocol_version != manifest.version:
                 raise PeerMisbehavedError(server.title, "computed with another version of the protocol")
@@ -446,7 +499,7 @@ class Study:
                     )
         self._check_own_submission(first)
         try:
-            receipt = receipt_from(answers, manifest)
+            receipt = receipt_from(answers, manifest, amended)
             save_receipt(receipt, self.results)
             parts = [
                 OwnPart(server=server.file_name, salt=answer.salt, part=answer.part)

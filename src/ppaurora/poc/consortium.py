@@ -237,7 +237,7 @@ class ProofOfConcept:
         kit = NodeKit.read(self.kit(self._protocol.leader.file_name))
         with Store(kit.data) as store:
             accepted = {study.hash: study for study in store.studies()}
-            return study_status(kit, store, accepted[self.manifest.hash])
+            return study_status(kit, store, accepted[self.manifest.study_hash])
 
     def start(self, interrupted: Callable[[], None]) -> list[str]:
         """Start the nodes that do not run; they answer when this returns. `interrupted` raises what came.

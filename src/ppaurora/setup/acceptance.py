@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ppaurora.agreement.disclosure import Disclosure, disclosure, example_sizes
 from ppaurora.errors import InputError
-from ppaurora.node.store import STORAGE_ERRORS, Store, trouble_of
+from ppaurora.node.store import STORAGE_ERRORS, ClosedError, Store, trouble_of
+from ppaurora.study.amendments import Amendments
 from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
@@ -38,6 +39,21 @@ def said_of_sizes(sizes: Sequence[int]) -> str:
     if set(others) <= {last}:
         return f"each has {last}"
     return f"they have {', '.join(others)} and {last}"
+
+
+def accept_amendments(kit: NodeKit, amendments: Amendments, *, force: bool = False) -> bool:
+    """Accept amendments at a node, which may be running. True if any is new there."""
+    latest = amendments.latest
+    check_nodes_apart(latest, force=force)
+    kit.check_own(latest)
+    decides = kit.server(latest) is latest.protocol.leader
+    try:
+        with Store(kit.data) as store:
+            return store.amend(amendments, decides=decides)
+    except ClosedError as error:
+        raise InputError(f"study {latest.study}: {error}") from None
+    except STORAGE_ERRORS as error:
+        raise InputError(f"{kit.data}: {trouble_of(error)}; nothing was accepted") from None
 
 
 def accept(kit: NodeKit | OwnerKit, manifest: Manifest, *, force: bool = False) -> bool:

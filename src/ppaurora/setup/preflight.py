@@ -106,7 +106,7 @@ def _node(client: NodeClient, manifest: Manifest) -> Iterator[Finding]:
         yield Finding.bad(f"{title} reached", str(error), fix)
         return
     yield Finding.good(f"{title} reached", client.where)
-    same = (answer.protocol_version, answer.study) == (manifest.version, manifest.hash)
+    same = (answer.protocol_version, answer.study) == (manifest.version, manifest.study_hash)
     yield Finding.judge(
         f"{title} knows the study",
         same,
@@ -174,7 +174,7 @@ def check_workers(kit: NodeKit) -> Iterator[Finding]:
         return
     for port, what in ((_RAY_DASHBOARD, "dashboard"), (_RAY_CLIENT, "client port")):
         is_open = cluster.answers_at(port)
-        fix = f"start the cluster without its {what}: docs/deploying.md says how"
+        fix = f"start the cluster without its {what}: docs/workers.md says how"
         detail = f"somebody answers at {cluster.host}:{port}" if is_open else "closed"
         yield Finding.judge(f"Ray's {what}", not is_open, detail, fix)
     if settings.most() < 2:
@@ -188,7 +188,7 @@ def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:
 
 
 def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> str:
-    answer = ask(kit, manifest, peer, Hello(study=manifest.hash), _SECONDS_TO_ANSWER)
+    answer = ask(kit, manifest, peer, Hello(study=manifest.study_hash), _SECONDS_TO_ANSWER)
     if answer.answer is Verdict.UNKNOWN_STUDY:
         raise RefusedError(peer.title, RefusalCode.UNKNOWN_STUDY, RefusalCode.UNKNOWN_STUDY.meaning)
     if answer.answer is Verdict.IN_TROUBLE:

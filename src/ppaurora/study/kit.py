@@ -5,7 +5,8 @@
     authority.pem     who signed the certificates of the study that it was made for
     node.toml         a node's own settings, or
     owner.toml        an owner's
-    studies/          manifests: an owner's studies; of a node, those proposed to its operator
+    studies/          manifests: an owner's studies, with the amendments that it has agreed to or that all
+                      agreed to beforehand; of a node, those proposed to its operator
 
 A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 """
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, tls_context
@@ -27,12 +28,19 @@ from ppaurora.errors import InputError, StudyNotNamedError
 from ppaurora.io.files import replace_file
 from ppaurora.io.models import StrictModel
 from ppaurora.policy.rules import Floors
+from ppaurora.study.amendments import Amendments
 from ppaurora.study.manifest import Manifest, is_hash_of
 from ppaurora.study.names import Address, Name
 from ppaurora.study.plan import read_toml
 from ppaurora.study.workers import WorkerSettings
 
 STUDIES = "studies"
+AMENDMENTS = ".amendments.json"  # ends the name of a file with amendments
+
+
+def amendments_path(folder: Path, study: str) -> Path:
+    """Return where a folder has the amendments to a study, if it has any."""
+    return folder / f"{study}{AMENDMENTS}"
 
 
 class NodeSettings(StrictModel):
@@ -95,8 +103,21 @@ class _Kit:
             raise InputError(f"{self.key}: is not the key of {self.certificate}") from None
 
     def manifests(self) -> list[Manifest]:
-        """Return the manifests in the kit, by name of the study."""
-        return [Manifest.read(path) for path in sorted((self.folder / STUDIES).glob("*.json"))]
+        """Return the manifests in the kit, by name of the study, as the amendments here have left them."""
+        paths = sorted((self.folder / STUDIES).glob("*.json"))
+        found = [Manifest.read(path) for path in paths if not path.name.endswith(AMENDMENTS)]
+        amended = [self.amendments(manifest.study) for manifest in found]
+        return [first if one is None else one.latest for first, one in zip(found, amended, strict=True)]
+
+    def amendments(self, study: str) -> Amendments | None:
+        """Return the amendments to a study that are in the kit; None if there are none."""
+        path = amendments_path(self.folder / STUDIES, study)
+        return Amendments.read(path) if path.exists() else None
+
+    def amend(self, amendments: Amendments) -> None:
+        """Keep what a study's manifest has become; whole or not at all."""
+        path = amendments_path(self.folder / STUDIES, amendments.first.study)
+        replace_file(path, amendments.text().encode())
 
     def expect(self, manifest: Manifest, expected_hash: str | None) -> None:
         """Refuses a manifest of another hash than a person expects, by all its digits or the first ones."""
@@ -114,6 +135,11 @@ class _Kit:
     def add(self, manifest: Manifest) -> Path:
         """Keep a manifest in the kit; whole or not at all."""
         path = self.folder / STUDIES / f"{manifest.study}.json"
+        if manifest.amends is not UNSET:
+            raise InputError(
+                f"study {manifest.study}: this is what an amendment has made of its manifest; take the file "
+                f"{manifest.study}{AMENDMENTS} from the coordinator, which tells how"
+            )
         if path.exists() and path.read_bytes() != manifest.text().encode():
             raise InputError(f"{path}: is another manifest of the same name; give the new study its own name")
         replace_file(path, manifest.text().encode())

@@ -13,7 +13,9 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.agreement.terms import Job, Terms
@@ -24,7 +26,7 @@ from ppaurora.errors import InputError
 from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, canonical_json, checked
 from ppaurora.messages import SUPPORTED, VERSION, VERSIONS
-from ppaurora.messages.owners import Submitted
+from ppaurora.messages.owners import Digest, Submitted
 from ppaurora.protocols import Protocol
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 
@@ -34,6 +36,7 @@ _ANOTHER_VERSION = (
     "take the ppaurora that the study was made with, or make it anew from its plan"
 )
 _HASH_DIGITS = re.compile(r"[0-9a-f]{12,64}")
+WITH_AMENDMENTS = 10  # the first version whose manifests can be amended
 
 
 class NodeEntry(StrictModel):
@@ -53,8 +56,35 @@ class OwnerEntry(StrictModel):
     pin: Pin
 
 
+class AgreedChanges(StrictModel):
+    """Which later changes owners agree to beforehand, with the manifest: they are not asked again."""
+
+    minimum_owners: Annotated[int, Meta(ge=2, le=100_000)] | None = None  # of whom others may be dropped
+    deadline_days: Annotated[int, Meta(ge=0, le=3650)] = 0  # by which the last day may move at most
+
+    def describe(self) -> str:
+        """Return this as a sentence, for people."""
+        allowed = []
+        if self.minimum_owners is not None:
+            allowed.append(f"owners may be dropped as long as {self.minimum_owners} remain")
+        if self.deadline_days:
+            allowed.append(f"the last day for submissions may move by up to {self.deadline_days} days")
+        return "; ".join([*allowed, "every owner is asked about any other amendment"])
+
+
+class Amends(StrictModel):
+    """Of which study an amended manifest is, and in whose place it stands."""
+
+    study: Digest  # the hash of the study's first manifest
+    number: Annotated[int, Meta(ge=1, le=1000)]  # of the amendment, from 1 on
+    previous: Digest  # the hash of the manifest before
+
+
 class Manifest(StrictModel):
-    """The terms, what is evaluated, and who takes part, with everybody's key. All agree to its hash."""
+    """The terms, what is evaluated, and who takes part, with everybody's key. All agree to its hash.
+
+    The last three fields are not there in studies of version 9, which cannot be amended.
+    """
 
     version: int = VERSION
     study: Name
@@ -63,10 +93,19 @@ class Manifest(StrictModel):
     nodes: dict[str, NodeEntry]
     owners: tuple[OwnerEntry, ...]
     authorities: str  # PEM; whom certificates must be signed by
+    coordinator: Pin | UnsetType = UNSET  # the key that amendments are signed with
+    agreed_changes: AgreedChanges | UnsetType = UNSET
+    amends: Amends | UnsetType = UNSET  # if it takes the place of an earlier one
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
             raise InputError(_ANOTHER_VERSION)
+        if self.version < WITH_AMENDMENTS and self.of_amendments:
+            raise InputError(
+                f"{', '.join(self.of_amendments)}: studies of version {self.version} cannot be amended"
+            )
+        if self.amends is not UNSET and self.coordinator is UNSET:
+            raise InputError("amends: there is no coordinator whose amendments count")
         _check_nodes(self)
         _check_direction(self)
         try:
@@ -128,6 +167,22 @@ class Manifest(StrictModel):
     def hash(self) -> str:
         """The SHA-256 of the text in UTF-8: what `sha256sum` prints of the file."""
         return hashlib.sha256(self.text().encode()).hexdigest()
+
+    @property
+    def study_hash(self) -> str:
+        """The hash of the study's first manifest, which names the study whatever was amended since."""
+        return self.hash if self.amends is UNSET else self.amends.study
+
+    @property
+    def amendment(self) -> int:
+        """The number of the amendment that it comes from; 0 for the first manifest."""
+        return 0 if self.amends is UNSET else self.amends.number
+
+    @property
+    def of_amendments(self) -> list[str]:
+        """The names of those fields that only studies have which can be amended."""
+        names = ("coordinator", "agreed_changes", "amends")
+        return [name for name in names if getattr(self, name) is not UNSET]
 
     @property
     def protocol(self) -> Protocol:
@@ -198,6 +253,12 @@ class Manifest(StrictModel):
             whose = f"{owner.organisation}, " if owner.organisation else ""
             lines.append((f"owner {owner.name}", f"{whose}key {owner.pin}"))
         lines += [("authority", described) for described in describe_certificates(self.authorities)]
+        if self.coordinator is not UNSET:
+            lines.append(("coordinator", f"key {self.coordinator}, which signs amendments"))
+        if self.agreed_changes is not UNSET:
+            lines.append(("agreed changes", self.agreed_changes.describe()))
+        if self.amends is not UNSET:
+            lines.append(("amendment", f"{self.amends.number} of the study {self.amends.study}"))
         return lines
 
 

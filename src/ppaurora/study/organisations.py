@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ppaurora.errors import InputError
+from ppaurora.io.text import listed
 from ppaurora.protocols.security import ONE_DEVIATES, Corruption
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.plan import Plan
@@ -58,7 +59,7 @@ def organisation_warnings(study: Manifest | Plan) -> list[str]:
 
 def _shared_nodes(who: Affiliations) -> list[str]:
     return [
-        f"{_listed(titles)} are run by one organisation, '{name}': {who.privacy.beyond} servers together see "
+        f"{listed(titles)} are run by one organisation, '{name}': {who.privacy.beyond} servers together see "
         "everything, every score and every label of every owner"
         for name, titles in _nodes_by_organisation(who).values()
         if len(titles) > who.privacy.servers
@@ -75,7 +76,7 @@ def _owners_with_nodes(who: Affiliations) -> list[str]:
         "computation so that the result tells it about their samples, for instance one person's label"
     )
     return [
-        f"owner {owner} and {_listed(nodes[key][1])} belong to one organisation, "
+        f"owner {owner} and {listed(nodes[key][1])} belong to one organisation, "
         f"'{organisation}', which so sees one server's side of everything, and the result. "
         "As long as that server follows the protocol, it learns no more than any owner does"
         f"{deviating}"
@@ -89,7 +90,7 @@ def _unnamed_nodes(who: Affiliations) -> list[str]:
     if not unnamed:
         return []
     return [
-        f"nobody can tell who runs {_listed(unnamed)}: no organisation is named. "
+        f"nobody can tell who runs {listed(unnamed)}: no organisation is named. "
         f"{who.privacy.beyond.capitalize()} servers of one organisation together see everything"
     ]
 
@@ -108,7 +109,3 @@ def _nodes_by_organisation(who: Affiliations) -> dict[str, tuple[str, list[str]]
 def as_compared(organisation: str) -> str:
     """Return a name as it is compared, however it is spaced, capitalised or composed."""
     return " ".join(unicodedata.normalize("NFKC", organisation).casefold().split())
-
-
-def _listed(titles: list[str]) -> str:
-    return " and ".join(", ".join(titles).rsplit(", ", 1))

@@ -19,6 +19,7 @@ from ppaurora.metrics import DEFAULT_METRICS, METRICS
 from ppaurora.metrics.thresholds import Sensitivity
 from ppaurora.policy.rules import Policy
 from ppaurora.protocols import protocols
+from ppaurora.study.manifest import AgreedChanges
 from ppaurora.study.names import Address, Name, Organisation
 
 
@@ -123,6 +124,12 @@ score_scale = "any"
 # column = "weight"
 # most = 5
 
+# Until the computation begins, 'ppaurora amend' changes a study: it moves the last day, drops an owner, or
+# replaces an address or a key. Every owner is asked, but about what all agree to beforehand:
+# [agreed_changes]
+# minimum_owners = 4
+# deadline_days = 30
+
 # Three servers, run by three organisations that do not collude.
 # owners_address: where owners submit (HTTPS). nodes_address: where the other two nodes connect (TLS).
 # organisation: who runs it, for people to read before they accept. Owners may have one, too.
@@ -210,6 +217,7 @@ class Plan(Terms):
 
     name: Name
     evaluation: EvaluationSpec = EvaluationSpec()
+    agreed_changes: AgreedChanges = AgreedChanges()
     nodes: dict[str, PlannedNode]
     owners: dict[Name, PlannedOwner]
 

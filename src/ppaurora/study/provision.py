@@ -6,16 +6,18 @@ import datetime
 import shutil
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import UNSET
 
 from ppaurora.credentials.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
 from ppaurora.io.files import write_secret
 from ppaurora.messages import VERSION
 from ppaurora.study.kit import STUDIES
-from ppaurora.study.manifest import Manifest, NodeEntry, OwnerEntry
+from ppaurora.study.manifest import WITH_AMENDMENTS, Manifest, NodeEntry, OwnerEntry
 from ppaurora.study.names import split_address
 from ppaurora.study.organisations import check_nodes_apart
 from ppaurora.study.pack import KEY, PACKED, new_passphrase, pack, write_kit
@@ -30,7 +32,7 @@ PASSPHRASES = "passphrases.txt"
 
 
 @dataclass(frozen=True)
-class _Credentials:
+class Credentials:
     """A participant's certificate, who signed it, and the key if it was made here."""
 
     certificate: bytes
@@ -64,26 +66,20 @@ def provision(
     if not plan.evaluation.takes_submissions(time.time()):
         raise InputError(f"{plan_path}: evaluation.submissions_until: is over; name a later date")
     authority = _authority(plan, reuse)
-    names: dict[str, Certified] = dict(plan.nodes)
-    names.update(plan.owners)
-    for name in plan.owners:
-        if name in plan.nodes or name == AUTHORITY:
-            raise InputError(
-                f"{plan_path}: owners.{name}: an owner may not be called like a node, nor '{AUTHORITY}'; "
-                "give it another name"
-            )
+    names = participants(plan, plan_path)
     credentials = {
-        name: _credentials(name, participant, plan_path.parent, reuse, authority)
+        name: credentials_of(name, participant, plan_path.parent, reuse, authority)
         for name, participant in names.items()
     }
-    manifest = _manifest(plan, credentials, str(plan_path), force, version)
+    coordinator = pin_of_pem(authority.certificate)
+    manifest = manifest_of(plan, credentials, str(plan_path), force, version, coordinator)
     out.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f"{out.name}.", dir=out.parent))
     try:
         handed_over = [name for name in names if reuse is None or not (reuse / name).exists()]
         passphrases = {name: new_passphrase() for name in handed_over} if encrypted else {}
         for name in names:
-            files = _kit_files(name, plan, credentials[name], manifest, units)
+            files = kit_files(name, plan, credentials[name], manifest, units)
             if packed and name in handed_over:
                 pack(building / f"{name}{PACKED}", name, manifest, files, passphrases.get(name))
                 files.pop(KEY, None)
@@ -100,6 +96,17 @@ def provision(
     return manifest
 
 
+def participants(plan: Plan, plan_path: Path) -> dict[str, Certified]:
+    """Return all nodes and owners of a plan, by name."""
+    for name in plan.owners:
+        if name in plan.nodes or name == AUTHORITY:
+            raise InputError(
+                f"{plan_path}: owners.{name}: an owner may not be called like a node, nor '{AUTHORITY}'; "
+                "give it another name"
+            )
+    return {**plan.nodes, **plan.owners}
+
+
 def _authority(plan: Plan, reuse: Path | None) -> Authority:
     if reuse is None:
         return Authority.make(f"ppaurora {plan.name}", AUTHORITY_LIFETIME)
@@ -108,30 +115,46 @@ def _authority(plan: Plan, reuse: Path | None) -> Authority:
             f"{reuse}: holds no folder '{AUTHORITY}'; after --reuse, name a folder that 'ppaurora provision' "
             "wrote"
         )
-    return Authority.load(reuse / AUTHORITY / "certificate.pem", reuse / AUTHORITY / "key.pem")
+    return load_authority(reuse)
 
 
-def _credentials(
+def load_authority(kits: Path) -> Authority:
+    """Return the authority beside kits, which is the coordinator's."""
+    return Authority.load(kits / AUTHORITY / "certificate.pem", authority_key(kits))
+
+
+def authority_key(kits: Path) -> Path:
+    return kits / AUTHORITY / "key.pem"
+
+
+def credentials_of(
     name: str, participant: Certified, beside: Path, reuse: Path | None, authority: Authority
-) -> _Credentials:
+) -> Credentials:
+    """Return a participant's own certificate, that of its earlier kit, or a new one."""
     if participant.certificate is not None:
         certificate = read_pem(beside / participant.certificate)
         signer = participant.authority or participant.certificate
-        return _Credentials(certificate, read_pem(beside / signer))
+        return Credentials(certificate, read_pem(beside / signer))
     if participant.authority is not None:
         raise InputError(
             f"{name}: an authority without a certificate; add the certificate, or leave both out"
         )
     if reuse is not None and (reuse / name / "certificate.pem").exists():
         certificate = read_pem(reuse / name / "certificate.pem")
-        return _Credentials(certificate, read_pem(reuse / name / "authority.pem"))
+        return Credentials(certificate, read_pem(reuse / name / "authority.pem"))
     issued = authority.issue(name, LIFETIME)
-    return _Credentials(issued.certificate, authority.certificate, issued.key)
+    return Credentials(issued.certificate, authority.certificate, issued.key)
 
 
-def _manifest(
-    plan: Plan, credentials: dict[str, _Credentials], source: str, force: bool, version: int
+def manifest_of(
+    plan: Plan,
+    credentials: Mapping[str, Credentials],
+    source: str,
+    force: bool,
+    version: int,
+    coordinator: str,
 ) -> Manifest:
+    """Return the manifest of a plan; the coordinator's key is that which amendments are signed with."""
     pins = {name: pin_of_pem(held.certificate) for name, held in credentials.items()}
     for name, held in credentials.items():
         if days_left(held.certificate) <= 0:
@@ -157,6 +180,8 @@ def _manifest(
                 for name, owner in plan.owners.items()
             ),
             authorities="\n".join(authorities) + "\n",
+            coordinator=coordinator if version >= WITH_AMENDMENTS else UNSET,
+            agreed_changes=plan.agreed_changes if version >= WITH_AMENDMENTS else UNSET,
         )
         check_nodes_apart(manifest, force=force)
     except InputError as error:
@@ -164,9 +189,10 @@ def _manifest(
     return manifest
 
 
-def _kit_files(
-    name: str, plan: Plan, held: _Credentials, manifest: Manifest, units: Collection[str]
+def kit_files(
+    name: str, plan: Plan, held: Credentials, manifest: Manifest, units: Collection[str]
 ) -> dict[str, bytes]:
+    """Return the files of a participant's kit, by name."""
     files = {
         f"{STUDIES}/{plan.name}.json": manifest.text().encode(),
         "certificate.pem": held.certificate,
@@ -204,7 +230,7 @@ def _node_toml(name: str, node: PlannedNode) -> str:
         "# An attempt that takes so many times longer than it would on a slow network has failed.",
         "budget_factor = 10.0",
         "",
-        "# Workers, of which large studies have several. This is what there is without it; docs/deploying.md",
+        "# Workers, of which large studies have several. This is what there is without it; docs/workers.md",
         "# says more, also how workers run on a Ray cluster.",
         *(f"# {line}" for line in WORKERS_SAMPLE.splitlines()),
         "",
@@ -226,7 +252,7 @@ def renew(kits: Path, name: str) -> Path:
 
     Needs the authority of the kits; the participant's old certificate is enough.
     """
-    authority = Authority.load(kits / AUTHORITY / "certificate.pem", kits / AUTHORITY / "key.pem")
+    authority = load_authority(kits)
     path = kits / name / "certificate.pem"
     if not path.exists():
         raise InputError(f"{kits}: holds no kit of '{name}'")

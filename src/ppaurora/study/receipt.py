@@ -13,19 +13,56 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import UNSET, UnsetType
+
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.channel.servers import Server
 from ppaurora.credentials.signatures import Signature, problem_with, sign
 from ppaurora.errors import InputError, NotVerifiedError
 from ppaurora.io.models import StrictModel, canonical_json, checked, to_builtins
 from ppaurora.messages import SUPPORTED, VERSIONS
-from ppaurora.messages.owners import AttemptNumber, Count, Digest, HistoryEvent, SignedStatement, Statement
+from ppaurora.messages.owners import (
+    AttemptNumber,
+    Count,
+    Digest,
+    HistoryEvent,
+    SignedAgreement,
+    SignedStatement,
+    Statement,
+)
 from ppaurora.policy.rules import Policy
+from ppaurora.study.amendments import Amendments, problem_with_agreement
 from ppaurora.study.manifest import Manifest
 
 FORMAT: Literal["ppaurora receipt"] = "ppaurora receipt"
 TAKE_ANOTHER = "take the file STUDY.receipt.json that 'ppaurora result' wrote"
 _CONTEXT = b"ppaurora receipt 1\0"
+
+
+class AgreedAmendments(StrictModel):
+    """How a study was amended, and which agreements of owners with that a receipt has."""
+
+    amendments: Amendments
+    agreements: tuple[SignedAgreement, ...]
+
+    @property
+    def reasons(self) -> str:
+        """Return what the coordinator has said of each amendment."""
+        said = enumerate(self.amendments.steps, start=1)
+        return "; ".join(f"{number}: {step.reason or 'no reason was given'}" for number, step in said)
+
+    def problem(self, manifest: Manifest) -> str:
+        """Return why these are not what has led to a manifest, with every owner's agreement, or nothing."""
+        if self.amendments.latest != manifest:
+            return "its amendments lead to another manifest"
+        agreed = {}
+        for signed in self.agreements:
+            problem = problem_with_agreement(signed, self.amendments)
+            if problem:
+                return f"the agreement of {signed.agreement.owner}: {problem}"
+            agreed[signed.agreement.owner] = signed.agreement.amendment
+        awaited = self.amendments.to_agree(manifest.amendment, agreed)
+        return f"{', '.join(awaited)} has not agreed to its amendments" if awaited else ""
 
 
 class Receipt(StrictModel):
@@ -45,6 +82,9 @@ class Receipt(StrictModel):
         The full agreement.
     statements
         What each node stated and signed, in the order of the protocol's servers.
+    amended
+        If the study was amended before anything was computed: its first manifest, all amendments as the
+        coordinator has signed them, and owners' agreements as these have.
 
     Examples
     --------
@@ -65,13 +105,19 @@ class Receipt(StrictModel):
     policy: Policy
     manifest: Manifest
     statements: tuple[SignedStatement, ...]
+    amended: AgreedAmendments | UnsetType = UNSET
 
     def __repr__(self) -> str:
         signed = ", ".join(one.statement.server for one in self.statements)
         return f"<Receipt of {self.study}, attempt {self.attempt}; statements of {signed}>"
 
     @classmethod
-    def of(cls, manifest: Manifest, statements: Sequence[SignedStatement]) -> Receipt:
+    def of(
+        cls,
+        manifest: Manifest,
+        statements: Sequence[SignedStatement],
+        amended: AgreedAmendments | UnsetType = UNSET,
+    ) -> Receipt:
         """Return the receipt with these statements; its other fields summarise them and the manifest."""
         if not statements:
             raise NotVerifiedError("no node has signed anything")
@@ -84,6 +130,7 @@ class Receipt(StrictModel):
             policy=said.policy,
             manifest=manifest,
             statements=tuple(statements),
+            amended=amended,
         )
 
     @property
@@ -253,10 +300,19 @@ def verify(receipt: Receipt) -> Verification:
                     f"{signed.statement.server} and {first.server} signed different {what}; "
                     "there is no result to trust"
                 )
-    if Receipt.of(manifest, receipt.statements) != receipt:
+    problem = _problem_with_amendments(receipt)
+    if problem:
+        raise NotVerifiedError(problem)
+    if Receipt.of(manifest, receipt.statements, receipt.amended) != receipt:
         raise NotVerifiedError("the summary at the beginning is not that of the manifest and the statements")
     missing = tuple(name for name in servers if name not in signers)
     return Verification(receipt, _proves(receipt), _does_not_prove(receipt, missing), tuple(signers), missing)
+
+
+def _problem_with_amendments(receipt: Receipt) -> str:
+    if (receipt.amended is UNSET) != (receipt.manifest.amends is UNSET):
+        return "it does not tell how its study was amended"
+    return "" if receipt.amended is UNSET else receipt.amended.problem(receipt.manifest)
 
 
 def _proves(receipt: Receipt) -> tuple[str, ...]:
@@ -270,6 +326,7 @@ def _proves(receipt: Receipt) -> tuple[str, ...]:
     samples = ", ".join(f"{owner} {count:,}" for owner, count in receipt.samples.items())
     first = receipt.statements[0].statement
     return (
+        *_proves_of_amendments(receipt),
         f"signed by {'; '.join(names)}: each with the key that the manifest names",
         f"they agree on the manifest with the hash {receipt.manifest_hash}, and on attempt "
         f"{receipt.attempt}; {first.server} says that it was released at {first.released_at}",
@@ -278,6 +335,19 @@ def _proves(receipt: Receipt) -> tuple[str, ...]:
         "the policy of the release is the strictest of the study's and of all owners' floors",
         "each server that gives out parts of the result is bound to them by commitments, one for every owner",
     )
+
+
+def _proves_of_amendments(receipt: Receipt) -> list[str]:
+    if receipt.amended is UNSET:
+        return []
+    amendments = receipt.amended.amendments
+    signed = {one.agreement.owner for one in receipt.amended.agreements}
+    owners = [name for name in receipt.manifest.owner_names if name in signed]
+    told = f"signed with their own keys: {', '.join(owners)}" if owners else "as agreed beforehand"
+    return [
+        f"the manifest that {amendments.first.hash[:12]} was amended before anything was computed, by the "
+        f"coordinator's signature, and all owners agreed, {told}. Reasons given: {receipt.amended.reasons}"
+    ]
 
 
 def _does_not_prove(receipt: Receipt, missing: Sequence[str]) -> tuple[str, ...]:

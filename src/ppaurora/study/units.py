@@ -9,7 +9,7 @@ from ppaurora.version import __version__
 UNITS = SYSTEMD, COMPOSE = "ppaurora.service", "compose.yaml"
 
 _SERVICE = """\
-# To be copied to /etc/systemd/system, where only root can change it: docs/deploying.md.
+# To be copied to /etc/systemd/system, where only root can change it: docs/operators.md.
 [Unit]
 Description=ppaurora, {title}
 Wants=network-online.target

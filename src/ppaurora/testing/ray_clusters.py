@@ -36,7 +36,7 @@ _CURVE = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
 
 def make_credentials(folder: Path) -> Path:
-    """As docs/deploying.md has them made: an authority, a certificate for 127.0.0.1, and a token."""
+    """As docs/workers.md has them made: an authority, a certificate for 127.0.0.1, and a token."""
     folder.mkdir(mode=0o700, parents=True)
 
     def openssl(*arguments: str) -> None:

@@ -171,8 +171,8 @@ DEFECTS = (
         "version-without-vectors",
         "the version of the wire format is raised, and nothing fixes how it looks",
         file="src/ppaurora/version.py",
-        old="WIRE_VERSION = 9\n",
-        new="WIRE_VERSION = 10\n",
+        old="WIRE_VERSION = 10\n",
+        new="WIRE_VERSION = 11\n",
         tests=("tests/messages/test_vectors.py",),
     ),
     Defect(

@@ -43,11 +43,8 @@ DEFECTS = (
         "attempt-on-record-too-late",
         "an attempt is written down when its process has begun to speak: its number may be used again",
         file=f"{_NODE}/runner.py",
-        old="        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)\n"
-        "        earlier = self.activity.attempt(study.hash)\n",
-        new="        earlier = self.activity.attempt(study.hash)\n"
-        "        Attempt(self.kit, self.router, plan, self.warm_pool)\n"
-        "        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)\n",
+        old="        self.store.begin_attempt(\n",
+        new="        Attempt(self.kit, self.router, plan, self.warm_pool)\n        self.store.begin_attempt(\n",
         tests=("tests/node/test_durability.py",),
     ),
     Defect(
@@ -254,9 +251,9 @@ DEFECTS = (
         "anybodys-part",
         "whoever has a certificate of the study's authority is served as its first owner",
         file=f"{_NODE}/service.py",
-        old="owner = None if session is None else study.manifest.owner_of(peer_pin(session))",
+        old="owner = None if session is None else study.owner_of(peer_pin(session))",
         new="owner = None if session is None else (\n"
-        "            study.manifest.owner_of(peer_pin(session)) or study.manifest.owner_names[0]\n        )",
+        "            study.owner_of(peer_pin(session)) or study.manifest.owner_names[0]\n        )",
         tests=("tests/node/test_admission.py::test_a_participant_in_another_role_is_told_so",),
     ),
     Defect(
@@ -311,8 +308,8 @@ DEFECTS = (
         "placement-of-another-attempt",
         "where workers were in an earlier attempt is taken for this one",
         file=f"{_NODE}/rendezvous.py",
-        old="if (said.study, said.attempt, said.token) != (plan.manifest.hash, plan.number, plan.token):",
-        new="if said.study != plan.manifest.hash:",
+        old="if (said.study, said.attempt, said.token) != (plan.manifest.study_hash, plan.number, plan.token):",
+        new="if said.study != plan.manifest.study_hash:",
         tests=("tests/workers/test_rendezvous.py::test_anything_else_is_refused",),
     ),
     Defect(

@@ -16,9 +16,10 @@ from tests.messages.vectors.spoiling import MISSING, Fault, at, spoilt, with_val
 
 WHAT = """
 Manifests. `content` is what the participants agree on, with what has its default left out; `text` its
-canonical form, in which every field is written out, sorted and indented; `hash` the SHA-256, in
-hexadecimal, of the text in UTF-8, as `sha256sum` prints it of the file; `pins` the SHA-256 of the public
-key (DER, SubjectPublicKeyInfo) of every certificate in `authorities`, as participants are pinned.
+canonical form, in which every field is written out, sorted and indented, but for `coordinator`,
+`agreed_changes` and `amends`, which are there only if `content` has them; `hash` the SHA-256, in hexadecimal,
+of the text in UTF-8, as `sha256sum` prints it of the file; `pins` the SHA-256 of the public key (DER,
+SubjectPublicKeyInfo) of every certificate in `authorities`, as participants are pinned.
 Refused are texts that a person would be given as a manifest.
 """
 
@@ -93,6 +94,9 @@ def _full() -> Entry:
         },
         version=VERSION,
         evaluation=FULL_EVALUATION,
+        coordinator=seed("pin of the coordinator").hex(),
+        agreed_changes={"minimum_owners": 2, "deadline_days": 30},
+        amends={"study": seed("the first").hex(), "number": 2, "previous": seed("the one before").hex()},
     )
     full["owners"][0]["organisation"] = 'Hôpital "Zürich" <Ünal> 病院'
     full["nodes"]["helper"]["owners_address"] = "[2001:db8::1]:8444"
@@ -171,7 +175,7 @@ def _bad_texts(text: str) -> list[Bad]:
         "with the line breaks of Windows": text.replace("\n", "\r\n"),
         "with a letter escaped that need not be": text.replace("ü", "\\u00fc"),
         "with its fields in another order": text.replace(
-            '{\n  "authorities"', '{\n  "study": "sepsis-2026",\n  "authorities"', 1
+            '{\n  "agreed_changes"', '{\n  "study": "sepsis-2026",\n  "agreed_changes"', 1
         ).replace('  "study": "sepsis-2026",\n  "version"', '  "version"', 1),
         "with a field twice": text.replace('  "version"', '  "version": 1,\n  "version"'),
         "with a default left out": _canonical(
@@ -206,6 +210,12 @@ def _bad_contents(good: Entry) -> list[Fault]:
         ("owners that are no list", "expected array", "owners", {}),
         ("a later version", "version", "version", VERSION + 1),
         ("a version before the last one", "version", "version", VERSION - 2),
+        ("amended in the version before", "cannot be amended", "version", VERSION - 1),
+        ("amended without a coordinator", "no coordinator", "coordinator", MISSING),
+        ("a coordinator who is nobody", "expected", "coordinator", None),
+        ("the amendment before the first", ">= 1", "amends.number", 0),
+        ("one owner may remain", ">= 2", "agreed_changes.minimum_owners", 1),
+        ("a deadline that moves back", ">= 0", "agreed_changes.deadline_days", -1),
         ("an unknown protocol", "unknown protocol", "terms.protocol", {"name": "slow"}),
         ("a protocol without a name", "unknown protocol", "terms.protocol.name", MISSING),
         ("a protocol that is a text", "table", "terms.protocol", "fast"),

@@ -45,7 +45,21 @@ CREATE TABLE studies (
     failures INTEGER NOT NULL DEFAULT 0,
     ended_at REAL,
     told_peers INTEGER NOT NULL DEFAULT 0,
-    rolled_back INTEGER NOT NULL DEFAULT 0 -- whether something of it was lost since the operator last looked
+    rolled_back INTEGER NOT NULL DEFAULT 0, -- whether something of it was lost since the operator last looked
+    in_force INTEGER NOT NULL DEFAULT 0 -- the amendment that counts; 0 as long as the manifest does
+);
+CREATE TABLE amendments (
+    study TEXT NOT NULL REFERENCES studies(hash),
+    number INTEGER NOT NULL,
+    content TEXT NOT NULL, -- an amendment that the operator has accepted, in JSON
+    accepted_at REAL NOT NULL,
+    PRIMARY KEY (study, number)
+);
+CREATE TABLE agreements (
+    study TEXT NOT NULL REFERENCES studies(hash),
+    owner TEXT NOT NULL,
+    content TEXT NOT NULL, -- the latest that this owner has signed, in JSON
+    PRIMARY KEY (study, owner)
 );
 CREATE TABLE submissions (
     study TEXT NOT NULL REFERENCES studies(hash),
@@ -113,7 +127,7 @@ CREATE TABLE progress (
 );
 INSERT INTO progress (id, changes, content) VALUES (1, 0, '0');
 """
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
@@ -168,7 +182,7 @@ class Database:
             raise InputError(
                 f"{folder}: was written by a newer ppaurora (schema {version}; this one reads up to "
                 f"{SCHEMA_VERSION}). Upgrade this one; or go back to the copy that the newer one has made, "
-                f"node.db.schema-{SCHEMA_VERSION}: docs/deploying.md, 'Upgrading'"
+                f"node.db.schema-{SCHEMA_VERSION}: docs/operating.md, 'Upgrading'"
             )
         if version == _NEW:
             os.chmod(self._file, 0o600)

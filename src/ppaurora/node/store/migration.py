@@ -101,7 +101,7 @@ def problem_with_studies(db: sqlite3.Connection, folder: Path) -> str:
     return (
         f"{folder}: this ppaurora cannot go on with {', '.join(found)}, which an earlier one has accepted. "
         "Nothing was changed. Go back to that one; wait until they have expired, or 'ppaurora delete' them. "
-        "Then upgrade: docs/deploying.md, 'Upgrading'"
+        "Then upgrade: docs/operating.md, 'Upgrading'"
     )
 
 

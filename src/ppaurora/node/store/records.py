@@ -13,6 +13,7 @@ from ppaurora.io.times import as_time
 from ppaurora.messages.owners import HistoryEntry, HistoryEvent, StudyState, Submitted
 from ppaurora.node.states import AttemptState
 from ppaurora.policy.rules import Floors
+from ppaurora.study.amendments import Amendment, Amendments
 from ppaurora.study.manifest import Manifest
 
 
@@ -30,7 +31,8 @@ class StudyRecord:
     """A study as this node had it on record when it looked."""
 
     hash: str
-    manifest: Manifest
+    manifest: Manifest  # that counts: the first one, or what an amendment in force has made of it
+    amendments: Amendments | None  # that the operator has accepted, in force or not
     state: StudyState
     note: str
     failures: int
@@ -40,9 +42,12 @@ class StudyRecord:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> Self:
+        first = _parsed(row["manifest"], row["hash"])
+        amendments = _amendments(row["manifest"], row["hash"], row["amendments"])
         return cls(
             row["hash"],
-            _parsed(row["manifest"], row["hash"]),
+            first if amendments is None else amendments.manifests[row["in_force"]],
+            amendments,
             StudyState(row["state"]),
             row["note"],
             row["failures"],
@@ -50,6 +55,22 @@ class StudyRecord:
             row["ended_at"],
             bool(row["told_peers"]),
         )
+
+    @property
+    def manifests(self) -> tuple[Manifest, ...]:
+        """Return all manifests that the operator has accepted, the first one first."""
+        return (self.manifest,) if self.amendments is None else self.amendments.manifests
+
+    def owner_of(self, pin: str) -> str | None:
+        """Return whose key this is, by the manifest that counts or one that was accepted to follow it."""
+        following = self.manifests[self.manifest.amendment :]
+        return next((name for manifest in following if (name := manifest.owner_of(pin))), None)
+
+
+@functools.lru_cache(maxsize=1024)
+def _amendments(manifest: str, hash_: str, contents: str) -> Amendments | None:
+    steps = from_json(tuple[Amendment, ...], contents)
+    return Amendments(first=_parsed(manifest, hash_), steps=steps) if steps else None
 
 
 @functools.lru_cache(maxsize=1024)

@@ -86,7 +86,7 @@ class RolledBackError(NeedsRecoveryError):
             f"{rollback.changes or len(rollback.lost)} changes that it had made durable{lost}. Nothing was "
             "deleted. If there is a newer backup of the kit, restore it. If there is none, 'ppaurora "
             f"recover {folder.parent}' goes on from what is here, and says who has to do what: "
-            "docs/deploying.md, 'A node that was rolled back'"
+            "docs/recovery.md, 'A node that was rolled back'"
         )
 
 
@@ -97,7 +97,7 @@ class DamagedDatabaseError(NeedsRecoveryError):
         self.rollback = _rollback_without_database(folder)
         super().__init__(
             f"{folder / DATABASE}: {DAMAGED} ({problem}); what it says cannot be relied on. Restore "
-            "the last backup: docs/deploying.md, 'Backup and restore'. If there is none, 'ppaurora recover "
+            "the last backup: docs/recovery.md, 'Backup and restore'. If there is none, 'ppaurora recover "
             f"{folder.parent}' sets the database aside, goes on without it, and says who has to do what"
         )
 

@@ -21,6 +21,7 @@ from ppaurora.messages.owners import (
     UNDER_WAY,
     HistoryEntry,
     HistoryEvent,
+    SignedAgreement,
     SignedStatement,
     StudyState,
     Submitted,
@@ -80,6 +81,7 @@ from ppaurora.node.store.rollback import (
 from ppaurora.node.store.trouble import DAMAGED, DamagedError
 from ppaurora.sharing.commitment import Salt, commit, fresh_salt
 from ppaurora.sharing.stages import ResultShare
+from ppaurora.study.amendments import Amendments
 from ppaurora.study.manifest import Manifest, is_supported
 
 _MOST_LINES = 100  # of one owner in one study: every receipt carries them, and no receipt may grow too large
@@ -280,13 +282,113 @@ class Store(AuditedDatabase):
         """
         return self._studies("ORDER BY accepted_at")
 
+    def _study(self, hash_: str) -> StudyRecord:
+        """Return a study that was accepted here."""
+        (study,) = self._studies("WHERE hash = ?", hash_)
+        return study
+
     def study(self, hash_: str) -> StudyRecord | None:
         """Return the study of this hash; None if it was not accepted here."""
         return next(iter(self._studies("WHERE hash = ?", hash_)), None)
 
     def _studies(self, which: str, *values: str) -> list[StudyRecord]:
-        rows = self._rows(f"SELECT * FROM studies {which}", *values)  # noqa: S608
+        amendments = (
+            "SELECT '[' || COALESCE(GROUP_CONCAT(content), '') || ']' FROM "
+            "(SELECT content FROM amendments WHERE study = studies.hash ORDER BY number)"
+        )
+        rows = self._rows(f"SELECT *, ({amendments}) AS amendments FROM studies {which}", *values)  # noqa: S608
         return [StudyRecord.from_row(row) for row in rows if is_supported(row["manifest"])]
+
+    # How a study was amended before its first attempt, and who has agreed to that.
+
+    def amend(self, amendments: Amendments, *, decides: bool) -> bool:
+        """Accept amendments, with their study if that is not on record; return whether any is new here.
+
+        The node that `decides` on the first attempt has the latest in force at once, the others when it says
+        so. Raises if an attempt has begun, if the study is over, or if another amendment was accepted.
+        """
+        study = amendments.first.hash
+        with self._transaction() as db:
+            self.accept(amendments.first)
+            known = self._study(study).amendments
+            if known is not None and not amendments.follows(known):
+                if known.follows(amendments):
+                    return False
+                raise InputError(
+                    f"another amendment to '{amendments.first.study}' was accepted here before; the "
+                    "coordinator has to make the next one from the folder with that"
+                )
+            begins = 0 if known is None else len(known.steps)
+            if begins == len(amendments.steps):
+                return False
+            self._check_amendable(study)
+            for number, step in enumerate(amendments.steps[begins:], start=begins + 1):
+                db.execute(
+                    "INSERT INTO amendments (study, number, content, accepted_at) VALUES (?, ?, ?, ?)",
+                    (study, number, to_json(step).decode(), self.now()),
+                )
+                self.record_of(study, f"the operator accepted amendment {number}: {step.manifest.hash}")
+            dropped = self._put_in_force(study, len(amendments.steps)) if decides else []
+        self._unlink(dropped)
+        return True
+
+    def put_in_force(self, study: str, number: int) -> None:
+        """Let an amendment count, now that the node which leads says so; an earlier one never again."""
+        with self._transaction():
+            dropped = self._put_in_force(study, number)
+        self._unlink(dropped)
+
+    def _put_in_force(self, study: str, number: int) -> list[str]:
+        """Let an amendment count, and return the files of owners who take part no longer."""
+        with self._transaction() as db:
+            if self._study(study).manifest.amendment >= number:
+                return []
+            self._check_amendable(study)
+            db.execute("UPDATE studies SET in_force = ? WHERE hash = ?", (number, study))
+            self.record_of(study, f"amendment {number} is in force")
+            if self._state(study) is StudyState.RUNNING:
+                self.set_state(study, StudyState.COLLECTING, "")
+            owners = self._study(study).manifest.owner_names
+            rows = self._rows("SELECT owner, file FROM submissions WHERE study = ?", study)
+            dropped = [row for row in rows if row["owner"] not in owners]
+            for row in dropped:
+                db.execute("DELETE FROM submissions WHERE study = ? AND owner = ?", (study, row["owner"]))
+                self.record_of(study, f"{row['owner']} takes part no longer: what it submitted was deleted")
+        return [row["file"] for row in dropped if row["file"] is not None]
+
+    def _check_amendable(self, study: str) -> None:
+        if self._state(study) in OVER:
+            raise ClosedError(f"the study is {self._state(study)}; it cannot be amended any more")
+        if self.has_begun(study):
+            raise BegunError(
+                "the computation has begun, and what it is about cannot be amended any more; make a new study"
+            )
+
+    def keep_agreement(self, study: str, signed: SignedAgreement) -> bool:
+        """Keep an owner's agreement that was verified, and return whether it is news here."""
+        said = signed.agreement
+        with self._transaction() as db:
+            before = self.agreements(study).get(said.owner)
+            if before is not None and before.agreement.amendment >= said.amendment:
+                return False
+            db.execute(
+                "INSERT OR REPLACE INTO agreements (study, owner, content) VALUES (?, ?, ?)",
+                (study, said.owner, to_json(signed).decode()),
+            )
+            self.record_of(study, f"{said.owner} agreed to amendment {said.amendment}")
+        return True
+
+    def agreements(self, study: str) -> dict[str, SignedAgreement]:
+        """Return the latest agreement of every owner who has signed one."""
+        rows = self._rows("SELECT owner, content FROM agreements WHERE study = ? ORDER BY owner", study)
+        return {row["owner"]: from_json(SignedAgreement, row["content"]) for row in rows}
+
+    def to_agree(self, study: StudyRecord) -> list[str]:
+        """Return the owners who have yet to agree to the manifest that counts."""
+        if study.amendments is None or not study.manifest.amendment:
+            return []
+        agreed = {owner: one.agreement.amendment for owner, one in self.agreements(study.hash).items()}
+        return study.amendments.to_agree(study.manifest.amendment, agreed)
 
     def set_state(
         self,
@@ -782,15 +884,27 @@ class Store(AuditedDatabase):
             self.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
 
     def begin_attempt(
-        self, study: str, number: int, agreed: Sequence[Submitted] = (), *, has_shares: bool = True
+        self,
+        study: str,
+        number: int,
+        agreed: Sequence[Submitted] = (),
+        *,
+        has_shares: bool = True,
+        manifest: str | None = None,
     ) -> None:
         """Record an attempt before its first message; a number is never used twice, nor a study that is over.
 
         Where shares are, only if what was `agreed` is what owners have submitted here in this very moment: an
-        owner who withdraws or replaces is either before the first attempt, or is told that it has begun.
+        owner who withdraws or replaces is either before the first attempt, or is told that it has begun. The
+        same holds for amendments: only on the `manifest` that counts now, to which all owners have agreed.
         """
         with self._transaction() as db:
             self.set_state(study, StudyState.RUNNING, "", among=GOING_ON)
+            record = self._study(study)
+            if manifest not in (None, record.manifest.hash):
+                raise ChangedError("the study was amended meanwhile")
+            if awaited := self.to_agree(record):
+                raise ChangedError(f"{', '.join(awaited)} has not agreed to the amendment")
             if self.statements(study):
                 raise StateError(self.release_elsewhere(study) or "its result was released before")
             if agreed and has_shares and not self._has_exactly(study, agreed):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ppaurora.data.design import Design
 from ppaurora.evaluation.designed import CLUSTERED
+from ppaurora.io.text import listed
 from ppaurora.pages.report.designs import (
     ComparisonFacts,
     DesignFacts,
@@ -15,7 +16,7 @@ from ppaurora.pages.report.designs import (
     main_metric,
 )
 from ppaurora.pages.report.numbers import Number, capitalised, place_of, title_of
-from ppaurora.pages.report.sentences import counted, instead_of, listed, results_sentence
+from ppaurora.pages.report.sentences import counted, instead_of, results_sentence
 from ppaurora.policy.rules import Policy
 from ppaurora.policy.sentences import nearness, shown_count
 from ppaurora.statistics.random_effects import Scale

@@ -11,6 +11,7 @@ from ppaurora.agreement.disclosure import disclosure
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.agreement.terms import Terms
 from ppaurora.evaluation.report import Report
+from ppaurora.io.text import listed
 from ppaurora.messages.owners import SignedStatement
 from ppaurora.owner.report import StudyReport
 from ppaurora.pages.report.design_sentences import design_methods, design_results, where_of
@@ -29,7 +30,6 @@ from ppaurora.pages.report.sections import Section, sections_of
 from ppaurora.pages.report.sentences import (
     caption_of,
     grids_of,
-    listed,
     methods_sentences,
     reading_of,
     subject_of,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ppaurora.evaluation.designed import ONE_CLASS
+from ppaurora.io.text import listed
 from ppaurora.pages.report.designs import (
     ComparisonFacts,
     DesignFacts,
@@ -24,7 +25,6 @@ from ppaurora.pages.report.numbers import (
     title_of,
     why_without_interval,
 )
-from ppaurora.pages.report.sentences import listed
 from ppaurora.policy.rules import PRIVATE, Kind
 from ppaurora.policy.sentences import WHY_NO_LEVELS
 

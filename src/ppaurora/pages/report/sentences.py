@@ -8,14 +8,11 @@ from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.agreement.terms import Terms
 from ppaurora.data.grid import Grid
 from ppaurora.evaluation.designed import ONE_CLASS
+from ppaurora.io.text import listed
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
 from ppaurora.policy.rules import COUNT_STEP, ROUNDED, Policy, guesses
 from ppaurora.policy.sentences import shown_count
 from ppaurora.protocols import Protocol
-
-
-def listed(words: Sequence[str], last: str = " and ") -> str:
-    return last.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def counted(samples: int, positives: int | None, policy: Policy) -> str:

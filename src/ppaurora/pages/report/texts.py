@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ppaurora.io.text import listed
 from ppaurora.pages.report.facts import NO_CURVE, Facts
 from ppaurora.pages.report.numbers import Number, capitalised, place_of
 from ppaurora.pages.report.sections import Section, without_empty_columns
-from ppaurora.pages.report.sentences import listed
 from ppaurora.pages.report.tripod import REFERENCE, REFERENCE_URL
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~$&])")

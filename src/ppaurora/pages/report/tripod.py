@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
+from ppaurora.io.text import listed
 from ppaurora.metrics import find_metric
 from ppaurora.pages.report.designs import DesignFacts
 from ppaurora.pages.report.numbers import Number, capitalised, title_of
-from ppaurora.pages.report.sentences import grids_of, listed, reading_of
+from ppaurora.pages.report.sentences import grids_of, reading_of
 from ppaurora.policy.rules import HIDDEN, Policy
 from ppaurora.policy.sentences import shown_count
 from ppaurora.study.manifest import Manifest

@@ -1,4 +1,4 @@
-"""docs/deploying.md, walked through: every command in it is run, by the party that it is for."""
+"""The pages by role, walked through: every command on them is run, by the party that it is for."""
 
 from __future__ import annotations
 
@@ -16,22 +16,27 @@ from ppaurora.check import check_data
 from ppaurora.check.concerns import Code
 from ppaurora.cli.main import EXIT_INTERRUPTED
 from ppaurora.data import check_samples
-from ppaurora.io.models import checked, to_builtins
+from ppaurora.io.models import StrictModel, checked, to_builtins
 from ppaurora.messages.owners import StudyState
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.metrics import METRICS
 from ppaurora.policy.rules import Floors, Policy, Weights
 from ppaurora.study.kit import NodeSettings
+from ppaurora.study.manifest import AgreedChanges
 from ppaurora.study.plan import read_plan
 from tests.support import releases
 from tests.support.guide import (
     EVERYBODY,
+    FENCE,
     GUIDE,
     NODES,
     OWNERS,
+    PAGES,
     SECONDS,
+    STUDY,
     Walk,
     commands_to_a_result,
+    sections_to_run,
     steps,
 )
 from tests.support.oracles import defined, exact_aupr, exact_auroc
@@ -60,38 +65,44 @@ def test_every_command_was_run(walk: Walk) -> None:
     assert run == {step for step in steps() if step.kind in ("sh", "python", "by hand")}
     assert kinds.count("sh") == GUIDE.count("```sh") > 15
     assert kinds.count("python") == GUIDE.count("```python") == 1
-    # Those of kind "bash" need a Ray cluster: test_ray_guide.py runs them.
-    assert (
-        sum(map(kinds.count, ("sh", "python", "console", "json", "toml", "bash"))) == GUIDE.count("```") / 2
-    )
     assert {step.text for step in run if step.kind == "by hand"} == set(walk.by_hand)
     assert {party for _, party in walk.done if party} == set(EVERYBODY)
 
 
+def test_every_section_with_something_to_run_is_walked_once() -> None:
+    walked = [place for place in STUDY if place in sections_to_run()]
+    assert set(walked) == sections_to_run()
+    assert len(set(STUDY)) == len(STUDY)
+
+
 def test_what_is_not_run_is_little_and_none_of_ours() -> None:
-    left = [step for step in steps() if step.kind not in ("sh", "python", "by hand", "bash")]
-    assert {step.kind for step in left} == {"console", "json", "toml"}
-    settings = [tomllib.loads(step.text) for step in left if step.kind == "toml"]
-    assert all(checked(Floors, section["floors"]) for section in settings)
-    lines = "".join(step.text for step in left if step.kind == "console").splitlines()
-    assert len(lines) < 10
+    """Blocks of kind "bash" need a Ray cluster: test_ray_guide.py runs them."""
+    left = [block for block in FENCE.findall(GUIDE) if block[0] not in ("sh", "python", "bash")]
+    assert {kind for kind, _ in left} == {"console", "json", "toml"}
+    settings = [tomllib.loads(text) for kind, text in left if kind == "toml"]
+    models: dict[str, type[StrictModel]] = {"floors": Floors, "agreed_changes": AgreedChanges}
+    assert all(checked(models[name], content) for section in settings for name, content in section.items())
+    lines = "".join(text for kind, text in left if kind == "console").splitlines()
+    assert len(lines) < 15
     assert not [line for line in lines if re.search(r"\bppaurora [a-z]+ ", line)]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(re.findall(r"\.\[(\w+)\]", "".join(lines))) <= set(extras)
 
 
 def test_a_result_takes_few_commands() -> None:
-    """Of three operators, three owners and the coordinator; with archives made by hand there were 104."""
+    """Of the coordinator, three operators and three owners, the installation included."""
     typed = commands_to_a_result()
     assert typed == {
-        "coordinator": 5,
-        **dict.fromkeys(NODES, 9),
-        "hospital-a": 7,
-        "hospital-b": 6,
-        "hospital-c": 7,
+        "coordinator": 6,
+        "proxy-0": 10,
+        "proxy-1": 11,  # with a certificate of its own
+        "helper": 10,
+        "hospital-a": 9,
+        "hospital-b": 8,  # in Python
+        "hospital-c": 8,
     }
-    assert sum(typed.values()) <= 104 // 2
-    assert f"types {min(typed.values())} to {max(typed.values())} commands" in GUIDE
+    few, many = min(typed.values()), max(typed.values())
+    assert f"types {few} to {many} commands" in " ".join(PAGES["coordinators"].split())
 
 
 @pytest.mark.long
@@ -107,7 +118,7 @@ def test_the_walk_ends_with_the_pooled_result_and_receipts(walk: Walk) -> None:
     standard_error = defined(releases.delong_root(owners, 4))
     positives = releases.to_multiple_of_five(sum(label for _, label in pooled))
     for owner in OWNERS:
-        filed = json.loads((walk.folder / owner / "kit/results/sepsis-2026.json").read_text())
+        filed = json.loads((walk.folder / owner / owner / "results/sepsis-2026.json").read_text())
         values = {name: estimate["value"] for name, estimate in filed["metrics"].items()}
         assert values == {
             "auroc": float(releases.half_away(auroc, 3)),
@@ -170,7 +181,7 @@ def test_every_note_of_a_stopped_study_is_one_that_there_is() -> None:
 @pytest.mark.long
 def test_the_keys_are_where_the_guide_says_and_nowhere_else(walk: Walk) -> None:
     keys = {str(path.relative_to(walk.folder)) for path in walk.folder.rglob("*key.pem")}
-    at_home = {f"{name}/kit/key.pem" for name in (*NODES, *OWNERS)}
+    at_home = {f"{name}/kit/key.pem" for name in NODES} | {f"{name}/{name}/key.pem" for name in OWNERS}
     authority = {f"coordinator/{kits}/authority/key.pem" for kits in ("kits", "kits-2")}
     assert keys == at_home | authority | {"proxy-0/kit.old/key.pem"}
     assert all((walk.folder / key).stat().st_mode & 0o077 == 0 for key in keys)
@@ -188,7 +199,7 @@ def test_the_guides_metrics_are_those_of_a_node(walk: Walk) -> None:
 
 @pytest.mark.long
 def test_the_guides_log_line_is_one_that_a_node_writes(walk: Walk) -> None:
-    (example,) = (json.loads(step.text) for step in steps() if step.kind == "json")
+    (example,) = (json.loads(text) for kind, text in FENCE.findall(GUIDE) if kind == "json")
     written = [json.loads(line) for line in (walk.folder / "proxy-0/serve.log").read_text().splitlines()]
     alike = [line for line in written if line["event"] == example["event"]]
     assert [list(line) for line in alike] == [list(example)]
@@ -241,5 +252,5 @@ def test_every_code_and_key_of_a_check_is_explained() -> None:
 
 def test_every_port_of_a_node_is_in_the_table() -> None:
     settings = [name for name in NodeSettings.__struct_fields__ if name.startswith("listen_")]
-    assert sorted(name for name, *_ in rows("Settings")) == sorted(settings)
+    assert sorted(name for name, *_ in rows("4. Settings")) == sorted(settings)
     assert all(f"`{name}`" in GUIDE for name in settings)
