@@ -55,9 +55,9 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert "numbers at full precision" in overview.text  # the words of disclosure.py
     assert "Why this page runs on your machine" in overview.text
     assert "1,000 samples, for example" in overview.text
-    assert "How these figures are meant" in overview.text
+    assert "How to read these figures" in overview.text
     before, _ = overview.text.split("<details", 1)
-    assert re.search(r"Fingerprint .*<code>[0-9a-f]{64}</code>", before)  # without opening anything
+    assert re.search(r"Fingerprint .*<code [^>]*>[0-9a-f]{64}</code>", before)  # without opening anything
     assert "harbour" in overview.text
     looked = person.choose(table())
     assert "Submit 60 samples" in looked.text
@@ -356,7 +356,7 @@ def test_a_large_file_is_refused_before_it_is_read(person: Person, app: App, gig
     answer = person.browser.send("POST", f"{person.data}/file", None, kind | length)
     assert answer.status == 413
     assert "The page takes files up to 2 GB" in answer.text
-    assert "ppaurora submit" in answer.text
+    assert "Keep only the columns that the study needs" in answer.text
     assert files_in(app[1]) == []
 
 

@@ -38,7 +38,7 @@ _PLAIN, _ENCRYPTED = "ppaurora kit", "ppaurora kit, encrypted"
 _NEEDED = ("certificate.pem", "authority.pem")
 _SETTINGS = ("node.toml", "owner.toml")
 _NO_KIT = "is not a kit written by 'ppaurora provision --pack', or is incomplete; ask for it again"
-_MOST_BYTES = 16 << 20
+MOST_BYTES = 16 << 20
 # No letters that look alike; 20 of them are some 99 bits.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP = 4, 5
@@ -143,9 +143,22 @@ def unpack(
 
     `key` is that of a certificate of the participant's own; a copy goes into the kit.
     """
-    if into.exists() or into.is_symlink():
-        raise InputError(f"{into}: exists; name a new folder with --into, so that no kit is overwritten")
-    packed = _read(path, ask_passphrase)
+    _check_free(into)
+    return unpack_content(_content(path), path, into, ask_passphrase, key=key, expect_hash=expect_hash)
+
+
+def unpack_content(
+    content: bytes,
+    path: Path,
+    into: Path,
+    ask_passphrase: Callable[[], str],
+    *,
+    key: Path | None = None,
+    expect_hash: str | None = None,
+) -> Unpacked:
+    """Set up a kit from the content of its file, as `unpack` does. `path` is only what the file is called."""
+    _check_free(into)
+    packed = _read(content, path, ask_passphrase)
     files = _checked_files(path, packed)
     if key is not None:
         files[KEY] = _own_key(path, key, files)
@@ -154,6 +167,19 @@ def unpack(
     except OSError as error:
         raise InputError(f"{into}: cannot be written: {error.strerror}; nothing was unpacked") from None
     return Unpacked(read_kit(into), packed.participant, manifest, KEY in files)
+
+
+def is_locked(content: bytes, path: Path) -> bool:
+    """Return whether a pass phrase is needed to unpack it; raises if it is no packed kit at all."""
+    said = _parsed(path, content).get("format")
+    if said not in (_PLAIN, _ENCRYPTED):
+        raise InputError(f"{path}: {_NO_KIT}")
+    return bool(said == _ENCRYPTED)
+
+
+def _check_free(into: Path) -> None:
+    if into.exists() or into.is_symlink():
+        raise InputError(f"{into}: exists; name a new folder with --into, so that no kit is overwritten")
 
 
 def _set_up(
@@ -200,19 +226,19 @@ def _key_of(passphrase: str, salt: bytes) -> bytes:
     return Scrypt(salt=salt, length=32, n=1 << 15, r=8, p=1).derive(letters.encode())
 
 
-def _read(path: Path, ask_passphrase: Callable[[], str]) -> PackedKit:
-    content = _parsed(path, _content(path))
+def _read(raw: bytes, path: Path, ask_passphrase: Callable[[], str]) -> PackedKit:
+    content = _parsed(path, raw)
     if content.get("format") == _ENCRYPTED:
         locked = checked(EncryptedKit, content, str(path))
         passphrase = ask_passphrase()
         try:
             key = _key_of(passphrase, locked.salt)
-            raw = AESGCM(key).decrypt(locked.iv, locked.sealed, locked.participant.encode())
+            opened = AESGCM(key).decrypt(locked.iv, locked.sealed, locked.participant.encode())
         except (InvalidTag, ValueError):
             raise InputError(
                 f"{path}: the pass phrase does not open it, or the file was changed; ask whoever sent it"
             ) from None
-        content = _parsed(path, raw)
+        content = _parsed(path, opened)
     if content.get("format") != _PLAIN:
         raise InputError(f"{path}: {_NO_KIT}")
     return checked(PackedKit, content, str(path))
@@ -223,11 +249,11 @@ def _content(path: Path) -> bytes:
         raise InputError(f"{path}: there is no such file")
     try:
         with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
+            raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(raw) > _MOST_BYTES:
-        raise InputError(f"{path}: is larger than any kit ({_MOST_BYTES >> 20} MB)")
+    if len(raw) > MOST_BYTES:
+        raise InputError(f"{path}: is larger than any kit ({MOST_BYTES >> 20} MB)")
     return raw
 
 
