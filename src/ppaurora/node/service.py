@@ -23,6 +23,7 @@ from msgspec import UNSET
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.io.models import StrictModel, to_json
+from ppaurora.io.system import quoted
 from ppaurora.messages import VERSIONS
 from ppaurora.messages.owners import (
     Acknowledgement,
@@ -101,6 +102,7 @@ class OwnersService:
         self._peer_records = peer_records
         self._amendments = amendments
         self._refusals = RateLimitedLog(log, most=100)
+        self._unknown_studies = RateLimitedLog(log, most=1, seconds=600.0, level=logging.WARNING)
         self._recorded: dict[tuple[str, str, str], float] = {}  # when a refusal came into the audit log
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)
@@ -146,7 +148,12 @@ class OwnersService:
         self._metrics.refused.labels(refusal.code).inc()
         await asyncio.to_thread(self._record_refusal, request, refusal.code)
         facts = {"code": refusal.code, "path": request.path, "method": request.method}
-        self._refusals.tell("request refused", facts)
+        if refusal.code is RefusalCode.UNKNOWN_STUDY:
+            kit = quoted(str(self._kit.folder))
+            facts["do"] = f"if this node takes part in it: ppaurora accept {kit} MANIFEST"
+            self._unknown_studies.tell("a study that was not accepted is asked for", facts)
+        else:
+            self._refusals.tell("request refused", facts)
         problem = Problem(code=refusal.code, message=refusal.message)
         response = _response(Refusal(error=problem), refusal.status)
         response.force_close()  # the rest of a refused body is not waited for
