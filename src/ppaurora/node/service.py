@@ -358,7 +358,8 @@ class OwnersService:
             refuse(RefusalCode.NOT_RELEASED, f"{server.title} gets no part of the result")
         _refuse_if_deleted(study, "its result was deleted")
         if study.state is not StudyState.RELEASED:
-            note = f": {study.note}" if study.note else ""
+            said = study.note or await asyncio.to_thread(broken_rule, self._store, study)
+            note = f": {said}" if said else ""
             refuse(RefusalCode.NOT_RELEASED, f"there is no result; the study is {study.state.value}{note}")
         try:
             found = await asyncio.to_thread(self._store.result, study.hash, owner)

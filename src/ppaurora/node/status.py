@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from ppaurora.io.text import listed
-from ppaurora.messages.owners import GOING_ON, StudyState, StudyStatus
+from ppaurora.messages.owners import GOING_ON, UNDER_WAY, StudyState, StudyStatus
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
@@ -65,7 +65,11 @@ def still_to_agree(owners: list[str], amendment: int) -> str:
 
 
 def broken_rule(store: Store, study: StudyRecord) -> str:
-    """Return the note on a public rule that the submissions at this node break, and on who can do what."""
+    """Return which public rule the submissions at this node break, and who can do what; empty if none, or
+    if they can change no longer.
+    """
+    if study.state not in UNDER_WAY or store.has_begun(study.hash):
+        return ""
     submitted = [submission.submitted for submission in store.submissions(study)]
     return study.manifest.problem_with_submissions(submitted, at=time.time())
 
