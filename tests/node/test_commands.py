@@ -87,7 +87,12 @@ def test_an_operator_sees_the_studies_of_a_node_that_runs(
     (seen,) = [study for study in json.loads(said) if study["name"] == "seen"]
     assert code == 0
     assert (seen["study"], seen["state"], seen["server"]) == (manifest.hash, "collecting", "helper")
-    assert run("studies", node_kit) == (0, "no study was accepted yet: ppaurora accept\n")
+    for proposed in (node_kit / "studies").glob("*.json"):
+        proposed.unlink()
+    assert run("studies", node_kit) == (
+        0,
+        f"no study was accepted yet: ppaurora accept {node_kit} MANIFEST\n",
+    )
 
 
 def test_a_study_that_has_not_stopped_is_not_retried(nodes: Trials, run: RunCommand) -> None:

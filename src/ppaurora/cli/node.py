@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from ppaurora.cli.paths import FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.io.text import printable
+from ppaurora.io.times import as_people_say
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import operating
+from ppaurora.node.attention import not_accepted
 from ppaurora.node.audit import StudyEntries
-from ppaurora.node.clock import as_people_say
 from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
 from ppaurora.node.store import TO_GO_ON
@@ -53,9 +55,10 @@ def studies_command(kit: Path, output: str) -> None:
         f"manifest takes them back in, 'ppaurora delete {kit} {hash_}' deletes them"
         for hash_, shares in records.unclaimed.items()
     ]
+    proposed = [not_accepted(one).sentence for one in records.proposed]
     if output == "json":
         click.echo(json.dumps(to_builtins(found), indent=2))
-        for warning in filter(None, (clock, *unclaimed)):
+        for warning in filter(None, (clock, *unclaimed, *proposed)):
             click.echo(f"warning: {warning}", err=True)
         return
     if trouble:
@@ -69,10 +72,10 @@ def studies_command(kit: Path, output: str) -> None:
         click.echo(f"    {one.study}")
         if one.note:
             click.echo(f"    {printable(one.note)}")
-    for line in unclaimed:
+    for line in (*unclaimed, *proposed):
         click.echo(line)
-    if not found:
-        click.echo("no study was accepted yet: ppaurora accept")
+    if not found and not proposed:
+        click.echo(f"no study was accepted yet: ppaurora accept {shlex.quote(str(kit))} MANIFEST")
 
 
 @click.command("retry", epilog=example("ppaurora retry kit sepsis-2026"))

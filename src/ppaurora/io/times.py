@@ -35,5 +35,13 @@ def as_time(seconds: float) -> Time:
     return Time(_written(datetime.datetime.fromtimestamp(min(max(seconds, 0.0), _LAST), datetime.UTC)))
 
 
+def as_people_say(when: float) -> str:
+    """Return the time of seconds since 1970 as people read it, in UTC."""
+    try:
+        return datetime.datetime.fromtimestamp(when, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return "a time that no calendar has"
+
+
 def _written(when: datetime.datetime) -> str:
     return f"{when.replace(tzinfo=None).isoformat(timespec='seconds')}Z"

@@ -26,7 +26,7 @@ from ppaurora.node.store import (
     recover_folder,
     trouble_of,
 )
-from ppaurora.study.kit import NodeKit
+from ppaurora.study.kit import NodeKit, ProposedStudy, unaccepted_manifests
 
 _THEIR_RETRY = "they let it go on with 'ppaurora retry'"
 
@@ -88,13 +88,15 @@ def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:
 class NodeRecords:
     """The state of a node on disk: why it cannot write, what is wrong with its clock, its studies.
 
-    `unclaimed` says how many shares it has of studies that are not on record, by the studies' hashes.
+    `unclaimed` says how many shares it has of studies that are not on record, by the studies' hashes;
+    `proposed` are the studies whose manifests lie in the kit and were not accepted.
     """
 
     trouble: str
     clock: str
     studies: list[StudyStatus]
     unclaimed: dict[str, int]
+    proposed: tuple[ProposedStudy, ...]
 
 
 def look_at_records(kit: NodeKit) -> NodeRecords:
@@ -104,7 +106,8 @@ def look_at_records(kit: NodeKit) -> NodeRecords:
         seen = store.seen_time()
         clock = clock_problem(0.0 if seen is None else seen.ahead)
         studies = [study_status(kit, store, study, trouble=trouble) for study in store.studies()]
-        return NodeRecords(trouble, clock, studies, store.unclaimed_shares())
+        proposed = tuple(unaccepted_manifests(kit, [study.name for study in studies]))
+        return NodeRecords(trouble, clock, studies, store.unclaimed_shares(), proposed)
 
 
 @dataclass(frozen=True)

@@ -422,7 +422,7 @@ def admin_app(kit: NodeKit, activity: Activity, metrics: Metrics) -> web.Applica
         is_ready = all(finding.ok for finding in findings)
         answer = {
             "status": "not ready" if not is_ready else "attention" if findings else "ok",
-            "problems": [finding.detail for finding in findings],
+            "problems": [finding.sentence for finding in findings],
             "role": kit.title,
             "version": __version__,
         }

@@ -14,6 +14,7 @@ from ppaurora.messages.findings import Finding
 from ppaurora.messages.nodes import Hello, Verdict
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.messages.workers import Crew
+from ppaurora.node.attention import DAYS_OF_WARNING
 from ppaurora.node.questions import ask
 from ppaurora.node.store import Store
 from ppaurora.owner.client import NodeClient
@@ -25,7 +26,6 @@ from ppaurora.workers.inspecting import inspect
 
 _SECONDS_TO_ANSWER = 10.0
 _MOST_SECONDS_APART = 60.0
-_DAYS_OF_WARNING = 30
 _RAY_DASHBOARD, _RAY_CLIENT = 8265, 10001
 
 
@@ -79,7 +79,7 @@ def _valid(certificate: Path, authority: Path) -> str:
     path, left = min(ends.items(), key=lambda item: item[1])
     if left <= 0:
         raise InputError(f"{path}: expired {-left:.0f} days ago")
-    warning = "; renew it soon" if left < _DAYS_OF_WARNING else ""
+    warning = "; renew it soon" if left < DAYS_OF_WARNING else ""
     return f"valid for {left:.0f} more days{warning}"
 
 

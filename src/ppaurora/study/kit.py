@@ -13,8 +13,11 @@ A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 
 from __future__ import annotations
 
+import shlex
 import ssl
 import stat
+import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +26,7 @@ from msgspec import UNSET, Meta
 
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, tls_context
-from ppaurora.credentials.certificates import pin_of_pem, read_pem
+from ppaurora.credentials.certificates import Validity, pin_of_pem, read_pem
 from ppaurora.errors import InputError, StudyNotNamedError
 from ppaurora.io.files import replace_file
 from ppaurora.io.models import StrictModel
@@ -83,6 +86,12 @@ class _Kit:
     @property
     def pin(self) -> str:
         return pin_of_pem(read_pem(self.certificate))
+
+    def validity(self) -> tuple[Path, Validity]:
+        """Return the file that is valid for the shortest time, certificate or authority, and for how long."""
+        paths = [self.certificate, self.folder / "authority.pem"]
+        found = [(path, Validity.of(read_pem(path))) for path in paths if path == paths[0] or path.exists()]
+        return min(found, key=lambda one: (not one[1].is_yet_to_begin, one[1].ends))
 
     def check_key(self) -> None:
         """Present, for this certificate, and for nobody else to read."""
@@ -194,6 +203,34 @@ class NodeKit(_Kit):
             raise InputError(
                 f"{self.folder / 'node.toml'}: listen_owners is missing; {server.title} needs it"
             )
+
+
+@dataclass(frozen=True)
+class ProposedStudy:
+    """A manifest that lies in a node's kit, which its operator has not accepted."""
+
+    kit: Path
+    path: Path
+    manifest: Manifest
+
+    @property
+    def command(self) -> str:
+        """Return the command that accepts it."""
+        return f"ppaurora accept {shlex.quote(str(self.kit))} {shlex.quote(str(self.path))}"
+
+
+def unaccepted_manifests(kit: NodeKit, accepted: Collection[str]) -> Iterator[ProposedStudy]:
+    """Yield what lies in a node's kit and is of none of the accepted studies, which are given by name.
+
+    A file that is no manifest of this version is left out, and one that takes no submissions any more.
+    """
+    for path in sorted((kit.folder / STUDIES).glob("*.json")):
+        try:
+            manifest = Manifest.read(path)
+        except InputError:
+            continue
+        if manifest.study not in accepted and manifest.evaluation.takes_submissions(time.time()):
+            yield ProposedStudy(kit.folder, path, manifest)
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
+from ppaurora.io.times import as_people_say
 from ppaurora.messages.findings import Finding, Severity
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.node.admin_client import RunningNode, find_running
+from ppaurora.node.attention import DAYS_OF_WARNING
 from ppaurora.node.audit import Entry
-from ppaurora.node.clock import as_people_say
 from ppaurora.node.operating import StudyRecords, look_at_records, look_at_study, read_log
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import AttemptRecord
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 
-_DAYS_OF_WARNING = 30
 _LITTLE_ROOM = 1 << 30
 ENTRIES_AT_ONCE = 200
 
@@ -149,7 +149,7 @@ def _machine(kit: NodeKit) -> list[Finding]:
         renew = "ask the coordinator to renew it: ppaurora renew"
         if left <= 0:
             found.append(Finding.bad(*valid, renew))
-        elif left < _DAYS_OF_WARNING:
+        elif left < DAYS_OF_WARNING:
             found.append(Finding.warn(*valid, renew))
         else:
             found.append(Finding.good(*valid))
