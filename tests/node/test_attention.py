@@ -66,7 +66,9 @@ def test_in_json_it_is_a_warning_beside_the_list(
     assert said.startswith("[]\nwarning: the study trial has not been accepted here")
 
 
-@pytest.mark.parametrize(("days", "told"), [(29.5, "expires in 29 days"), (31, ""), (-0.002, "expired on 20")])
+@pytest.mark.parametrize(
+    ("days", "told"), [(29.5, "expires in 29 days"), (31, ""), (-0.002, "expired on 20")]
+)
 def test_a_certificate_that_ends(unaccepted: Trials, days: float, told: str) -> None:
     kit = NodeKit.read(unaccepted.kit("proxy-1"))
     folder = unaccepted.folder / "kits/authority"

@@ -25,11 +25,27 @@ from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
 from ppaurora.node.store import TO_GO_ON
 from ppaurora.study.kit import NodeKit
+from ppaurora.study.names import Address
+
+
+def _as_address(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Return an address as it is, if it is one."""
+    try:
+        return None if value is None else Address.from_plain(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command("serve", epilog=example("ppaurora serve kit"))
 @click.argument("kit", type=FOLDER)
-def serve_command(kit: Path) -> None:
+@click.option(
+    "--expose-admin",
+    metavar="HOST:PORT",
+    callback=_as_address,
+    help="Also answer /healthz and /metrics there, without TLS and password, to whoever connects: for "
+    "monitoring in a network of containers, such as 0.0.0.0:9464. Otherwise only this machine is answered.",
+)
+def serve_command(kit: Path, expose_admin: str | None) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
     try:
         from ppaurora.node.serve import serve
@@ -39,7 +55,7 @@ def serve_command(kit: Path) -> None:
         raise InputError(
             "a node needs more packages: those of requirements-node.lock, see docs/install.md"
         ) from None
-    serve(NodeKit.read(kit))
+    serve(NodeKit.read(kit), expose_admin)
 
 
 @click.command("studies", epilog=example("ppaurora studies kit --format json"))

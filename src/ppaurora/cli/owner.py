@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -29,6 +30,7 @@ from ppaurora.cli.tables import print_metrics
 from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, PpauroraError
 from ppaurora.io.models import to_builtins
+from ppaurora.io.text import printable
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.owner.agreeing import amended_since
@@ -36,6 +38,7 @@ from ppaurora.owner.report import StudyReport, receipt_path
 from ppaurora.owner.study import NodeStatus, Study
 from ppaurora.setup.preflight import check_node, check_owner
 from ppaurora.study.kit import NodeKit, read_kit
+from ppaurora.version import Versions
 
 
 @click.command("preflight", epilog=example("ppaurora preflight kit"))
@@ -194,6 +197,7 @@ def _print_status_as_json(own: Study, answers: Mapping[str, NodeStatus]) -> None
         "sent": own.sent(answers),
         "submissions_until": own.manifest.evaluation.submissions_until,
         "nodes": {title: to_builtins(answer) for title, answer in answers.items()},
+        "versions": {"study": own.manifest.version, **asdict(Versions())},
     }
     click.echo(json.dumps(content, indent=2))
 
@@ -220,6 +224,9 @@ def _print_status(own: Study, answers: Mapping[str, NodeStatus]) -> None:
     until = own.manifest.evaluation.submissions_until
     if until is not None:
         click.echo(f"submissions are taken until {until.described}")
+    there = {answer.version for answer in answers.values() if isinstance(answer, StudyStatus)}
+    nodes = f"; ppaurora {' and '.join(sorted(map(printable, there)))} at the nodes" if there else ""
+    click.echo(f"the study has wire version {own.manifest.version}; here {Versions()}{nodes}")
 
 
 @click.command("result", epilog=example("ppaurora result kit --out result.json"))

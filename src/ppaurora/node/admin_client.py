@@ -16,7 +16,6 @@ _SECONDS_TO_ANSWER = 10.0
 _MOST_BYTES = 1 << 24
 _WITHOUT_WEB_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _NONSENSE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # what an answer raises
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (where it listens; it is asked from here)
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,6 @@ class RunningNode:
 def find_running(kit: NodeKit) -> RunningNode | None:
     """Return the node of this kit if it runs here; None if nobody answers, or somebody else does."""
     host, port = split_address(kit.settings.listen_admin)
-    host = _ANYWHERE.get(host, host)
     try:
         said = _ask_for_json(host, port, "/healthz")
         if said["role"] != kit.title:

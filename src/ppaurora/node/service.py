@@ -13,7 +13,7 @@ import ssl
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -68,7 +68,7 @@ from ppaurora.node.uploads import (
 )
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.study.kit import NodeKit
-from ppaurora.version import __version__
+from ppaurora.version import Versions
 
 _SECONDS_BETWEEN_RECORDS = 3_600.0
 _PARTICIPANT = "participant"  # of a request: the study that is meant, and its owner
@@ -424,7 +424,7 @@ def admin_app(kit: NodeKit, activity: Activity, metrics: Metrics) -> web.Applica
             "status": "not ready" if not is_ready else "attention" if findings else "ok",
             "problems": [finding.sentence for finding in findings],
             "role": kit.title,
-            "version": __version__,
+            **asdict(Versions()),
         }
         return web.json_response(answer, status=200 if is_ready else 503)
 

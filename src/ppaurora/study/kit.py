@@ -33,7 +33,7 @@ from ppaurora.io.models import StrictModel
 from ppaurora.policy.rules import Floors
 from ppaurora.study.amendments import Amendments
 from ppaurora.study.manifest import Manifest, is_hash_of
-from ppaurora.study.names import Address, Name
+from ppaurora.study.names import Address, LocalAddress, Name
 from ppaurora.study.plan import read_toml
 from ppaurora.study.workers import WorkerSettings
 
@@ -52,7 +52,7 @@ class NodeSettings(StrictModel):
     role: str
     listen_nodes: Address
     listen_owners: Address | None = None
-    listen_admin: Address = Address("127.0.0.1:9464")  # health and metrics, without TLS: keep it local
+    listen_admin: LocalAddress = LocalAddress("127.0.0.1:9464")  # health and metrics, without TLS
     data: str = "data"
     jobs: Annotated[int, Meta(ge=1, le=64)] = 2  # attempts at the same time
     silence_seconds: Annotated[float, Meta(gt=0, le=86400)] = 60.0

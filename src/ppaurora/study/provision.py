@@ -220,7 +220,7 @@ def _node_toml(name: str, node: PlannedNode) -> str:
         lines.append(f'listen_owners = "0.0.0.0:{split_address(node.owners_address)[1]}"')
     lines += [
         "",
-        "# /healthz and /metrics, without TLS: keep it local.",
+        "# /healthz and /metrics, without TLS and password, for this machine alone.",
         'listen_admin = "127.0.0.1:9464"',
         "",
         "# Submissions, attempts and results. Back it up as one folder while the node is stopped.",

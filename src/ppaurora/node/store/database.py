@@ -33,6 +33,7 @@ from ppaurora.node.store.row_checksums import (
 )
 from ppaurora.node.store.schema_checksum import keep_schema_checksum
 from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
+from ppaurora.version import SCHEMA_VERSION as SCHEMA_VERSION
 
 _SCHEMA = """
 CREATE TABLE studies (
@@ -127,7 +128,6 @@ CREATE TABLE progress (
 );
 INSERT INTO progress (id, changes, content) VALUES (1, 0, '0');
 """
-SCHEMA_VERSION = 9
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
