@@ -59,11 +59,16 @@ def test_studies_lists_it_with_the_command_to_copy(unaccepted: Trials, run: RunC
     assert "not been accepted" not in said
 
 
-def test_in_json_it_is_a_warning_beside_the_list(
-    unaccepted: Trials, capsys: pytest.CaptureFixture[str], run: RunCommand
-) -> None:
-    said = run("studies", unaccepted.kit("helper"), "--format", "json")[1]
-    assert said.startswith("[]\nwarning: the study trial has not been accepted here")
+def test_in_json_it_stands_beside_the_list(unaccepted: Trials, run: RunCommand) -> None:
+    kit = unaccepted.kit("helper")
+    said = json.loads(run("studies", kit, "--format", "json")[1])
+    assert said["studies"] == []
+    (proposed,) = said["not_accepted"]
+    assert proposed == {
+        "name": "trial",
+        "study": unaccepted.manifest.hash,
+        "file": str(kit / "studies/trial.json"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -26,6 +27,7 @@ from ppaurora.node.retention import is_over
 from ppaurora.node.store import TO_GO_ON
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import Address
+from ppaurora.version import Versions
 
 
 def _as_address(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -73,9 +75,18 @@ def studies_command(kit: Path, output: str) -> None:
     ]
     proposed = [not_accepted(one).sentence for one in records.proposed]
     if output == "json":
-        click.echo(json.dumps(to_builtins(found), indent=2))
-        for warning in filter(None, (clock, *unclaimed, *proposed)):
-            click.echo(f"warning: {warning}", err=True)
+        content = {
+            "versions": asdict(Versions()),
+            "trouble": trouble,
+            "clock": clock,
+            "unclaimed_shares": records.unclaimed,
+            "not_accepted": [
+                {"name": one.manifest.study, "study": one.manifest.hash, "file": str(one.path)}
+                for one in records.proposed
+            ],
+            "studies": to_builtins(found),
+        }
+        click.echo(json.dumps(content, indent=2))
         return
     if trouble:
         click.echo(not_ready(trouble, own.title))
@@ -84,7 +95,9 @@ def studies_command(kit: Path, output: str) -> None:
     for one in found:
         awaited = one.missing if one.state == StudyState.COLLECTING else ()
         waiting = f", waiting for {', '.join(awaited)}" if awaited else ""
-        click.echo(f"{one.name}: {one.state}{waiting}; attempts: {one.attempt}")
+        click.echo(
+            f"{one.name}: {one.state}{waiting}; attempts: {one.attempt}; wire version {one.protocol_version}"
+        )
         click.echo(f"    {one.study}")
         if one.note:
             click.echo(f"    {printable(one.note)}")
@@ -92,6 +105,7 @@ def studies_command(kit: Path, output: str) -> None:
         click.echo(line)
     if not found and not proposed:
         click.echo(f"no study was accepted yet: ppaurora accept {shlex.quote(str(kit))} MANIFEST")
+    click.echo(str(Versions()))
 
 
 @click.command("retry", epilog=example("ppaurora retry kit sepsis-2026"))
