@@ -179,7 +179,7 @@ def test_operators_and_owners_are_told_of_a_silent_node(
     (nobody,) = free_ports(1)
     studies = [submitted(trials, f"study-{number}", port=nobody) for number in range(3)]
     _, leader = started("proxy-1")
-    assert becomes(lambda: b"ppaurora_waiting_studies 3.0\n" in leader.metrics.text())
+    assert becomes(lambda: b'ppaurora_waiting_studies{reason="node-silent"} 3.0\n' in leader.metrics.text())
     assert b"ppaurora_silent_peers 1.0\n" in leader.metrics.text()
     found = [one for one in leader.activity.health.findings if one.name == "other nodes"]
     assert [one.ok for one in found] == [True]
@@ -192,7 +192,7 @@ def test_operators_and_owners_are_told_of_a_silent_node(
             assert note.startswith(f"helper cannot be reached at 127.0.0.1:{nobody}: ")
     for manifest in studies:
         leader.store.stop(manifest.hash, "this node's operator stopped the study")
-    assert becomes(lambda: b"ppaurora_waiting_studies 0.0\n" in leader.metrics.text())
+    assert becomes(lambda: b'ppaurora_waiting_studies{reason="node-silent"} 0.0\n' in leader.metrics.text())
 
 
 def test_a_withdrawal_does_not_wait_for_the_nodes_of_other_studies(

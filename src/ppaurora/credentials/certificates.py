@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -162,6 +163,12 @@ class Validity:
 def days_left(certificate: bytes) -> float:
     """Return for how many days a certificate is valid; below zero if no longer, infinite if not yet."""
     return Validity.of(certificate).days_left
+
+
+@functools.lru_cache(maxsize=1024)
+def earliest_end(certificates: bytes) -> datetime.datetime:
+    """Return when the first of these certificates ends. Raises ValueError if there is none."""
+    return min(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(certificates))
 
 
 def read_pem(path: Path) -> bytes:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ppaurora.channel.servers import Server
-from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError
+from ppaurora.errors import InputError, PeerError, PeerLostError, PeerMisbehavedError, PpauroraError
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
@@ -32,6 +32,7 @@ from ppaurora.node.attempt import Attempt, AttemptPlan, fresh_token
 from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.peers import NotAskedError
+from ppaurora.node.questions import HungUpError, TurnedAwayError
 from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
@@ -39,6 +40,7 @@ from ppaurora.node.states import NEW_STUDY, THEY_RETRY, AttemptState, StateError
 from ppaurora.node.status import lost_shares, still_to_agree
 from ppaurora.node.store import STORAGE_ERRORS, TO_GO_ON, Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
+from ppaurora.node.waiting import WaitReason
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
@@ -53,6 +55,10 @@ log = logging.getLogger(__name__)
 
 class NotReadyError(PpauroraError):
     """Another node cannot go on yet. No attempt was made, so none has failed."""
+
+
+class NotAcceptedError(NotReadyError):
+    """Another node's operator has not accepted the study."""
 
 
 class MustStopError(PpauroraError):
@@ -155,9 +161,9 @@ class Leader:
         except NoSlotError:
             keeps_place = True
         except NotAskedError:
-            self._activity.pauses.pause(hash_)
+            self._activity.pauses.pause(hash_, WaitReason.NODE_SILENT)
         except (NotReadyError, AttemptFailedError, PeerError, StateError, InputError) as error:
-            self._pause(hash_, str(error))
+            self._pause(hash_, str(error), _wait_reason(error))
         except Exception as error:
             trouble = self._activity.health.note_error(error)
             if not trouble:
@@ -165,7 +171,7 @@ class Leader:
             reason = (
                 not_ready(trouble, self._kit.title) if trouble else f"internal error: {type(error).__name__}"
             )
-            self._pause(hash_, reason)
+            self._pause(hash_, reason, WaitReason.OTHER)
         finally:
             self._activity.peers.give_up_claims(hash_)
             self._turns.end(hash_, keeps_place=keeps_place)
@@ -179,9 +185,9 @@ class Leader:
         except MustStopError as error:
             self._stop(study, str(error))
 
-    def _pause(self, hash_: str, reason: str) -> None:
+    def _pause(self, hash_: str, reason: str, kind: WaitReason) -> None:
         """Wait before the next step, longer every time."""
-        self._activity.pauses.pause(hash_)
+        self._activity.pauses.pause(hash_, kind)
         with contextlib.suppress(*STORAGE_ERRORS):  # then it is the reason, and known in memory
             study = self._store.study(hash_)
             if study is not None and study.note != reason:
@@ -372,12 +378,28 @@ class Leader:
         return self._activity.peers.ask(self._kit, study, peer, question, _SECONDS_TO_ANSWER)
 
 
+def _wait_reason(error: PpauroraError) -> WaitReason:
+    """Return what a study waits for after an error that ended a step of it."""
+    match error:
+        case NotAcceptedError() | HungUpError() | TurnedAwayError():
+            return WaitReason.NOT_ACCEPTED
+        case PeerLostError():
+            return WaitReason.NODE_SILENT
+        case NotReadyError() | PeerError():
+            return WaitReason.NODE_NOT_READY
+        case AttemptFailedError():
+            return WaitReason.ATTEMPT_FAILED
+    return WaitReason.OTHER
+
+
 def _check_ready(peer: Server, answer: Answer) -> None:
     match answer.answer:
         case Verdict.READY:
             if not is_possible(answer.workers):
                 raise PeerMisbehavedError(peer.title, f"has {answer.workers} workers, which nobody can have")
             return
+        case Verdict.UNKNOWN_STUDY:
+            raise NotAcceptedError(f"{peer.title} is not ready: {_told(answer)}")
         case Verdict.MISMATCH | Verdict.CLOSED:
             raise MustStopError(f"{peer.title} does not agree: {_told(answer)}")
         case Verdict.IN_TROUBLE:

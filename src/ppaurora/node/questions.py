@@ -26,6 +26,10 @@ class HungUpError(PeerLostError):
     """A node has ended the connection in place of an answer, as one does that has not accepted the study."""
 
 
+class TurnedAwayError(PeerMisbehavedError):
+    """A node does not take this one's certificate, as one that has accepted no study of its authority."""
+
+
 def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, seconds: float) -> Answer:
     """Return another node's answer, as it can be shown; raise a `PeerError` if there is none."""
     identity = kit.identity(manifest)
@@ -47,7 +51,7 @@ def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, s
     except (ssl.SSLError, ConnectionError) as error:
         broke_off = f"at {where} broke off the connection; its operator may not have accepted the study"
         if not is_lost(error):
-            raise PeerMisbehavedError(peer.title, broke_off) from None
+            raise TurnedAwayError(peer.title, broke_off) from None
         if is_asked and not line:
             raise HungUpError(peer.title, broke_off) from None
         is_cut = line or isinstance(error, ssl.SSLError)

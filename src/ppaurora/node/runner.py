@@ -96,6 +96,7 @@ class AttemptRunner:
         earlier = self.activity.attempt(study.hash)
         if earlier is not None:
             earlier.abort("a later attempt began")
+        self.metrics.begun.inc()
         log.info("attempt begins", extra={**about(study), "attempt": plan.number})
         try:
             attempt = Attempt(self.kit, self.router, plan, self.warm_pool)
@@ -111,6 +112,7 @@ class AttemptRunner:
         start = time.monotonic()
         try:
             self.store.computed(study.hash, attempt.number, self._by_owner(study, attempt.results()))
+            self.metrics.computed.inc()
             log.info("attempt computed", extra={**about(study), "attempt": attempt.number, **attempt.cost})
         except Exception as error:
             reason = self._reason(study, error)

@@ -20,7 +20,9 @@ from ppaurora.node.retention import is_over
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord
-from ppaurora.study.kit import NodeKit
+from ppaurora.node.upkeep import Certificates, DiskSpace
+from ppaurora.node.waiting import Circumstances, WaitReason, wait_reason
+from ppaurora.study.kit import NodeKit, unaccepted_manifests
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_TRIALS = 5.0
@@ -55,6 +57,9 @@ class Watcher:
         self._kit_seen = float("-inf")
         self._kit_told = float("-inf")
         self._to_do: set[str] = set()
+        self._certificates = Certificates(kit)
+        self._told = float("-inf")
+        metrics.watch(activity.health)
         self.accepted: set[str] = set()  # hashes of manifests whose participants are let in
         self._looked_through: set[str] = set()  # of these, those whose shares on disk are taken back in
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
@@ -91,6 +96,7 @@ class Watcher:
                 self._note(error, f"looking after {study.manifest.study} failed")
         self._leader.give_turns()
         self._tell(self._store.studies())
+        self._tell_slowly(studies)
         self._look_at_kit([study.manifest.study for study in studies])
         self._activity.health.looked()
 
@@ -134,13 +140,36 @@ class Watcher:
             study.manifest.study for study in stopped if self._store.release_elsewhere(study.hash)
         )
 
+    def _tell_slowly(self, studies: Sequence[StudyRecord]) -> None:
+        """Tell what takes longer to find out than it matters."""
+        if time.monotonic() < self._told + _SECONDS_BETWEEN_TRIALS:
+            return
+        self._told = time.monotonic()
+        activity = self._activity
+        circumstances = Circumstances(
+            trouble=activity.health.trouble,
+            silenced=frozenset().union(*(silence.studies for silence in activity.peers.silences())),
+            computed=activity.studies_computed(),
+            paused=activity.pauses.reasons(),
+        )
+        self._metrics.waits(self._wait_reason(study, circumstances) for study in studies)
+        unaccepted = unaccepted_manifests(self._kit, [study.manifest.study for study in studies])
+        self._metrics.upkeep(
+            DiskSpace.of(self._kit), self._certificates.days_left(studies), len(list(unaccepted))
+        )
+
+    def _wait_reason(self, study: StudyRecord, circumstances: Circumstances) -> WaitReason | None:
+        try:
+            return wait_reason(self._kit, self._store, study, circumstances)
+        except InputError:  # the study does not mean this node
+            return WaitReason.OTHER
+
     def _tell_health(self) -> None:
         health = self._activity.health
         health.clock = self._clock.problem
         health.silences = self._activity.peers.silences()
         self._metrics.silences(health.silences)
-        self._metrics.not_ready.set(not all(finding.ok for finding in health.findings))
-        self._metrics.clock_not_believed.set(bool(health.clock))
+        self._metrics.clock_not_trusted.set(bool(health.clock))
 
     def _let_in(self, study: StudyRecord) -> None:
         for manifest in study.manifests:
