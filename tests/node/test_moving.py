@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,8 +32,8 @@ class Name(Between):
         self.leads_to = port
         super().__init__()
 
-    def serve(self, client: object) -> None:
-        pass_on(client, ("127.0.0.1", self.leads_to))  # type: ignore[arg-type]
+    def serve(self, client: socket.socket) -> None:
+        pass_on(client, ("127.0.0.1", self.leads_to))
 
 
 class Movable(Trials):
