@@ -233,8 +233,8 @@ def test_prometheus_raises_every_alert_and_none_without_cause(scraped: str, tmp_
     shutil.copy(FOLDER / "alerts.yml", tmp_path)
     (tmp_path / "cases.yml").write_text(json.dumps({"rule_files": ["alerts.yml"], "tests": cases}))
     for arguments in (
-        ["test", "rules", tmp_path / "cases.yml"],
-        ["check", "config", FOLDER / "prometheus.yml"],
+        ["test", "rules", str(tmp_path / "cases.yml")],
+        ["check", "config", str(FOLDER / "prometheus.yml")],
     ):
         done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
