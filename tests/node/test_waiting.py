@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +12,8 @@ from ppaurora.messages.owners import StudyState
 from ppaurora.node import watching
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.node.waiting import Circumstances, WaitReason, wait_reason
-from ppaurora.setup.acceptance import accept
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
-from tests.support.deployment import Deployment
 from tests.support.trials import OWNERS, PAIR, StartKit, Trials, becomes, kept_share
 
 NOTHING = Circumstances(trouble="", silenced=(), computed=(), paused={})
@@ -120,8 +117,8 @@ def test_a_leader_knows_whose_operator_has_not_accepted(
     monkeypatch.setattr(watching, "_SECONDS_BETWEEN_TRIALS", 0.1)
     trials = Trials(tmp_path, PAIR)
     if other:
-        for node in ("proxy-1", "helper"):
-            accept(NodeKit.read(trials.kit(node)), another_study(trials))
+        another = trials.provision("another", tmp_path / "another", tmp_path / "kits")
+        trials.accept(another, ("proxy-1", "helper"))
     with trials.store("proxy-0") as store:
         store.accept(trials.manifest)
         for owner in PAIR:
@@ -131,13 +128,6 @@ def test_a_leader_knows_whose_operator_has_not_accepted(
     leader = start(trials, "proxy-0")
     waits = b'ppaurora_waiting_studies{reason="not-accepted"} 1.0\n'
     assert becomes(lambda: waits in leader.metrics.text())
-    for node in ("proxy-1", "helper"):
-        accept(NodeKit.read(trials.kit(node)), trials.manifest)
+    trials.accept(names=("proxy-1", "helper"))
     waits = b'ppaurora_waiting_studies{reason="not-accepted"} 0.0\n'
     assert becomes(lambda: waits in leader.metrics.text())
-
-
-def another_study(trials: Deployment) -> Manifest:
-    return trials.provision(
-        "another", trials.folder / f"another-{time.monotonic_ns()}", trials.folder / "kits"
-    )
