@@ -94,6 +94,16 @@ def test_for_nobody_after_the_last_day(
     assert wait_reason(kit, store, found(store), NOTHING) is WaitReason.DEADLINE
 
 
+def test_for_owners_who_have_yet_to_agree_to_an_amendment(
+    consortium: Trials, store: Store, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit = NodeKit.read(consortium.kit("proxy-0"))
+    monkeypatch.setattr(Store, "to_agree", lambda *_: ["valley"])
+    assert wait_reason(kit, store, found(store), NOTHING) is WaitReason.OWNER_MISSING
+    submit_all(store, manifest)
+    assert wait_reason(kit, store, found(store), NOTHING) is WaitReason.AGREEMENT
+
+
 @pytest.mark.parametrize("state", [StudyState.COLLECTING, StudyState.STOPPED])
 def test_a_rule_that_owners_break_together(
     consortium: Trials, store: Store, manifest: Manifest, monkeypatch: pytest.MonkeyPatch, state: StudyState

@@ -22,6 +22,7 @@ class WaitReason(StrEnum):
     NODE_SILENT = "node-silent"  # another node does not answer
     DEADLINE = "deadline"  # submissions are missing, and none are taken any longer
     OWNER_MISSING = "owner-missing"  # submissions are missing
+    AGREEMENT = "agreement"  # owners have yet to agree to an amendment
     LEADER = "leader"  # what comes next is for the leader to begin
     NOT_ACCEPTED = "not-accepted"  # another node's operator has not accepted the study
     NODE_NOT_READY = "node-not-ready"  # another node says that it cannot go on yet
@@ -67,4 +68,6 @@ def wait_reason(
     if takes_submissions and not is_complete:
         is_open = manifest.evaluation.takes_submissions(time.time())
         return WaitReason.OWNER_MISSING if is_open else WaitReason.DEADLINE
+    if store.to_agree(study):
+        return WaitReason.AGREEMENT
     return circumstances.paused.get(study.hash) if server is protocol.leader else WaitReason.LEADER
