@@ -458,7 +458,7 @@ DEFECTS = (
         "no-alert-of-a-forgotten-accept",
         "a study waits for another node's acceptance, and no alert says so",
         file=f"{_NODE}/leading.py",
-        old="case NotAcceptedError() | HungUpError() | TurnedAwayError():",
+        old="case NotAcceptedError() | HungUpError():",
         new="case HungUpError():",
         tests=("tests/node/test_waiting.py",),
     ),
