@@ -174,9 +174,9 @@ def test_the_rules_of_every_kind_are_those_of_the_table() -> None:
                 assert cell.replace("`", "").removesuffix(", to fives") == written, rule
 
 
-def test_every_note_of_a_stopped_study_is_one_that_there_is() -> None:
+def test_every_public_rule_that_a_study_waits_for_is_explained() -> None:
     """The texts of the policy, as far as they are fixed."""
-    notes = [note for note, *_ in rows_of("| note of a stopped study")]
+    notes = [note for note, *_ in rows_of("| note of a study that waits")]
     policy = Policy()
     problems = [
         Policy(minimum_samples=1000).problem_with([100, 100, 100]),
