@@ -108,8 +108,11 @@ class Amendments(StrictModel):
         return msgspec.structs.replace(self, steps=(*self.steps, step))
 
     def follows(self, earlier: Amendments) -> bool:
-        """Return whether these are the earlier ones, and perhaps more."""
-        return (self.first, self.steps[: len(earlier.steps)]) == (earlier.first, earlier.steps)
+        """Return whether these lead to the same manifests as the earlier ones, and perhaps on.
+
+        Signatures are not compared: anybody can make two valid ones of one, where ECDSA is used.
+        """
+        return self.manifests[: len(earlier.manifests)] == earlier.manifests
 
     def changes(self, since: int) -> list[Change]:
         """Return what the amendments after this number change, line by line, for people."""
