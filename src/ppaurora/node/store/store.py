@@ -357,9 +357,12 @@ class Store(AuditedDatabase):
         return [row["file"] for row in dropped if row["file"] is not None]
 
     def _check_amendable(self, study: str) -> None:
+        """Raise once an attempt has begun here, also one that the leader says to have forgotten."""
         if self._state(study) in OVER:
             raise ClosedError(f"the study is {self._state(study)}; it cannot be amended any more")
-        if self.has_begun(study):
+        # What this node has heard of only, and has forgotten itself, has no submissions on record.
+        query = "SELECT 1 FROM attempts WHERE study = ? AND (NOT forgotten OR agreed != '[]') LIMIT 1"
+        if self._rows(query, study):
             raise BegunError(
                 "the computation has begun, and what it is about cannot be amended any more; make a new study"
             )
@@ -512,6 +515,7 @@ class Store(AuditedDatabase):
             state, before = self._state(study), self.latest_revision(study, submission.owner)
             if state in (StudyState.EXPIRED, StudyState.DELETED):
                 raise ClosedError(f"the study is {state}")
+            self._check_takes_part(study, submission.owner)
             if before is not None and submission.revision <= before.revision:
                 return self._sent_before(study, submission, before)
             self._check_open(study, state, before)
@@ -546,6 +550,7 @@ class Store(AuditedDatabase):
                 raise SupersededError(f"this owner has submitted something later, {later}")
             if state in OVER:
                 raise ClosedError(f"the study is {state}")
+            self._check_takes_part(study, owner)
             self._check_not_begun(study)
             if before is None or before.withdrawn:
                 self.check_not_too_often(study, owner)
@@ -565,6 +570,12 @@ class Store(AuditedDatabase):
         """Pass a withdrawal on once more, which another node may have forgotten since."""
         with self._transaction() as db:
             db.execute("UPDATE submissions SET told_peers = 0 WHERE study = ? AND owner = ?", (study, owner))
+
+    def _check_takes_part(self, study: str, owner: str) -> None:
+        """Raise for an owner who was dropped while it was sending: nothing of it is kept from then on."""
+        manifest = self._study(study).manifest
+        if manifest.amendment and owner not in manifest.owner_names:
+            raise ClosedError(f"the study was amended, and {owner} takes part no longer")
 
     def _check_open(self, study: str, state: StudyState, before: SubmissionRecord | None) -> None:
         """Raise unless the study takes something new of an owner."""
