@@ -45,13 +45,19 @@ class StudyAmendments:
         return Amended(amendments=study.amendments.text().encode(), agreements=agreements)
 
     def keep(self, study: StudyRecord, agreements: Iterable[SignedAgreement]) -> str:
-        """Keep owners' agreements; return why one was not kept, or nothing."""
+        """Keep owners' agreements; return why one was not kept, or nothing.
+
+        Whoever agrees to an amendment was shown what it comes to with those before, and may have refused one
+        of these alone. So an agreement is kept once its amendment is in force, when none before can be.
+        """
         for signed in agreements:
             if study.amendments is None:
                 return "no amendment to this study was accepted here"
             problem = problem_with_agreement(signed, study.amendments)
             if problem:
                 return problem
+            if signed.agreement.amendment > study.manifest.amendment:
+                return f"amendment {signed.agreement.amendment} is not in force here yet"
             if self._store.keep_agreement(study.hash, signed):
                 log.info("an owner agreed", extra={**about(study), "owner": signed.agreement.owner})
                 self._activity.pauses.forget(study.hash)
@@ -115,7 +121,7 @@ class StudyAmendments:
             self._store.put_in_force(study.hash, number)
         except (BegunError, ClosedError) as error:
             return Answer(answer=Verdict.CLOSED, note=str(error))
-        problem = self.keep(study, question.agreements)
+        problem = self.keep(self._store.study(study.hash) or study, question.agreements)
         if problem:
             log.warning("an agreement was not kept", extra={**about(study), "reason": problem})
         self._activity.news.set()
