@@ -13,12 +13,14 @@ from ppaurora.cli.options import force_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
+from ppaurora.node.operating import note_of_stopped
 from ppaurora.node.store import Store
 from ppaurora.owner.study import Study
 from ppaurora.setup.acceptance import accept_amendments
 from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, Change
 from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.organisations import check_nodes_apart
 
 
 @click.command(
@@ -76,7 +78,7 @@ def accept_amended(
         return
     if study is None and file is not None:
         study = Amendments.read(file).first.study
-    _agree_as_owner(Study(own.folder, study), file, expect_hash, yes=yes)
+    _agree_as_owner(Study(own.folder, study), file, expect_hash, yes=yes, force=force)
 
 
 def _accept_at_node(
@@ -99,9 +101,14 @@ def _accept_at_node(
     click.echo(
         "it counts once all operators have accepted it and owners have agreed: 'ppaurora studies' tells"
     )
+    if note := note_of_stopped(own, latest.study):
+        click.echo(f"the study has stopped here: {printable(note)}")
+        click.echo(f"if this amendment mends that, next: ppaurora retry {own.folder} {latest.study}")
 
 
-def _agree_as_owner(own: Study, file: Path | None, expect_hash: str | None, *, yes: bool) -> None:
+def _agree_as_owner(
+    own: Study, file: Path | None, expect_hash: str | None, *, yes: bool, force: bool
+) -> None:
     found = own.proposal(file)
     if found is None:
         told = own.tell_agreement()
@@ -114,6 +121,7 @@ def _agree_as_owner(own: Study, file: Path | None, expect_hash: str | None, *, y
             f"with amendment {found.number}, {own.kit.name} takes part no longer; what it submitted is "
             "deleted. Ask the coordinator if that is not meant"
         )
+    check_nodes_apart(found.amendments.latest, force=force)
     question = "Agree to this amendment?"
     if not found.needs_agreement:
         question = "You have agreed to such changes beforehand. Take them into your kit?"

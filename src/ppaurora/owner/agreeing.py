@@ -124,7 +124,7 @@ class Agreements:
     def fetch(self, clients: Iterable[NodeClient]) -> Amendments | None:
         """Return the amendments that nodes have, of several the longest; None if they have none.
 
-        Raises if no node answers.
+        Raises if no node answers, or if they have different ones: an owner agrees to one of them only.
         """
         found: list[Amendments] = []
         unanswered: list[PeerError] = []
@@ -147,7 +147,15 @@ class Agreements:
             answered = True
         if unanswered and not answered:
             raise unanswered[0]
-        return max(found, key=lambda one: len(one.steps), default=None)
+        longest = max(found, key=lambda one: len(one.steps), default=None)
+        if longest is not None and not all(longest.follows(one) for one in found):
+            hashes = " and ".join(sorted({one.latest.hash[:12] for one in found}))
+            raise InputError(
+                f"study {self.manifest.study}: its servers have different amendments, with the hashes "
+                f"{hashes}; ask the coordinator which counts. There is nothing to agree to until they have "
+                "the same"
+            )
+        return longest
 
     def agree(self, proposal: Proposal) -> SignedAgreement | None:
         """Keep amendments in the kit, and sign them if this owner's agreement is awaited."""
