@@ -13,7 +13,7 @@ from ppaurora.cli.options import expect_hash_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.files import read_text
-from ppaurora.study.kit import STUDIES, NodeKit
+from ppaurora.study.kit import AMENDMENTS, STUDIES, NodeKit
 from ppaurora.study.pack import PACKED, Unpacked, others_can_read, unpack
 
 
@@ -68,6 +68,10 @@ def _say(found: Unpacked, into: Path) -> None:
     kit = _quoted(into)
     if not found.has_key:
         click.echo(f"it has no key, for the certificate is your own; next: mv YOUR-KEY.pem {kit}/key.pem")
+    elif manifest.amendment:
+        file = f" {manifest.study}{AMENDMENTS}" if isinstance(found.kit, NodeKit) else ""
+        click.echo(f"the study was amended, the manifest is as amendment {manifest.amendment} has left it")
+        click.echo(f"next: ppaurora accept {kit}{file}{', which the coordinator sends' if file else ''}")
     elif isinstance(found.kit, NodeKit):
         click.echo(f"next: ppaurora accept {kit} {kit}/{STUDIES}/{manifest.study}.json")
     else:

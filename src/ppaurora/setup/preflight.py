@@ -128,7 +128,7 @@ def check_node(kit: NodeKit) -> Iterator[Finding]:
 
     def read_studies() -> str:
         with Store(kit.data) as store:
-            studies.extend(study.manifest for study in store.studies() if study.ended_at is None)
+            studies.extend(study.manifests[-1] for study in store.studies() if study.ended_at is None)
         return str(kit.data)
 
     data = _check("data folder", read_studies, f"let this user read and write {kit.data}")
