@@ -6,15 +6,19 @@ import datetime
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
+from ppaurora.pages.report.facts import study_facts
+from ppaurora.pages.report.texts import receipt_pairs
 from ppaurora.study.amending import amend
-from ppaurora.study.amendments import Amendments
+from ppaurora.study.amendments import Amendments, amended, sign_amendment
 from ppaurora.study.kit import amendments_path
+from ppaurora.study.provision import authority_key
 from tests.node.conftest import RunCommand
 from tests.support.deployment import NODES, OWNERS, samples
 from tests.support.oracles import exact_auroc
@@ -125,6 +129,10 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     found = verify_receipt(study.owner("north").results)
     assert "was amended before anything was computed" in found.proves[0]
     assert "harbour" in found.proves[0]
+    facts = study_facts(found, None)
+    assert "amended once before anything was computed" in facts.methods
+    assert "reasons given: 1: valley has closed" in facts.methods
+    assert ("amendment 1", "valley has closed") in receipt_pairs(facts)
     with pytest.raises(RefusedError, match="since amendment 1 your key is not that of an owner") as refused:
         Study(nodes.kit("valley"), "gone")._clients[PROXY_0].status()
     assert refused.value.code == RefusalCode.NOT_AN_OWNER
@@ -211,6 +219,7 @@ def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunC
     into = nodes.folder / "valley-again"
     code, said = run("unpack", made.kits[0], "--into", into)
     assert code == 0, said
+    assert f"next: ppaurora accept {into}\n" in said
     nodes.secrets += (into / "key.pem").read_text().splitlines()[1:-1]
     for kit in (nodes.kit("north"), nodes.kit("harbour"), into):
         code, said = run("accept", kit, "--study", "another-key", "--yes")
@@ -251,11 +260,75 @@ def test_an_agreement_counts_only_with_the_owners_own_signature(nodes: Trials, r
     assert signed is not None
     with pytest.raises(RefusedError, match="it is another owner's"):
         harbour._clients[PROXY_0].agree(signed)
-    import msgspec
-
     said = msgspec.structs.replace(signed.agreement, owner="harbour")
     forged = msgspec.structs.replace(signed, agreement=said)
     with pytest.raises(RefusedError, match="not signed with the key of harbour"):
         harbour._clients[PROXY_0].agree(forged)
     with nodes.store("helper") as store:
         assert store.agreements(study.manifest.hash) == {}
+
+
+def test_a_node_with_another_key_takes_the_place_of_a_lost_one(nodes: Trials, run: RunCommand) -> None:
+    """Its kit holds the amended manifest, which is no study of its own: that would bar the amendments."""
+    study = Amended(nodes, "lost-node")
+    made = amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
+    into = nodes.folder / "proxy-1-again"
+    code, said = run("unpack", made.kits[0], "--into", into)
+    assert code == 0, said
+    nodes.secrets += (into / "key.pem").read_text().splitlines()[1:-1]
+    assert f"next: ppaurora accept {into} lost-node.amendments.json" in said
+    code, said = run("accept", into, into / "studies/lost-node.json", "--yes")
+    assert code == 2
+    assert "take the file lost-node.amendments.json from the coordinator" in said
+    code, said = run("accept", into, made.file, "--yes")
+    assert code == 0, said
+    code, said = run("studies", into)
+    assert "amendment 1 was accepted here, and waits for proxy 0" in said
+    code, said = run("preflight", into)
+    assert "names another key" not in said
+
+
+def test_operators_are_told_to_let_go_on_what_an_amendment_mends(nodes: Trials, run: RunCommand) -> None:
+    study = Amended(nodes, "mended")
+    with nodes.store("helper") as store:
+        store.stop(study.manifest.hash, "an owner has too many samples")
+    study.amend((until(DAY), until(DAY + datetime.timedelta(days=1))))
+    said = study.accept(run, "helper")
+    assert "the study has stopped here: an owner has too many samples" in said
+    assert f"next: ppaurora retry {nodes.kit('helper')} mended" in said
+
+
+def test_amendments_that_differ_from_node_to_node_are_agreed_to_by_nobody(
+    nodes: Trials, run: RunCommand
+) -> None:
+    """A coordinator that has signed two, or that has made one from an old folder."""
+    study = Amended(nodes, "two-of-them")
+    study.amend(dropped("valley"))
+    study.accept(run, "proxy-0")
+    study.file.unlink()
+    other = until(DAY + datetime.timedelta(days=1))
+    study.amend((until(DAY), other))
+    study.accept(run, "proxy-1")
+    code, said = run("accept", nodes.kit("north"), "--study", "two-of-them", "--yes")
+    assert code == 2
+    assert "its servers have different amendments" in said
+    assert study.owner("north").manifest == study.manifest
+
+
+def test_owners_have_to_force_what_puts_two_nodes_into_one_organisation(
+    nodes: Trials, run: RunCommand
+) -> None:
+    study = Amended(nodes, "one-organisation")
+    manifest = study.manifest
+    merged = {
+        name: msgspec.structs.replace(node, organisation=type(node.organisation)("One"))
+        for name, node in manifest.nodes.items()
+    }
+    after = amended(manifest, msgspec.structs.replace(manifest, nodes=merged))
+    step = sign_amendment(after, "merged", authority_key(nodes.folder / "kits"))
+    study.file.write_text(Amendments(first=manifest, steps=(step,)).text())
+    code, said = run("accept", nodes.kit("north"), study.file, "--yes")
+    assert code == 2
+    assert "One" in said
+    assert "--force" in said
+    assert study.owner("north").manifest == manifest

@@ -21,7 +21,7 @@ from ppaurora.node.logs import about
 from ppaurora.node.status import still_to_agree
 from ppaurora.node.store import BegunError, ClosedError, Store, StudyRecord
 from ppaurora.study.amendments import problem_with_agreement
-from ppaurora.study.kit import NodeKit
+from ppaurora.study.kit import AMENDMENTS, NodeKit
 
 _SECONDS_TO_ANSWER = 10.0
 
@@ -130,6 +130,10 @@ class StudyAmendments:
     def problem(self, study: StudyRecord, manifest: str | UnsetType) -> str:
         """Return why no attempt can begin here on this manifest, or nothing."""
         if manifest != counted(study):
+            number = study.manifest.amendment
+            if number and manifest in (UNSET, *(one.hash for one in study.manifests[:number])):
+                leader = study.manifest.protocol.leader.title
+                return f"amendment {number} counts there; {_to_accept(study, f'the operator of {leader}')}"
             return f"another manifest counts there: {_hash(study.manifest.hash)}"
         return still_to_agree(self._store.to_agree(study), study.manifest.amendment)
 
@@ -141,11 +145,13 @@ def counted(study: StudyRecord) -> str | UnsetType:
 
 def _problem(study: StudyRecord, answer: Answer) -> str:
     if answer.answer is Verdict.NOT_YET:
-        return (
-            f"has yet to accept amendment {study.manifest.amendment}: its operator runs 'ppaurora accept "
-            f"KIT {study.manifest.study}.amendments.json'"
-        )
+        number = study.manifest.amendment
+        return f"has yet to accept amendment {number}: {_to_accept(study, 'its operator')}"
     return f"has not taken amendment {study.manifest.amendment}: {answer.note or answer.answer.value}"
+
+
+def _to_accept(study: StudyRecord, operator: str) -> str:
+    return f"{operator} runs 'ppaurora accept KIT {study.manifest.study}{AMENDMENTS}'"
 
 
 def _hash(digits: str) -> str:
