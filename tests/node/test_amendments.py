@@ -332,3 +332,20 @@ def test_owners_have_to_force_what_puts_two_nodes_into_one_organisation(
     assert "One" in said
     assert "--force" in said
     assert study.owner("north").manifest == manifest
+
+
+def test_an_owner_who_agreed_before_any_operator_accepted_has_its_result(
+    nodes: Trials, run: RunCommand
+) -> None:
+    """The computation began meanwhile, on the terms that it had agreed to first."""
+    study = Amended(nodes, "agreed-early")
+    study.amend(dropped("valley"))
+    code, said = run("accept", nodes.kit("north"), study.file, "--yes")
+    assert code != 0
+    assert "the agreement is in the kit, and was not delivered" in said
+    study.submit(*OWNERS)
+    report = study.owner("north").wait(timeout=120)
+    assert report.auroc == pooled(*OWNERS)
+    assert report.receipt.manifest == study.manifest
+    assert study.owner("north").result().receipt == report.receipt
+    verify_receipt(study.owner("north").results)

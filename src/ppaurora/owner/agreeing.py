@@ -178,7 +178,8 @@ class Agreements:
         """Return the manifest that a result was computed on, which this owner must have agreed to."""
         if all(answer.amended is UNSET for answer in answers) and self.manifest.amends is UNSET:
             return self.manifest, UNSET
-        amendments = self._amendments(answers)
+        # Nodes tell of none if the computation began before their operators had accepted any.
+        amendments = self._amendments(answers) or self.kit.amendments(self.manifest.study)
         if amendments is None:
             raise ProtocolError(
                 "the nodes do not tell how the study was amended; there is no result to trust"
