@@ -14,7 +14,7 @@ import pytest
 
 from ppaurora.agreement.terms import Limits
 from ppaurora.channel.servers import Server
-from ppaurora.errors import PeerError
+from ppaurora.errors import InputError, PeerError
 from ppaurora.io.times import Time
 from ppaurora.messages.nodes import Amend, Answer, AnyQuestion, Verdict, Withdrawn
 from ppaurora.messages.owners import Statement, StudyState
@@ -88,6 +88,24 @@ def test_an_upload_that_ends_after_its_owner_was_dropped_is_not_kept(
         store.keep_agreement(manifest.hash, agreed)
     store.begin_attempt(manifest.hash, 1, tuple(one.submitted for one in store.submissions(record(store))))
     assert store.has_begun(manifest.hash)
+
+
+def test_what_is_not_in_force_gives_way_to_what_the_coordinator_sends_next(
+    store: Store, consortium: Trials
+) -> None:
+    """Two amendments 1, sent to different nodes, are no reason for a new study."""
+    manifest = consortium.manifest
+    one, two = (amend(consortium, with_attempts(manifest, attempts)) for attempts in (7, 8))
+    assert store.amend(one, decides=False)
+    assert store.amend(two, decides=False)
+    assert record(store).manifests == two.manifests
+    store.put_in_force(manifest.hash, 1)
+    with pytest.raises(InputError, match="another amendment to 'trial' is in force here"):
+        store.amend(one, decides=False)
+    longer = amend(consortium, with_attempts(manifest, 8), without(manifest, "valley"))
+    assert store.amend(longer, decides=False)
+    assert not store.amend(two, decides=False)
+    assert record(store).manifests == longer.manifests
 
 
 def test_an_upload_with_a_key_that_was_replaced_meanwhile_is_not_kept(

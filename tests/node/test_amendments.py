@@ -214,7 +214,7 @@ def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunC
     study = Amended(nodes, "another-key")
     study.submit("north", "valley")
     made = amend(study.plan, study.kits, reason="the key was lost", new_keys=["valley"])
-    study.accept(run, *NODES)
+    assert "warning: valley: another key" in study.accept(run, *NODES)
     assert study.is_in_force(1)
     into = nodes.folder / "valley-again"
     code, said = run("unpack", made.kits[0], "--into", into)
@@ -224,6 +224,7 @@ def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunC
     for kit in (nodes.kit("north"), nodes.kit("harbour"), into):
         code, said = run("accept", kit, "--study", "another-key", "--yes")
         assert code == 0, said
+        assert ("warning: valley: another key" in said) == (kit != into)
     study.submit("harbour")  # what valley had submitted with its old key stands
     report = Study(into).wait(timeout=120)
     assert report.auroc == pooled(*OWNERS)
@@ -313,6 +314,10 @@ def test_amendments_that_differ_from_node_to_node_are_agreed_to_by_nobody(
     assert code == 2
     assert "its servers have different amendments" in said
     assert study.owner("north").manifest == study.manifest
+    nodes.owner("north").amend(Amendments.read(study.file))  # as if it had agreed to that from a file
+    one = amendments_path(nodes.kit("north") / "studies", "two-of-them")
+    code, said = run("accept", nodes.kit("north"), "--study", "two-of-them", "--yes")
+    assert f"If these do, delete {one} and accept them" in said
 
 
 def test_owners_have_to_force_what_puts_two_nodes_into_one_organisation(

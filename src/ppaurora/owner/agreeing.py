@@ -33,7 +33,7 @@ from ppaurora.study.amendments import (
     problem_with_agreement,
     sign_agreement,
 )
-from ppaurora.study.kit import OwnerKit
+from ppaurora.study.kit import STUDIES, OwnerKit, amendments_path
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.receipt import AgreedAmendments
 
@@ -50,6 +50,8 @@ class Proposal:
         Each line of the agreement that is another: what it is about, before, and after.
     reasons
         What the coordinator says of each amendment.
+    new_keys
+        Other participants with another key; whoever has that takes their place, so ask whether it is theirs.
     is_dropped
         Whether this owner takes part no longer.
     needs_agreement
@@ -59,6 +61,7 @@ class Proposal:
     amendments: Amendments
     changes: tuple[Change, ...]
     reasons: tuple[str, ...]
+    new_keys: tuple[str, ...]
     is_dropped: bool
     needs_agreement: bool
 
@@ -107,6 +110,7 @@ class Agreements:
             amendments,
             tuple(amendments.changes(since)),
             tuple(str(step.reason) for step in amendments.steps[since:]),
+            tuple(name for name in amendments.new_keys(since) if name != self.kit.name),
             self.kit.name not in amendments.latest.owner_names,
             is_awaited,
         )
@@ -114,8 +118,14 @@ class Agreements:
     def check(self, amendments: Amendments) -> None:
         """Raise unless these are amendments to the study as this kit has it."""
         known = self.kit.amendments(self.manifest.study)
-        fits = amendments.number_of(self.manifest.hash) is not None
-        if not fits or not (known is None or amendments.follows(known) or known.follows(amendments)):
+        if known is not None and not (amendments.follows(known) or known.follows(amendments)):
+            path = amendments_path(self.kit.folder / STUDIES, self.manifest.study)
+            raise InputError(
+                f"study {self.manifest.study}: these are other amendments ({amendments.latest.hash[:12]}) "
+                f"than this kit has ({known.latest.hash[:12]}); ask the coordinator which count. If these "
+                f"do, delete {path} and accept them"
+            )
+        if amendments.number_of(self.manifest.hash) is None:
             raise InputError(
                 f"study {self.manifest.study}: these are amendments to another manifest than this kit has "
                 f"({self.manifest.hash[:12]}); ask the coordinator"

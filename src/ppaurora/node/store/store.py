@@ -305,23 +305,25 @@ class Store(AuditedDatabase):
         """Accept amendments, with their study if that is not on record; return whether any is new here.
 
         The node that `decides` on the first attempt has the latest in force at once, the others when it says
-        so. Raises if an attempt has begun, if the study is over, or if another amendment was accepted.
+        so; until then others may take the place of what was accepted here. Raises if an attempt has begun, if
+        the study is over, or if another amendment is in force.
         """
         study = amendments.first.hash
         with self._transaction() as db:
             self.accept(amendments.first)
-            known = self._study(study).amendments
-            if known is not None and not amendments.follows(known):
-                if known.follows(amendments):
-                    return False
-                raise InputError(
-                    f"another amendment to '{amendments.first.study}' was accepted here before; the "
-                    "coordinator has to make the next one from the folder with that"
-                )
-            begins = 0 if known is None else len(known.steps)
-            if begins == len(amendments.steps):
+            record = self._study(study)
+            if record.amendments is not None and record.amendments.follows(amendments):
                 return False
+            begins = amendments.number_alike(record.manifests)
+            if begins < record.manifest.amendment:
+                raise InputError(
+                    f"another amendment to '{amendments.first.study}' is in force here; the coordinator has "
+                    "to make the next one from the folder with that"
+                )
             self._check_amendable(study)
+            if begins < record.manifests[-1].amendment:
+                db.execute("DELETE FROM amendments WHERE study = ? AND number > ?", (study, begins))
+                self.record_of(study, "others take the place of amendments that were not in force")
             for number, step in enumerate(amendments.steps[begins:], start=begins + 1):
                 db.execute(
                     "INSERT INTO amendments (study, number, content, accepted_at) VALUES (?, ?, ?, ?)",
