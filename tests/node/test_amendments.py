@@ -19,11 +19,11 @@ from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, amended, sign_amendment
 from ppaurora.study.kit import amendments_path
 from ppaurora.study.provision import authority_key
-from tests.node.conftest import RunCommand
+from ppaurora.study.receipt import AgreedAmendments
 from tests.support.deployment import NODES, OWNERS, samples
 from tests.support.oracles import exact_auroc
 from tests.support.sending import send
-from tests.support.trials import PROXY_0, PROXY_1, Trials, becomes
+from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials, becomes
 
 DAY = datetime.date(2199, 6, 30)
 POLICY_OF_TWO = 'kind = "exact"'
@@ -125,6 +125,7 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert list(report.receipt.samples) == ["north", "harbour"]
+    assert isinstance(report.receipt.amended, AgreedAmendments)
     assert report.receipt.amended.reasons == "1: valley has closed"
     found = verify_receipt(study.owner("north").results)
     assert "was amended before anything was computed" in found.proves[0]
@@ -155,6 +156,7 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert report.receipt.manifest.evaluation.submissions_until == later.isoformat()
+    assert isinstance(report.receipt.amended, AgreedAmendments)
     assert report.receipt.amended.agreements == ()
     assert study.owner("north").manifest.amendment == 2  # what counted is in the kit now
     verify_receipt(study.owner("north").results)
@@ -177,7 +179,9 @@ def test_nothing_is_amended_after_an_attempt_has_begun(nodes: Trials, run: RunCo
         assert code == 2
         assert "cannot be amended any more" in said
     with nodes.store("proxy-0") as store:
-        assert store.study(study.manifest.hash).amendments is None
+        found = store.study(study.manifest.hash)
+        assert found is not None
+        assert found.amendments is None
     assert report.auroc == pooled(*OWNERS)
     assert report.receipt.manifest == study.manifest
 
