@@ -182,6 +182,21 @@ def test_a_node_that_was_rolled_back_accepts_again_what_was_amended(store: Store
     assert record(store).manifest.amendment == 1
 
 
+def test_a_leader_that_has_forgotten_an_amendment_is_told_how_to_get_it_back(
+    store: Store, consortium: Trials
+) -> None:
+    manifest = consortium.manifest
+    store.amend(amend(consortium, with_attempts(manifest, 7)), decides=False)
+    store.put_in_force(manifest.hash, 1)
+    amendments = StudyAmendments(NodeKit.read(consortium.kit("proxy-1")), store, Activity())
+    behind = (
+        "amendment 1 counts there; the operator of proxy 0 runs 'ppaurora accept KIT trial.amendments.json'"
+    )
+    for earlier in (msgspec.UNSET, manifest.hash):
+        assert amendments.problem(record(store), earlier) == behind
+    assert amendments.problem(record(store), "0" * 64).startswith("another manifest counts there")
+
+
 @pytest.fixture
 def activity() -> Activity:
     return Activity()
