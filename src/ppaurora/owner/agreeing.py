@@ -32,6 +32,7 @@ from ppaurora.study.amendments import (
     Change,
     problem_with_agreement,
     sign_agreement,
+    with_another_key,
 )
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
@@ -54,6 +55,8 @@ class Proposal:
         Whether this owner takes part no longer.
     needs_agreement
         Whether the study waits for this owner; not if it has agreed to such changes beforehand.
+    another_key
+        The participants who have another key from now on.
     """
 
     amendments: Amendments
@@ -61,6 +64,7 @@ class Proposal:
     reasons: tuple[str, ...]
     is_dropped: bool
     needs_agreement: bool
+    another_key: tuple[str, ...] = ()
 
     @property
     def number(self) -> int:
@@ -109,6 +113,7 @@ class Agreements:
             tuple(str(step.reason) for step in amendments.steps[since:]),
             self.kit.name not in amendments.latest.owner_names,
             is_awaited,
+            tuple(with_another_key(amendments.manifests[since], amendments.latest)),
         )
 
     def check(self, amendments: Amendments) -> None:

@@ -55,7 +55,7 @@ def tripod_items(
             "Protocol",
             PARTLY,
             "What is computed and what may be released were agreed before any data was sent, in the manifest "
-            f"with the SHA-256 {manifest.hash}. To add: where the study's protocol can be accessed.",
+            f"with the SHA-256 {manifest.hash}{_amended(manifest)}. To add: where the study's protocol can be accessed.",
         ),
         ReportingItem(
             "18e",
@@ -70,6 +70,14 @@ def tripod_items(
         _performance(numbers, design, suppressed),
         _heterogeneity(design, suppressed),
     )
+
+
+def _amended(manifest: Manifest) -> str:
+    """Tell of amendments, as what was agreed on is a protocol, and they are changes to it."""
+    if not manifest.amendment:
+        return ""
+    times = "one amendment" if manifest.amendment == 1 else f"{manifest.amendment} amendments"
+    return f", after {times} before anything was computed, which the methods sentences tell"
 
 
 def _heterogeneity(design: DesignFacts, suppressed: bool) -> ReportingItem:
