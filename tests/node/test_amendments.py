@@ -13,6 +13,7 @@ from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
+from ppaurora.pages.report.facts import AmendmentFacts
 from ppaurora.study.amending import amend
 from tests.support.amended import DATA, DAY, Amended, dropped, until
 from tests.support.deployment import NODES, OWNERS
@@ -83,6 +84,11 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
     assert report.receipt.manifest.evaluation.submissions_until == later.isoformat()
     assert report.receipt.amended is not UNSET
     assert report.receipt.amended.agreements == ()
+    told = AmendmentFacts.all_of(report.receipt)
+    assert [(one.number, one.reason, one.signed_by) for one in told] == [
+        (n, "so it goes", ()) for n in (1, 2)
+    ]
+    assert [change.what for change in told[1].changes] == ["owner valley"]
     assert study.owner("north").manifest.amendment == 2  # what counted is in the kit now
     verify_receipt(study.owner("north").results)
 

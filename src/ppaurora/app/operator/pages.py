@@ -24,8 +24,8 @@ from ppaurora.study.organisations import shared_nodes
 _DONE = {
     "accepted": "Accepted. The node takes part from now on, or as soon as it runs.",
     "accepted-before": "It had already been accepted; nothing was changed.",
-    "amended": "Accepted. The amendment counts once the node that leads has it as well; the computation waits "
-    "for all operators, and for the owners who are asked.",
+    "amended": "Accepted. The amendment counts once the node that leads has it as well; the computation "
+    "waits for all operators, and for the owners who are asked.",
     "retried": "Resumed at this node. Each operator decides for their own node.",
     "stopped": "Stopped at this node until you resume it.",
     "aborted": "The attempt was aborted, and the study is stopped at this node until you resume it.",

@@ -238,7 +238,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
             read=reading_of(manifest.protocol, grids_of(manifest.terms)),
             policy=receipt.policy,
             agreed="All participants had agreed on this beforehand, in a manifest with the SHA-256 "
-            f"{manifest.hash}; the servers signed a receipt of the release.{_amended_sentence(amendments)}",
+            f"{manifest.hash}; the servers signed a receipt of the release.{amended_sentence(amendments)}",
             released=state == "released",
             of_patients=bool(manifest.terms.patient),
             more=design_methods(design, manifest.terms),
@@ -272,12 +272,12 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
     )
 
 
-def _amended_sentence(amendments: Sequence[AmendmentFacts]) -> str:
+def amended_sentence(amendments: Sequence[AmendmentFacts]) -> str:
     """Return the sentence of the methods that tells how a study was amended; empty if it was not."""
     if not amendments:
         return ""
     times = {1: "once", 2: "twice"}.get(len(amendments), f"{len(amendments)} times")
-    reasons = "; ".join(filter(None, (one.reason for one in amendments)))
+    reasons = "; ".join(filter(None, (one.reason.strip().rstrip(".") for one in amendments)))
     signed = [bool(one.signed_by) for one in amendments]
     how = "with their signatures" if all(signed) else "beforehand"
     if any(signed) and not all(signed):

@@ -271,7 +271,8 @@ def amendment_pairs(facts: Facts) -> list[tuple[str, str]]:
     return [
         (
             str(one.number),
-            f"{one.reason or 'no reason was given'}; {one.agreed}. {'. '.join(map(str, one.changes))}.",
+            f"{one.reason.strip().rstrip('.') or 'no reason was given'}; {one.agreed}. Changes: "
+            f"{'; '.join(map(str, one.changes))}.",
         )
         for one in facts.amendments
     ]

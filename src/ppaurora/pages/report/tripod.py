@@ -54,8 +54,8 @@ def tripod_items(
             "18c",
             "Protocol",
             PARTLY,
-            "What is computed and what may be released were agreed before any data was sent, in the manifest "
-            f"with the SHA-256 {manifest.hash}{_amended(manifest)}. To add: where the study's protocol can be accessed.",
+            f"What is computed and what may be released were agreed before {_agreed(manifest)}. To add: "
+            "where the study's protocol can be accessed.",
         ),
         ReportingItem(
             "18e",
@@ -72,12 +72,13 @@ def tripod_items(
     )
 
 
-def _amended(manifest: Manifest) -> str:
-    """Tell of amendments, as what was agreed on is a protocol, and they are changes to it."""
+def _agreed(manifest: Manifest) -> str:
+    """Tell before what it was agreed on, and where; an amendment may come after data, but before a result."""
+    where = f"in the manifest with the SHA-256 {manifest.hash}"
     if not manifest.amendment:
-        return ""
-    times = "one amendment" if manifest.amendment == 1 else f"{manifest.amendment} amendments"
-    return f", after {times} before anything was computed, which the methods sentences tell"
+        return f"any data was sent, {where}"
+    led = "an amendment" if manifest.amendment == 1 else f"{manifest.amendment} amendments"
+    return f"anything was computed, {where}, to which {led} led: see the methods sentences"
 
 
 def _heterogeneity(design: DesignFacts, suppressed: bool) -> ReportingItem:
