@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from ppaurora.owner.agreeing import Proposal
 from ppaurora.study.amending import amend
 from ppaurora.study.kit import OwnerKit
 from tests.support.amended import DATA, DAY, Amended, dropped, until
@@ -86,7 +87,7 @@ def test_what_changes_is_shown_and_agreed_to(study: Amended, person: Person) -> 
     assert agree(person, amendments.latest.hash).status == 422
 
 
-def _proposal(study: Amended, owner: str):  # type: ignore[no-untyped-def]
+def _proposal(study: Amended, owner: str) -> Proposal:
     found = study.owner(owner).proposal()
     assert found is not None
     return found
