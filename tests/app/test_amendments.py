@@ -64,6 +64,7 @@ def test_what_changes_is_shown_and_agreed_to(study: Amended, person: Person) -> 
     assert "<closed>" not in page.body.decode()
     assert re.search(r"owner valley</dt>.*before:</span> key [0-9a-f]{64}.*no longer", page.text)
     assert "What you submitted stands" in page.text
+    assert re.search(r">valley</th><td>\s*<span class=\"badge badge--plain\">no longer</span>", page.text)
     assert "another key" not in page.text
     assert f"<strong>{amendments.latest.hash[:12]}</strong>" in page.text
     assert shown_hash(page) == amendments.latest.hash

@@ -11,7 +11,7 @@ from ppaurora.app.owner.overview import ASKING, YOU, Standing, deadline_of
 from ppaurora.app.owner.poller import Seen
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState, StudyStatus
-from ppaurora.owner.agreeing import Proposal
+from ppaurora.owner.agreeing import Proposal, amended_since
 from ppaurora.owner.study import NodeStatus
 from ppaurora.study.manifest import Manifest
 
@@ -133,9 +133,10 @@ def standing(controller: OwnerController, seen: Seen) -> Standing:
 
 def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
     study, submission = controller.study, controller.study.submitted
+    has_sent = submission is not None and bool(submission.sent) and not study.is_withdrawn
     amendment = controller.proposal(seen)
     if amendment is not None and (amendment.is_dropped or amendment.needs_agreement):
-        return _amended(amendment)
+        return _amended(amendment, can_withdraw=has_sent)
     if seen.refusal:
         return Standing(
             "The servers do not count you among the owners",
@@ -151,7 +152,7 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
             "warn",
             turn=YOU,
             step="send your agreement again",
-            can_withdraw=True,
+            can_withdraw=has_sent,
             can_tell=True,
         )
     heard = [answer for answer in seen.answers.values() if isinstance(answer, StudyStatus)]
@@ -209,7 +210,7 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
     return _after_own(heard, [name for name in missing if name != study.kit.name], leader)
 
 
-def _amended(amendment: Proposal) -> Standing:
+def _amended(amendment: Proposal, *, can_withdraw: bool) -> Standing:
     """Return the standing of a study that is to go on by other terms than this owner agreed to."""
     if amendment.is_dropped:
         return Standing(
@@ -218,7 +219,7 @@ def _amended(amendment: Proposal) -> Standing:
             "bad",
             turn="the coordinator",
             step="answer, if that is not meant",
-            can_withdraw=True,
+            can_withdraw=can_withdraw,
         )
     return Standing(
         "Asks for your agreement",
@@ -226,7 +227,7 @@ def _amended(amendment: Proposal) -> Standing:
         "warn",
         turn=YOU,
         step="read what changes, and agree",
-        can_withdraw=True,
+        can_withdraw=can_withdraw,
     )
 
 
@@ -280,9 +281,13 @@ def _owner_rows(manifest: Manifest, own: str, answers: Mapping[str, NodeStatus])
     heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
     missing = {name for answer in heard for name in answer.missing}
     withdrawn = {name for answer in heard for name in answer.withdrawn}
+    submitted = {name for answer in heard for name in answer.submitted}
+    is_amended = amended_since(manifest, own, heard)
     rows = []
     for owner in manifest.owners:
         state, kind = ("submitted", "good") if heard else ("not known", "plain")
+        if is_amended and owner.name not in missing | submitted:
+            state, kind = "no longer", "plain"
         if owner.name in missing:
             state, kind = ("withdrawn", "warn") if owner.name in withdrawn else ("waiting", "plain")
         rows.append(
