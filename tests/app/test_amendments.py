@@ -7,8 +7,11 @@ import itertools
 import re
 
 import pytest
+from msgspec import structs
 
+from ppaurora.messages.owners import Amended as AmendedStudy
 from ppaurora.owner.agreeing import Proposal
+from ppaurora.owner.client import NodeClient
 from ppaurora.study.amending import amend
 from ppaurora.study.kit import OwnerKit
 from tests.support.amended import DATA, DAY, Amended, dropped, until
@@ -160,6 +163,27 @@ def test_a_file_is_shown_where_no_node_tells(study: Amended, person: Person) -> 
     again = give(person, study)
     assert again.status == 422
     assert "your kit has these amendments" in again.text
+
+
+def test_what_a_node_has_made_up_is_not_shown(
+    study: Amended, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study.amend((until(DAY), until(LATER)), reason="votes are late")
+    study.accept_at(*NODES)
+    told = NodeClient.amended
+
+    def lying(client: NodeClient) -> AmendedStudy:
+        content = told(client)
+        return structs.replace(content, amendments=content.amendments.replace(b"votes are", b"fools are"))
+
+    monkeypatch.setattr(NodeClient, "amended", lying)
+    page = person.page("An amendment cannot be shown")
+    assert "it was changed after it was signed" in page.text
+    assert f"Ask the coordinator for the file {study.name}.amendments.json" in page.text
+    assert "fools are late" not in page.text
+    assert "/amendment/agree" not in page.text
+    monkeypatch.undo()  # the control: as the coordinator has signed it
+    assert "votes are late" in person.page("amendment 1</h2>").text
 
 
 def test_amendments_of_a_study_of_others_are_refused(nodes: Trials, study: Amended, browser: Browser) -> None:
