@@ -66,7 +66,7 @@ def test_what_changes_is_shown_and_agreed_to(study: Amended, person: Person) -> 
     assert "valley has <closed>" in page.text
     assert "<closed>" not in page.body.decode()
     assert re.search(r"owner valley</dt>.*before:</span> key [0-9a-f]{64}.*no longer", page.text)
-    assert "What you submitted stands" in page.text
+    assert "Whatever you have submitted stands" in page.text
     assert re.search(r">valley</th><td>\s*<span class=\"badge badge--plain\">no longer</span>", page.text)
     assert "another key" not in page.text
     assert f"<strong>{amendments.latest.hash[:12]}</strong>" in page.text
@@ -134,6 +134,16 @@ def test_another_key_asks_for_a_call(study: Amended, person: Person) -> None:
     page = person.page("amendment 1</h2>")
     assert "valley has another key." in page.text
     assert "Call them before you agree" in page.text
+    assert "choose the same file again" not in page.text
+
+
+def test_a_server_with_another_key_needs_its_shares_again(study: Amended, person: Person) -> None:
+    """Its operator has yet to move to the new kit; the coordinator's file is enough to read what changes."""
+    amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
+    assert give(person, study).status == 303
+    page = person.page("amendment 1</h2>")
+    assert "proxy-1 has another key." in page.text
+    assert "choose the same file again" in page.text
 
 
 def test_a_file_is_shown_where_no_node_tells(study: Amended, person: Person) -> None:
