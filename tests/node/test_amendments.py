@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -14,21 +13,16 @@ from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
-from ppaurora.pages.report.facts import study_facts
-from ppaurora.pages.report.texts import receipt_pairs
+from ppaurora.pages.report.facts import AmendmentFacts, study_facts
 from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, amended, sign_amendment
 from ppaurora.study.kit import amendments_path
 from ppaurora.study.provision import authority_key
 from ppaurora.study.receipt import AgreedAmendments
-from tests.support.deployment import NODES, OWNERS, samples
+from tests.support.amended import DATA, DAY, Amended, dropped, until
+from tests.support.deployment import NODES, OWNERS
 from tests.support.oracles import exact_auroc
-from tests.support.sending import send
 from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials, becomes
-
-DAY = datetime.date(2199, 6, 30)
-POLICY_OF_TWO = 'kind = "exact"'
-DATA = {owner: samples(60, place) for place, owner in enumerate(OWNERS)}
 
 
 @pytest.fixture
@@ -36,72 +30,11 @@ def folder(nodes: Trials) -> Path:
     return nodes.folder
 
 
-class Amended:
-    """A study of three owners, and its coordinator."""
-
-    def __init__(self, nodes: Trials, name: str, more: str = "") -> None:
-        self.nodes, self.name = nodes, name
-        more = f"[evaluation]\nsubmissions_until = {DAY}\n{more}"
-        self.manifest = nodes.study(name, owners=OWNERS, more=more)
-        self.plan = nodes.folder / f"{name}.toml"
-        # `Trials` keeps all participants' kits in one folder; a coordinator has those of one study.
-        self.kits = nodes.folder / name
-        for participant in (*NODES, *OWNERS):
-            kit = self.kits / participant
-            kit.mkdir(exist_ok=True)
-            for file in ("certificate.pem", "authority.pem"):
-                shutil.copy(nodes.kit(participant) / file, kit / file)
-
-    @property
-    def file(self) -> Path:
-        return amendments_path(self.kits, self.name)
-
-    def amend(self, *changes: tuple[str, str], reason: str = "so it goes") -> Amendments:
-        text = self.plan.read_text()
-        for before, after in changes:
-            assert before in text
-            text = text.replace(before, after)
-        self.plan.write_text(text)
-        return amend(self.plan, self.kits, reason=reason).amendments
-
-    def accept(self, run: RunCommand, *participants: str) -> str:
-        said = ""
-        for one in participants:
-            code, told = run("accept", self.nodes.kit(one), self.file, "--yes")
-            assert code == 0, told
-            said += told
-        return said
-
-    def owner(self, name: str) -> Study:
-        return Study(self.nodes.kit(name), self.name)
-
-    def submit(self, *owners: str) -> None:
-        for owner in owners:
-            send(self.owner(owner), DATA[owner])
-
-    def in_force(self, node: str) -> int:
-        with self.nodes.store(node) as store:
-            study = store.study(self.manifest.hash)
-            assert study is not None
-            return study.manifest.amendment
-
-    def is_in_force(self, number: int) -> bool:
-        return becomes(lambda: {self.in_force(node) for node in NODES} == {number})
-
-
 def pooled(*owners: str) -> float:
     pairs = [(score, int(label)) for owner in owners for label, score in zip(*DATA[owner], strict=True)]
     found = exact_auroc(pairs)
     assert found is not None
     return float(found)
-
-
-def until(day: datetime.date) -> str:
-    return f"submissions_until = {day}"
-
-
-def dropped(owner: str) -> tuple[str, str]:
-    return f"[owners.{owner}]\n", ""
 
 
 def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run: RunCommand) -> None:
@@ -132,9 +65,10 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     assert "was amended before anything was computed" in found.proves[0]
     assert "harbour" in found.proves[0]
     facts = study_facts(found, None)
-    assert "amended once before anything was computed" in facts.methods
-    assert "reasons given: 1: valley has closed" in facts.methods
-    assert ("amendment 1", "valley has closed") in receipt_pairs(facts)
+    assert "the study was amended once (valley has closed); all owners agreed, with their" in facts.methods
+    assert [(one.reason, one.signed_by) for one in facts.amendments] == [
+        ("valley has closed", ("north", "harbour"))
+    ]
     with pytest.raises(RefusedError, match="since amendment 1 your key is not that of an owner") as refused:
         Study(nodes.kit("valley"), "gone")._clients[PROXY_0].status()
     assert refused.value.code == RefusalCode.NOT_AN_OWNER
@@ -159,6 +93,11 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
     assert report.receipt.manifest.evaluation.submissions_until == later.isoformat()
     assert isinstance(report.receipt.amended, AgreedAmendments)
     assert report.receipt.amended.agreements == ()
+    told = AmendmentFacts.all_of(report.receipt)
+    assert [(one.number, one.reason, one.signed_by) for one in told] == [
+        (n, "so it goes", ()) for n in (1, 2)
+    ]
+    assert [change.what for change in told[1].changes] == ["owner valley"]
     assert study.owner("north").manifest.amendment == 2  # what counted is in the kit now
     verify_receipt(study.owner("north").results)
 
