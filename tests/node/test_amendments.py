@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,13 @@ from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
-from ppaurora.study.amending import amend
-from ppaurora.study.amendments import Amendments
-from ppaurora.study.kit import amendments_path
 from tests.node.conftest import RunCommand
+from tests.support.coordinator import DAY, Coordinator, dropped, until
 from tests.support.deployment import NODES, OWNERS, samples
 from tests.support.oracles import exact_auroc
 from tests.support.sending import send
 from tests.support.trials import PROXY_0, PROXY_1, Trials, becomes
 
-DAY = datetime.date(2199, 6, 30)
 POLICY_OF_TWO = 'kind = "exact"'
 DATA = {owner: samples(60, place) for place, owner in enumerate(OWNERS)}
 
@@ -31,33 +27,8 @@ def folder(nodes: Trials) -> Path:
     return nodes.folder
 
 
-class Amended:
-    """A study of three owners, and its coordinator."""
-
-    def __init__(self, nodes: Trials, name: str, more: str = "") -> None:
-        self.nodes, self.name = nodes, name
-        more = f"[evaluation]\nsubmissions_until = {DAY}\n{more}"
-        self.manifest = nodes.study(name, owners=OWNERS, more=more)
-        self.plan = nodes.folder / f"{name}.toml"
-        # `Trials` keeps all participants' kits in one folder; a coordinator has those of one study.
-        self.kits = nodes.folder / name
-        for participant in (*NODES, *OWNERS):
-            kit = self.kits / participant
-            kit.mkdir(exist_ok=True)
-            for file in ("certificate.pem", "authority.pem"):
-                shutil.copy(nodes.kit(participant) / file, kit / file)
-
-    @property
-    def file(self) -> Path:
-        return amendments_path(self.kits, self.name)
-
-    def amend(self, *changes: tuple[str, str], reason: str = "so it goes") -> Amendments:
-        text = self.plan.read_text()
-        for before, after in changes:
-            assert before in text
-            text = text.replace(before, after)
-        self.plan.write_text(text)
-        return amend(self.plan, self.kits, reason=reason).amendments
+class Amended(Coordinator):
+    """A study of three owners, and all who take part in it."""
 
     def accept(self, run: RunCommand, *participants: str) -> str:
         said = ""
@@ -89,14 +60,6 @@ def pooled(*owners: str) -> float:
     found = exact_auroc(pairs)
     assert found is not None
     return float(found)
-
-
-def until(day: datetime.date) -> str:
-    return f"submissions_until = {day}"
-
-
-def dropped(owner: str) -> tuple[str, str]:
-    return f"[owners.{owner}]\n", ""
 
 
 def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run: RunCommand) -> None:
@@ -154,7 +117,7 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
 
 def test_an_amendment_beyond_what_was_agreed_asks_everybody(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "beyond", "[agreed_changes]\ndeadline_days = 30\n")
-    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31))))
+    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31)))).amendments
     assert amendments.to_agree(1, {}) == list(OWNERS)
     assert amendments.to_agree(1, {"north": 1, "valley": 1}) == ["harbour"]
 
@@ -205,7 +168,7 @@ def test_one_that_the_leader_has_not_accepted_counts_nowhere(nodes: Trials, run:
 def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "another-key")
     study.submit("north", "valley")
-    made = amend(study.plan, study.kits, reason="the key was lost", new_keys=["valley"])
+    made = study.amend(reason="the key was lost", new_keys=("valley",))
     study.accept(run, *NODES)
     assert study.is_in_force(1)
     into = nodes.folder / "valley-again"

@@ -50,6 +50,7 @@ from ppaurora.node.store import (
     ClosedError,
     ConflictError,
     DamagedError,
+    DroppedError,
     ReusedError,
     Store,
     StudyRecord,
@@ -271,6 +272,8 @@ class OwnersService:
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was withdrawn")
         except TooOftenError as error:
             refuse(RefusalCode.TOO_OFTEN, f"{error}; there is nothing to withdraw")
+        except DroppedError as error:
+            refuse(RefusalCode.NOT_AN_OWNER, f"{error}, and what it had submitted was deleted")
         except ClosedError as error:
             refuse(RefusalCode.CLOSED, f"{error}; nothing can be withdrawn from it")
         finally:
@@ -326,6 +329,8 @@ class OwnersService:
             refuse(RefusalCode.TOO_OFTEN, f"{error}; nothing was stored")
         except BegunError:
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
+        except DroppedError as error:
+            refuse(RefusalCode.NOT_AN_OWNER, f"{error}; nothing was stored")
         except ClosedError as error:
             refuse(RefusalCode.CLOSED, f"{error}; nothing more can be submitted")
         finally:

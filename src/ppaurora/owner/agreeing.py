@@ -198,8 +198,12 @@ class Agreements:
         return until.latest, basis
 
     def _amendments(self, answers: Sequence[ReleasedPart]) -> Amendments | None:
-        """Return the amendments that nodes tell of with a result, of several the longest."""
-        found = []
+        """Return the amendments that nodes tell of with a result, or that are in the kit: the longest.
+
+        Nodes know of none that was refused by all as too late, and owners may have agreed to it before.
+        """
+        known = self.kit.amendments(self.manifest.study)
+        found = [] if known is None else [known]
         for answer in answers:
             if answer.amended is not UNSET:
                 try:

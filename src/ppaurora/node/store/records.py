@@ -173,6 +173,10 @@ class BegunError(ClosedError):
     """The computation has begun: what was submitted stays."""
 
 
+class DroppedError(ClosedError):
+    """An amendment has dropped the owner: the study takes nothing more of it."""
+
+
 class SupersededError(PpauroraError):
     """The owner has sent something later."""
 

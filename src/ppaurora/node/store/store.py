@@ -62,6 +62,7 @@ from ppaurora.node.store.records import (
     BegunError,
     ClosedError,
     ConflictError,
+    DroppedError,
     ReleasedAttempt,
     ReusedError,
     SeenTime,
@@ -356,6 +357,18 @@ class Store(AuditedDatabase):
                 self.record_of(study, f"{row['owner']} takes part no longer: what it submitted was deleted")
         return [row["file"] for row in dropped if row["file"] is not None]
 
+    def delete_dropped_shares(self, study: str) -> None:
+        """Delete shares of dropped owners that no row names: what accepted the amendment was cut off."""
+        owners = self._study(study).manifest.owner_names
+        unnamed = self._unnamed_shares().items()
+        self._unlink([file for file, of in unnamed if of.study == study and of.submitted.owner not in owners])
+
+    def _check_takes_part(self, study: str, owner: str) -> None:
+        """Raise if an owner was dropped, perhaps while its request was on its way."""
+        manifest = self._study(study).manifest
+        if owner not in manifest.owner_names:
+            raise DroppedError(f"since amendment {manifest.amendment} {owner} takes part no longer")
+
     def _check_amendable(self, study: str) -> None:
         if self._state(study) in OVER:
             raise ClosedError(f"the study is {self._state(study)}; it cannot be amended any more")
@@ -503,8 +516,8 @@ class Store(AuditedDatabase):
 
         The share's file must be durable before; its description is when this returns. A higher revision takes
         the place of a lower one. Raises if something else or something later was submitted, or if the study
-        takes nothing more, or if the computation has begun, or if another study has it, or after too many
-        changes. One that is over keeps nothing.
+        takes nothing more, or if the computation has begun, or if an amendment has dropped the owner, or if
+        another study has it, or after too many changes. One that is over keeps nothing.
         """
         if submission.file is not None:
             describe(self.shares / submission.file, ShareDescription.of(study, submission))
@@ -512,6 +525,7 @@ class Store(AuditedDatabase):
             state, before = self._state(study), self.latest_revision(study, submission.owner)
             if state in (StudyState.EXPIRED, StudyState.DELETED):
                 raise ClosedError(f"the study is {state}")
+            self._check_takes_part(study, submission.owner)
             if before is not None and submission.revision <= before.revision:
                 return self._sent_before(study, submission, before)
             self._check_open(study, state, before)
@@ -532,11 +546,12 @@ class Store(AuditedDatabase):
     def withdraw(self, study: str, owner: str, revision: int) -> SubmissionRecord:
         """Delete what the owner has submitted, and return the withdrawal; the same again changes nothing.
 
-        Raises if the computation has begun, if the study is over, or if the owner has sent something later;
-        and after too many changes, if there is nothing to delete.
+        Raises if the computation has begun, if the study is over, if an amendment has dropped the owner, or
+        if it has sent something later; and after too many changes, if there is nothing to delete.
         """
         with self._transaction():
             state, before = self._state(study), self.latest_revision(study, owner)
+            self._check_takes_part(study, owner)
             if before is not None and revision <= before.revision:
                 if before.withdrawn and revision == before.revision:
                     self._tell_again(study, owner)
