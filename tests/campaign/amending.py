@@ -79,10 +79,10 @@ def _study(world: World, most: int, chance: random.Random, tally: Tally) -> str:
     study = Amended.make(world, chance, tally)
     if chance.random() < 0.4:
         victim, fault = _named(chance)
-        kills = chance.randint(0, min(2, most - 1))
+        kills = min(chance.randint(0, 2), most - 1)
         with _faulty(world, victim, fault, tally):
             return study.carry_out(kills, tuple(set(NODES) - {victim}))
-    return study.carry_out(chance.randint(1, min(5, most)), NODES)
+    return study.carry_out(min(chance.randint(2, 6), most), NODES)
 
 
 def _named(chance: random.Random) -> tuple[str, str]:
@@ -413,7 +413,7 @@ class Amended(Trial):
             raise BreachError(f"{self.name}: an agreement that was acknowledged was lost: {kept}")
 
     def _begun_on(self, node: str, amendments: Amendments) -> dict[int, int]:
-        """Return by attempt which amendment was in force, to which all have agreed before by the audit log."""
+        """Return by attempt which amendment was in force; by the audit log, all had agreed to it before."""
         in_force, agreed, found = 0, dict[str, int](), dict[int, int]()
         for line in (self.world.kit(node) / "data" / "audit.log").read_text().splitlines():
             text = json.loads(line)["text"]

@@ -9,6 +9,7 @@ import pytest
 
 from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
+from ppaurora.node.store import Store
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
 from tests.node.conftest import RunCommand
@@ -16,7 +17,7 @@ from tests.support.coordinator import DAY, Coordinator, dropped, until
 from tests.support.deployment import NODES, OWNERS, samples
 from tests.support.oracles import exact_auroc
 from tests.support.sending import send
-from tests.support.trials import PROXY_0, PROXY_1, Trials, becomes
+from tests.support.trials import PROXY_0, PROXY_1, Trials, becomes, half_sent
 
 POLICY_OF_TWO = 'kind = "exact"'
 DATA = {owner: samples(60, place) for place, owner in enumerate(OWNERS)}
@@ -135,6 +136,48 @@ def test_nothing_is_amended_after_an_attempt_has_begun(nodes: Trials, run: RunCo
         assert store.study(study.manifest.hash).amendments is None
     assert report.auroc == pooled(*OWNERS)
     assert report.receipt.manifest == study.manifest
+    # An owner may have agreed before anybody knew that it is too late: the terms before are its terms, too.
+    code, said = run("accept", nodes.kit("harbour"), study.file, "--yes")
+    assert code != 0
+    assert "no amendment to this study was accepted" in said
+    assert study.owner("harbour").manifest.amendment == 1
+    assert study.owner("harbour").result().auroc == pooled(*OWNERS)
+    verify_receipt(study.owner("harbour").results, manifest_hash=study.manifest.hash)
+
+
+def test_what_a_dropped_owner_was_sending_is_refused(nodes: Trials, run: RunCommand) -> None:
+    """It was an owner when it began. What it sends is not kept, and keeps nobody waiting."""
+    study = Amended(nodes, "dropped-meanwhile")
+    upload, before = nodes.upload(study.manifest, 50_000), nodes.shares()
+    with half_sent(nodes, study.manifest, upload) as finish:
+        assert becomes(lambda: nodes.shares() != before)
+        study.amend(dropped("north"))
+        study.accept(run, *NODES)
+        assert study.is_in_force(1)
+        answer = finish()
+    assert b" 403 " in answer
+    assert b"north takes part no longer; nothing was stored" in answer
+    assert becomes(lambda: nodes.shares() == before)
+    study.submit("harbour", "valley")
+    for owner in ("harbour", "valley"):
+        code, said = run("accept", nodes.kit(owner), study.file, "--yes")
+        assert code == 0, said
+    assert study.owner("valley").wait(timeout=120).auroc == pooled("harbour", "valley")
+
+
+def test_a_share_that_a_cut_off_acceptance_has_left_is_deleted(
+    nodes: Trials, run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the leader it is the operator's command that deletes, and the node runs on when that is cut off."""
+    study = Amended(nodes, "cut-off")
+    before = nodes.shares()
+    study.submit("valley")
+    study.amend(dropped("valley"))
+    with monkeypatch.context() as cut:
+        cut.setattr(Store, "_unlink", lambda self, files: 1 / 0)
+        run("accept", nodes.kit("proxy-0"), study.file, "--yes")
+    assert study.in_force("proxy-0") == 1
+    assert becomes(lambda: nodes.shares() == before)
 
 
 def test_no_attempt_begins_while_one_operator_has_not_accepted(nodes: Trials, run: RunCommand) -> None:

@@ -384,8 +384,10 @@ class Store(AuditedDatabase):
             before = self.agreements(study).get(said.owner)
             if before is not None and before.agreement.amendment >= said.amendment:
                 return False
+            # Not OR REPLACE: it deletes without the triggers that keep the sum of all rows.
             db.execute(
-                "INSERT OR REPLACE INTO agreements (study, owner, content) VALUES (?, ?, ?)",
+                "INSERT INTO agreements (study, owner, content) VALUES (?, ?, ?) "
+                "ON CONFLICT (study, owner) DO UPDATE SET content = excluded.content",
                 (study, said.owner, to_json(signed).decode()),
             )
             self.record_of(study, f"{said.owner} agreed to amendment {said.amendment}")
