@@ -359,15 +359,15 @@ class Amended(Trial):
         self.data = {owner: self.data[owner] for owner in counted.owner_names}
         if self.with_new_key is not None and number < self.with_new_key[0]:
             self.with_new_key = None
+        begun = [self._begun_on(node, amendments) for node in NODES]
+        if any(other != begun[0][attempt] for one in begun for attempt, other in one.items()):
+            raise BreachError(f"{self.name}: nodes have begun on different terms: {begun}")
         for owner in self.data:
             report = self.check_result(owners=(owner,))
             self._check_receipt(owner, report, amendments, number)
         self.check_kept()
         for node in NODES:
             self._check_records(node, amendments, number)
-        begun = [self._begun_on(node, amendments) for node in NODES]
-        if any(other != begun[0][attempt] for one in begun for attempt, other in one.items()):
-            raise BreachError(f"{self.name}: nodes have begun on different terms: {begun}")
         self._check_disks()
         if number == self._made:
             return AMENDED

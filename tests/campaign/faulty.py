@@ -81,7 +81,7 @@ def _wrap(place: str, before: Callable[[], None], after: Callable[[], None]) -> 
 
 def _skip(place: str) -> None:
     holder, name, _ = _found(place)
-    setattr(holder, name, lambda *args, **kwargs: None)
+    setattr(holder, name, lambda *args, **kwargs: ())
 
 
 def _wrap_transactions(before: Callable[[], None], inside: Callable[[], None]) -> None:

@@ -450,4 +450,22 @@ DEFECTS = (
             "tests/node/test_prepared.py::test_too_few_samples_are_prepared_and_refused_before_a_node_hears_of_them",
         ),
     ),
+    Defect(
+        "agreed-too-late-is-without-result",
+        "who has agreed to an amendment that all nodes refused as too late cannot take the result",
+        file="src/ppaurora/owner/agreeing.py",
+        old="found = [] if known is None else [known]",
+        new="found: list[Amendments] = []",
+        tests=("tests/node/test_amendments.py::test_nothing_is_amended_after_an_attempt_has_begun",),
+    ),
+    Defect(
+        "agreement-to-an-earlier-amendment-counts",
+        "who has agreed to the first amendment counts as one who has agreed to the next",
+        file="src/ppaurora/study/amendments.py",
+        old="if agreed.get(owner, 0) < last_asked]",
+        new="if last_asked and not agreed.get(owner, 0)]",
+        tests=(
+            "tests/study/test_amendments.py::test_who_has_agreed_to_a_later_one_has_agreed_to_all_before",
+        ),
+    ),
 )
