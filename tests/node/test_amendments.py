@@ -145,6 +145,26 @@ def test_nothing_is_amended_after_an_attempt_has_begun(nodes: Trials, run: RunCo
     verify_receipt(study.owner("harbour").results, manifest_hash=study.manifest.hash)
 
 
+def test_an_owner_may_know_of_more_amendments_than_the_nodes(nodes: Trials, run: RunCommand) -> None:
+    """The coordinator's file has come to the owner first; no node is accused, and its result is taken."""
+    study = Amended(nodes, "ahead", "[agreed_changes]\ndeadline_days = 30\n")
+    days = [DAY + datetime.timedelta(days=number) for number in range(3)]
+    study.amend((until(days[0]), until(days[1])))
+    study.accept(run, *NODES)
+    study.amend((until(days[1]), until(days[2])))
+    study.accept(run, "helper")  # which does not lead: this one is not in force
+    code, said = run("accept", nodes.kit("north"), study.file, "--yes")
+    assert code == 0, said
+    north = study.owner("north")
+    assert north.manifest.amendment == 2
+    assert north.proposal() is None
+    study.submit(*OWNERS)
+    report = north.wait(timeout=120)
+    assert report.auroc == pooled(*OWNERS)
+    assert report.receipt.manifest.amendment == 1
+    verify_receipt(study.owner("north").results)
+
+
 def test_what_a_dropped_owner_was_sending_is_refused(nodes: Trials, run: RunCommand) -> None:
     """It was an owner when it began. What it sends is not kept, and keeps nobody waiting."""
     study = Amended(nodes, "dropped-meanwhile")

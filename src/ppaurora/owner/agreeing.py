@@ -112,10 +112,13 @@ class Agreements:
         )
 
     def check(self, amendments: Amendments) -> None:
-        """Raise unless these are amendments to the study as this kit has it."""
+        """Raise unless these are amendments to the study as this kit has it, more of them or fewer."""
         known = self.kit.amendments(self.manifest.study)
-        fits = amendments.number_of(self.manifest.hash) is not None
-        if not fits or not (known is None or amendments.follows(known) or known.follows(amendments)):
+        if known is None:
+            fits = amendments.number_of(self.manifest.hash) is not None
+        else:
+            fits = amendments.follows(known) or known.follows(amendments)
+        if not fits:
             raise InputError(
                 f"study {self.manifest.study}: these are amendments to another manifest than this kit has "
                 f"({self.manifest.hash[:12]}); ask the coordinator"

@@ -459,6 +459,14 @@ DEFECTS = (
         tests=("tests/node/test_amendments.py::test_nothing_is_amended_after_an_attempt_has_begun",),
     ),
     Defect(
+        "owner-ahead-of-nodes-accuses-them",
+        "a node that has fewer amendments than an owner's kit is taken for one that misbehaves",
+        file="src/ppaurora/owner/agreeing.py",
+        old="fits = amendments.follows(known) or known.follows(amendments)",
+        new="fits = amendments.follows(known)",
+        tests=("tests/node/test_amendments.py::test_an_owner_may_know_of_more_amendments_than_the_nodes",),
+    ),
+    Defect(
         "agreement-to-an-earlier-amendment-counts",
         "who has agreed to the first amendment counts as one who has agreed to the next",
         file="src/ppaurora/study/amendments.py",
