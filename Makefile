@@ -41,10 +41,12 @@ defects: .venv/ready ## deliberate defects put into copies of the tree: would a 
 screenshots: .venv/ready ## the pictures in docs/images, from the app itself with made-up data
 	$(BIN)/python -m tools.screenshots
 
+# Types also as Windows has them, of what owners and coordinators run there.
 lint: .venv/ready ## style, layout and types: ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tools/windows.ini
 
 format: .venv/ready ## fix style and layout
 	$(BIN)/ruff check --fix .
@@ -88,11 +90,13 @@ lock: ## write all lock files anew; needs uv
 		pyproject.toml -o requirements-app.lock
 	$(COMPILE) --group peers -o requirements-peers.lock
 
+# Where developers work, everything is installed: what they have beside a node's packages is locked as well.
+SBOM := $(BIN)/python -m tools.supply sbom --beside requirements.lock --beside requirements-ray.lock
 sbom: .venv/ready ## what a node and an owner install, as CycloneDX: build/sbom-node.json, ...
 	@mkdir -p build
-	$(BIN)/python -m tools.supply sbom requirements-node.lock --out build/sbom-node.json
-	$(BIN)/python -m tools.supply sbom requirements-owner.lock --out build/sbom-owner.json
-	$(BIN)/python -m tools.supply sbom requirements-app.lock --out build/sbom-app.json
+	$(SBOM) requirements-node.lock --out build/sbom-node.json
+	$(SBOM) requirements-owner.lock --out build/sbom-owner.json
+	$(SBOM) requirements-app.lock --out build/sbom-app.json
 
 licences: .venv/ready ## are the licences of what a node or an owner installs allowed? tools/supply/licences.toml
 	$(BIN)/python -m tools.supply licences requirements-node.lock requirements-owner.lock requirements-app.lock

@@ -37,4 +37,4 @@ def digest(shown: Any) -> str:
 
 def shows(path: Path, shown: Any) -> bool:
     """Whether the figure in this file was drawn from this data."""
-    return path.exists() and digest(shown) in path.read_text()
+    return path.exists() and digest(shown) in path.read_text(encoding="utf-8")

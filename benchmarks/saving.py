@@ -48,7 +48,7 @@ class Results:
 
 def load_runs(path: Path) -> list[dict[str, Any]]:
     try:
-        runs = json.loads(path.read_text())["runs"]
+        runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
         rows_of(runs)
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{path}: holds no saved measurements; name another file") from None

@@ -27,7 +27,7 @@ NOISY = ("auroc", "brier")  # average precision has no mechanism that adds littl
 
 
 def read(path: Path) -> tuple[list[int], list[float]]:
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return [int(row["label"]) for row in rows], [float(row["score"]) for row in rows]
 

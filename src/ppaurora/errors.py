@@ -35,6 +35,26 @@ SUPPRESSED_EXIT_CODE = 5
 WARNED_EXIT_CODE = 6
 
 
+class Wording(str):
+    """A text in the words of the command line and Python; `page` says the same of a page's fields.
+
+    Pages print `page` by themselves (`pages/environment.py`). A text that is made of this one keeps its
+    words of the command line alone.
+    """
+
+    page: str
+
+    def __new__(cls, text: str, page: str = "") -> Wording:
+        made = super().__new__(cls, text)
+        made.page = page or text
+        return made
+
+
+def on_a_page(text: object) -> object:
+    """Return what a page prints of a value: of a `Wording`, its own words."""
+    return text.page if isinstance(text, Wording) else text
+
+
 class PpauroraError(Exception):
     """The base class of everything that ppaurora raises on purpose.
 
@@ -123,7 +143,8 @@ class DataError(InputError):
             where.append(f"row {row}")
         if column is not None:
             where.append(f"column '{column}'")
-        super().__init__(f"{', '.join(where)}: {problem}" + (f" ({hint})" if hint else ""))
+        said = f"{', '.join(where)}: {problem}"
+        super().__init__(Wording(f"{said} ({hint})", f"{said} ({on_a_page(hint)})") if hint else said)
 
 
 class WarnedError(InputError):
@@ -211,12 +232,15 @@ class ProtocolError(PpauroraError):
 
 
 class PeerError(ProtocolError):
-    """Another server failed or misbehaved, as seen from here."""
+    """Another server failed or misbehaved, as seen from here; `advice` says who can do what, if known."""
 
-    def __init__(self, peer: str, problem: str) -> None:
+    def __init__(self, peer: str, problem: str, advice: str = "") -> None:
         self.peer = peer
         self.problem = problem
+        self.advice = advice
         super().__init__(f"{peer} {problem}")
+        if advice:
+            self.add_note(advice)
 
 
 class PeerLostError(PeerError):
@@ -241,14 +265,19 @@ class MisuseError(PpauroraError):
     exit_code = 70
 
 
+def text_of(error: BaseException) -> str:
+    """Return an error's text with all of its wordings; `str` keeps that of the command line alone."""
+    first = error.args[0] if error.args else ""
+    return first if isinstance(first, Wording) else str(error)
+
+
 def reason_of(error: BaseException) -> str:
     """Return why a connection failed, for people: as TLS says it, or the system, or the error itself."""
-    return (
-        getattr(error, "reason", None)
-        or getattr(error, "strerror", None)
-        or str(error)
-        or type(error).__name__
-    )
+    said = getattr(error, "reason", None)
+    verified = getattr(error, "verify_message", None)  # which of many reasons not to trust a certificate
+    if verified:
+        return f"{said}: {verified}" if said else str(verified)
+    return said or getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def place_of(error: BaseException) -> tuple[str, int]:

@@ -39,13 +39,31 @@ def test_floors_count_among_the_public_rules() -> None:
     terms = Terms(metrics=metrics_named("auroc"))
     sizes = (100, 100, 100)
     assert terms.problem_with(sizes) == ""
-    for floors, says in (
-        (Floors(minimum_owners=4), "at least 4 owners"),
-        (Floors(minimum_samples=301), "fewer than 301 samples in all"),
-        (Floors(largest_owner_fraction=0.3), "more than 0.3 of all samples"),
+    for floors, says, can_become_right in (
+        (Floors(minimum_owners=4), "at least 4 owners", False),
+        (Floors(minimum_samples=301), "fewer than 301 samples in all", True),
+        (Floors(largest_owner_fraction=0.3), "more than 0.3 of all samples", False),
+        (Floors(largest_owner_fraction=0.34), "more than 0.34 of all samples", True),
     ):
-        assert says in terms.problem_with(sizes, [Floors(), floors])
-        assert terms.problem_with(sizes[:2], [Floors(), floors], awaited=1) == ""
+        assert says in terms.problem_with((110, 95, 90), [Floors(), floors])
+        awaiting = terms.problem_with(sizes[:2], [Floors(), floors], awaited=1)
+        assert (awaiting == "") == can_become_right
+
+
+def test_a_broken_rule_names_the_owner_and_who_demands_it() -> None:
+    terms = Terms(metrics=metrics_named("auroc"))
+    largest = terms.broken_rule((30, 220, 40))
+    assert largest is not None
+    assert (largest.place, largest.demanded_by) == (1, None)
+    demanded = terms.broken_rule((100, 100, 120), [Floors(), Floors(largest_owner_fraction=0.35), Floors()])
+    assert demanded is not None
+    assert (demanded.place, demanded.demanded_by) == (2, 1)
+    both = terms.broken_rule((30, 220, 40), [Floors(largest_owner_fraction=0.35), Floors(), Floors()])
+    assert both == largest  # other floors would not be enough
+    alone = terms.broken_rule((100,), [Floors(counts="hidden", epsilon=1.0)], awaited=2)
+    assert alone is not None
+    assert alone.demanded_by == 0
+    assert terms.broken_rule((40, 30, 30), [Floors()] * 3) is None
 
 
 def test_a_metric_that_tells_counts_needs_counts_that_are_not_hidden() -> None:

@@ -56,3 +56,9 @@ def test_plain_studies_have_the_form_that_they_had() -> None:
     assert columns_of(form, Design()) == Columns(score="risk", label="died", id="pid", pos_label="yes")
     with pytest.raises(InputError, match="choose a column for the scores and one for the labels"):
         columns_of({"score": "risk"}, Design())
+
+
+def test_how_a_file_is_written_is_chosen_as_well() -> None:
+    form = {"score": "risk", "label": "died", "sheet": "Ward 1", "encoding": "cp1252", "percent": "on"}
+    columns = columns_of(form, Design())
+    assert (columns.sheet, columns.encoding, columns.percent) == ("Ward 1", "cp1252", True)

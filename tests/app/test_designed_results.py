@@ -7,6 +7,7 @@ import html
 import numpy as np
 
 import ppaurora
+from ppaurora.app.owner.own_values import OwnValues, OwnValuesFile
 from ppaurora.evaluation.designed import NO_INTERVAL
 from ppaurora.owner.study import Study
 from tests.support.local_app import Browser
@@ -36,16 +37,25 @@ def test_the_page_has_models_comparison_subgroups_and_rows_left_out(nodes: Trial
             "label": died.astype(int).tolist(),
             "sex": random.choice(["f", "m"], 80).tolist(),
         }
-        send(Study(nodes.kit(owner), "two-models"), data, left_out={"excluded": 4})
+        own = Study(nodes.kit(owner), "two-models")
+        prepared = own.prepare(data, left_out={"excluded": 4})
+        values = OwnValues.of(own.send(prepared), prepared, own.manifest)
+        OwnValuesFile(own.kit, own.manifest).keep(values)
     study = Study(nodes.kit("north"), "two-models")
     study.wait(timeout=120)
     report = study.result()
+    kept = OwnValuesFile(study.kit, study.manifest).find(study.submitted)
+    assert kept is not None
     page = browser.get("/studies/two-models/result").text
     for name in ("Models", "Comparison of models", "Subgroups", "Rows left out"):
         assert f">{name}</h2>" in page
     for model, one in report.models.items():
         auroc = one["auroc"]
         assert isinstance(auroc, ppaurora.Estimate)
+        [of_model] = [part for part in kept.parts if part.model == model]
+        own_auroc = f"{of_model.metrics['auroc']['value']:.3f}"
+        assert f'<tr><th scope="row">AUROC, {model}</th><td>{auroc.shown()}' in page
+        assert f"<td>{own_auroc} (95% CI" in page
         assert f'<p class="card__title">AUROC, {model}</p><p class="card__value">{auroc.shown()}</p>' in page
     compared = report.comparison("new", "old").auroc
     assert compared is not None
@@ -53,7 +63,7 @@ def test_the_page_has_models_comparison_subgroups_and_rows_left_out(nodes: Trial
     for title in ("Differences between models", "Subgroups: new", "Subgroups: old"):
         assert f"<title>{title}</title>" in page
     assert '<th scope="row">Rows excluded for another reason</th><td>8</td>' in page
-    quote = page.split('<blockquote class="quote">')[1].split("</blockquote>")[0]
+    quote = page.split('<blockquote class="quote')[1].split("</blockquote>")[0]
     assert quote.count("<p>") == 4  # models, comparison, subgroups, rows left out
 
 

@@ -25,6 +25,7 @@ from tests.support.local_app import Browser, entered, served
 from tests.support.oracles import defined, exact_auroc, exact_average_precision
 from tests.support.policies import with_floors
 from tests.support.trials import Trials, becomes
+from tests.support.workbooks import workbook
 
 App = tuple[Sessions, PrivateFolder]
 NUMBERS = itertools.count(1)
@@ -54,9 +55,9 @@ def test_from_a_file_to_the_result(nodes: Trials, person: Person, app: App, tmp_
     assert "numbers at full precision" in overview.text  # the words of disclosure.py
     assert "Why this page runs on your machine" in overview.text
     assert "1,000 samples, for example" in overview.text
-    assert "How these figures are meant" in overview.text
+    assert "How to read these figures" in overview.text
     before, _ = overview.text.split("<details", 1)
-    assert re.search(r"Fingerprint .*<code>[0-9a-f]{64}</code>", before)  # without opening anything
+    assert re.search(r"Fingerprint .*<code [^>]*>[0-9a-f]{64}</code>", before)  # without opening anything
     assert "harbour" in overview.text
     looked = person.choose(table())
     assert "Submit 60 samples" in looked.text
@@ -118,6 +119,23 @@ def test_data_is_replaced_and_withdrawn(nodes: Trials, person: Person) -> None:
     person.submitted("agree")
     person.page("60 samples: proxy 0 and proxy 1 acknowledged it")
     assert revision(nodes, person.study) == 4
+
+
+def test_a_broken_rule_is_told_before_and_after_and_can_be_mended(nodes: Trials, browser: Browser) -> None:
+    """How much the others need, then who has too much; with less in its place, the study goes on."""
+    nodes.study("too-much", policy='[policy]\nkind = "exact"\nlargest_owner_fraction = 0.6\n')
+    person = Person(browser, "too-much")
+    looked = person.choose(table(120))
+    needed = "The other owners</strong> need at least 80 samples together, as no owner may have more than 0.6"
+    assert needed in looked.text
+    person.submitted("agree")
+    person.page("Your data is submitted")
+    submit_other(nodes, "too-much")
+    told = person.page("proxy 0 says: north has more than 0.6 of all samples: 120 of 180; north can replace")
+    assert "Submit other data instead" in told.text
+    person.choose(table(90))
+    person.submitted("agree", "replace")
+    person.page("The result is ready")
 
 
 def test_withdrawing_nothing_is_told(person: Person) -> None:
@@ -246,6 +264,30 @@ def test_a_wrong_file_is_told_as_the_command_does(
     assert files_in(app[1]) == []
 
 
+def test_the_sheet_of_a_workbook_is_chosen(nodes: Trials, person: Person) -> None:
+    rows = [(number / 60, "ja" if number % 3 else "nein") for number in range(60)]
+    content = workbook({"Read me": [("a", "b")], "Ward 1": [("risk", "died"), *rows]})
+    asked = person.choose(content, "ward.xlsx")
+    assert "Which sheet is it?" in asked.text
+    assert "choose a column" not in asked.text
+    looked = person.columns(sheet="Ward 1")
+    assert "Does “ja” mean positive, and “nein” negative?" in looked.text
+    looked = person.columns(sheet="Ward 1", score="risk", label="died", positive="ja")
+    assert "Submit 60 samples" in looked.text
+
+
+def test_the_region_of_a_file_and_percentages_are_asked_about(nodes: Trials, person: Person) -> None:
+    rows = "".join(f"{number},5%;{'sí' if number % 3 else 'no'}\n" for number in range(60))
+    asked = person.choose(f"score;label\n{rows}".encode("cp1252"), "ward.csv")
+    assert "Are the scores percentages?" in asked.text
+    asked = person.columns(score="score", label="label", percent="on")
+    assert "Where was this file written?" in asked.text
+    asked = person.columns(encoding="cp1252")
+    assert "Does “sí” mean positive, and “no” negative?" in asked.text
+    looked = person.columns(score="score", label="label", encoding="cp1252", percent="on", positive="sí")
+    assert "Submit 60 samples" in looked.text
+
+
 def test_columns_and_the_positive_label_are_chosen(nodes: Trials, person: Person, app: App) -> None:
     rows = [f"{i},{i / 60},{i / 77},{'sick' if i % 3 else 'well'}" for i in range(60)]
     content = "\n".join(["a,b,c,d", *rows]).encode()
@@ -314,7 +356,7 @@ def test_a_large_file_is_refused_before_it_is_read(person: Person, app: App, gig
     answer = person.browser.send("POST", f"{person.data}/file", None, kind | length)
     assert answer.status == 413
     assert "The page takes files up to 2 GB" in answer.text
-    assert "ppaurora submit" in answer.text
+    assert "Keep only the columns that the study needs" in answer.text
     assert files_in(app[1]) == []
 
 

@@ -240,7 +240,7 @@ def test_what_cannot_start_says_why(kit: Path, tmp_path: Path, capsys: pytest.Ca
         assert "leave the option out, and a free one is taken" in said
     assert ended(capsys, "app", kit, "--port", 65536)[0] == 2
     code, said = ended(capsys, "app", tmp_path / "nothing")
-    assert (code, "is not a kit folder" in said) == (2, True)
+    assert (code, "there is no such folder; a kit is needed" in said) == (2, True)
     (kit / "key.pem").chmod(0o644)
     code, said = ended(capsys, "app", kit)
     assert (code, "chmod 600" in said) == (2, True)

@@ -80,6 +80,8 @@ def test_the_facts(tmp_path: Path) -> None:
         "proposed_grid",
         "saving",
         "epsilon",
+        "at_edges_in_float32",
+        "left_out",
         "refusal",
     ]
     assert told["columns"] == ["patient", "score", "label"]

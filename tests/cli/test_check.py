@@ -201,6 +201,17 @@ def at_a_terminal(
     return code, shown.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.parametrize(("answer", "code", "says"), [("y\n", 0, "positives"), ("n\n", 2, "--pos-label ja")])
+def test_at_a_terminal_words_for_yes_and_no_are_asked_about(
+    answer: str, code: int, says: str, tmp_path: Path
+) -> None:
+    rows = "".join(f"{number / 60},{'ja' if number % 3 or number > 40 else 'nein'}\n" for number in range(60))
+    (tmp_path / "d.csv").write_text(f"score,label\n{rows}")
+    ended, shown = at_a_terminal(answer, "check", "d.csv", cwd=tmp_path, columns=200)
+    assert "Does 'ja' mean positive, and 'nein' negative? [y/N]" in shown
+    assert (ended, says in shown) == (code, True)
+
+
 @pytest.mark.parametrize("answer", ["\n", "n\n"])
 def test_at_a_terminal_the_answer_is_no_unless_it_is_yes(answer: str, kit: Path, inverted: Path) -> None:
     code, shown = at_a_terminal(answer, "submit", kit, inverted, *POSITIVE)
@@ -240,3 +251,15 @@ def test_the_chart() -> None:
         "0.5 to 1      1 #               8 ##############",
         "1 to 1.5    500 #######         4 #######",
     ]
+
+
+def test_columns_that_nobody_named_are_told_with_reasons(tmp_path: Path, command: CommandLine) -> None:
+    rows = "".join(f"{number / 9},{number % 2},{number % 3}\n" for number in range(9))
+    (tmp_path / "d.csv").write_text(f"p,y,ward\n{rows}")
+    done = command("check", tmp_path / "d.csv")
+    assert done.code == 2
+    assert done.out == (
+        "p     may be scores; no labels: more than two different values\n"
+        "y     no scores: only two different values; may be labels\n"
+        "ward  may be scores; no labels: more than two different values\n"
+    )

@@ -159,18 +159,18 @@ BAD: dict[str, tuple[str, Any, str]] = {
     "a missing score": (
         "risk_1",
         None,
-        "column 'risk_1': the score is missing (leave the row out; evaluate, check",
+        "column 'risk_1': the score is missing (correct it at the source, or leave",
     ),
     "a missing score of the first": (
         "risk_2",
         None,
-        "column 'risk_2': the score is missing (leave the row out; evaluate",
+        "column 'risk_2': the score is missing (correct it at the source, or leave",
     ),
     "an infinite score": ("risk_1", float("inf"), "column 'risk_1': the score is infinite"),
     "a missing label": (
         "intensive",
         None,
-        "column 'intensive': the label is missing (leave the row out; evaluate",
+        "column 'intensive': the label is missing (correct it at the source, or leave",
     ),
     "a third label": ("intensive", 77, "column 'intensive': the label is neither 0 nor 1"),
     "a level nobody knows": ("sex", "secret", "column 'sex': the level is not one of the study's: 'f', 'm'"),

@@ -50,11 +50,11 @@ def one_array() -> bytes:
 COPY = "copy or write it again"
 SAVEZ = 'numpy.savez("data.npz", score=scores, label=labels)'
 MISSING = (
-    "leave the row out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-    "leave_out_missing=True"
+    "correct it at the source, or leave the row out: evaluate, check and submit do so, and count it, with "
+    "--leave-out-missing, in Python leave_out_missing=True; never make up a value"
 )
 # What the file holds, options, and the message after the file's name.
-FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, str], str]] = {
+FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, Any], str]] = {
     "a wrong name": (
         b"risk,dead\n0.5,1\n",
         {"score": "riks", "label": "dead"},
@@ -146,7 +146,7 @@ FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, str], 
     ),
     "an empty gzip": (gzip.compress(b""), {}, ": is empty (the first row must name the columns)"),
     "a gzip of no text": (
-        gzip.compress(b"score,label\n\xff\xff\n"),
+        gzip.compress(b"score,label\n\xff\x01\n"),
         {},
         ", row 2: is not UTF-8 text (save the table as CSV in UTF-8)",
     ),
@@ -167,14 +167,17 @@ FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, str], 
     ),
     "Excel's line alone": (b"sep=;\r\n", {}, ": is empty (the first row must name the columns)"),
     "Windows' encoding": (
-        "score,label,note\n0.5,1,Müller\n".encode("cp1252"),
+        "score,label\n0.5,nö\n".encode("cp1252"),
         {},
-        ", row 2: is not UTF-8 text (save the table as CSV in UTF-8)",
+        ", row 2, column 'label': the text is not UTF-8, and reads differently in different code pages (save "
+        "it as CSV in UTF-8, or name its code page, in Western Europe --encoding cp1252, in Python "
+        "encoding='cp1252'; Central Europe cp1250, Cyrillic cp1251, Greek cp1253, Turkish cp1254, Baltic "
+        "cp1257)",
     ),
     "a picture": (
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
         {},
-        ", row 1: is not UTF-8 text (save the table as CSV in UTF-8)",
+        ": is a picture, not a table (export the table as CSV in UTF-8)",
     ),
     "half a Parquet": (
         lambda folder: bytes_of("Parquet", folder)[:-20],
@@ -253,12 +256,14 @@ FILE_MESSAGES: dict[str, tuple[bytes | Callable[[Path], bytes], dict[str, str], 
     "a workbook": (
         zipped("xl/workbook.xml", b"<workbook/>"),
         {},
-        ": is an Excel workbook (save the sheet as CSV in UTF-8)",
+        ": looks like an Excel workbook, but is damaged or not whole (open it in Excel and save it again, or "
+        "save the sheet as CSV in UTF-8)",
     ),
     "an old workbook": (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         {},
-        ": is an Excel workbook (save the sheet as CSV in UTF-8)",
+        ": is an Excel workbook of an old format (.xls) (save it as an Excel workbook (.xlsx), or as CSV in "
+        "UTF-8)",
     ),
 }  # fmt: skip
 
@@ -278,7 +283,7 @@ def test_what_a_bad_file_is_answered_with(name: str, tmp_path: Path) -> None:
 
 
 # What is given in memory, options, and the message.
-MEMORY_MESSAGES: dict[str, tuple[Callable[[], Any], dict[str, str], str]] = {
+MEMORY_MESSAGES: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "a wrong name in a frame": (
         lambda: pd.DataFrame(COLUMNS),
         {"score": "scores"},
@@ -350,7 +355,7 @@ MEMORY_MESSAGES: dict[str, tuple[Callable[[], Any], dict[str, str], str]] = {
         {},
         "north: give two arrays, (y_true, y_score), a data frame, or a file",
     ),
-    "a name that is none": (lambda: COLUMNS, {"score": 3}, "score: give the name of a column, a text"),  # type: ignore[dict-item]
+    "a name that is none": (lambda: COLUMNS, {"score": 3}, "score: give the name of a column, a text"),
 }  # fmt: skip
 
 

@@ -70,7 +70,11 @@ def test_options_are_what_commands_take() -> None:
         *("--score", "a=risk_a", "--score", "b=risk_b", "--label", "dead=died", "--group", "sex=gender"),
         *("--patient", "patient", "--weight", "times", "--leave-out-missing", "--left-out", "excluded=12"),
     ]
-    assert {one for one in every.options + of_a_design.options if one.startswith("--")} == OPTIONS
+    of_a_file = Columns(sheet="Data 2", encoding="cp1252", percent=True)
+    assert of_a_file.options == ["--sheet", "Data 2", "--encoding", "cp1252", "--percent"]
+    assert {
+        one for one in every.options + of_a_design.options + of_a_file.options if one.startswith("--")
+    } == OPTIONS
 
 
 def test_two_columns_are_not_one() -> None:

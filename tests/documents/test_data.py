@@ -29,7 +29,7 @@ def test_the_example_runs_as_pasted(
 
 def test_extras_and_limits_are_those_of_the_code() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(re.findall(r"ppaurora\[(\w+)\]", TEXT)) == {"arrow"} <= set(extras)
+    assert set(re.findall(r"ppaurora\[(\w+)\]", TEXT)) == {"arrow", "excel"} <= set(extras)
     assert f"at most {MOST_BYTES >> 30} GiB" in TEXT
     assert MOST_ROWS == 2**30
     listed = re.search(r"an empty field, (.*?) and the like", TEXT, flags=re.DOTALL)

@@ -9,7 +9,7 @@ import pytest
 
 import ppaurora
 from ppaurora.errors import RefusedError
-from ppaurora.messages.refusals import FINAL, PASSING, REPLACEABLE, Outlook, RefusalCode
+from ppaurora.messages.refusals import FINAL, PASSING, REPLACEABLE, Outlook, RefusalCode, remedy_of
 
 SOURCES = Path(ppaurora.__file__).parent
 ENUMERATION = SOURCES / "messages/refusals.py"
@@ -66,3 +66,19 @@ def test_what_to_expect_of_a_code() -> None:
     assert final == FINAL - REPLACEABLE
     assert "a code of a later version" not in FINAL | PASSING
     assert {code.outlook for code in RefusalCode} == set(Outlook)
+
+
+def test_a_refusal_is_never_blamed_on_the_network() -> None:
+    """Who refuses was reached."""
+    assert "ppaurora accept KIT MANIFEST" in RefusalCode.UNKNOWN_STUDY.remedy
+    for code in RefusalCode:
+        assert remedy_of(code.value) == code.remedy
+        for network in ("firewall", "TCP", "HTTPS_PROXY"):
+            assert network not in code.remedy
+    assert remedy_of("of-a-later-version") == ""
+
+
+def test_what_only_an_operator_can_mend_is_not_asked_of_the_owner() -> None:
+    for code in PASSING:
+        assert code.remedy.startswith("its operator")
+        assert "nothing is to be changed here" in code.remedy

@@ -5,19 +5,20 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import UNSET
 
 from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.store import Store
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
-from tests.node.conftest import RunCommand
 from tests.support.coordinator import DAY, Coordinator, dropped, until
 from tests.support.deployment import NODES, OWNERS, samples
 from tests.support.oracles import exact_auroc
 from tests.support.sending import send
-from tests.support.trials import PROXY_0, PROXY_1, Trials, becomes, half_sent
+from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials, becomes, half_sent
 
 POLICY_OF_TWO = 'kind = "exact"'
 DATA = {owner: samples(60, place) for place, owner in enumerate(OWNERS)}
@@ -85,6 +86,7 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert list(report.receipt.samples) == ["north", "harbour"]
+    assert report.receipt.amended is not UNSET
     assert report.receipt.amended.reasons == "1: valley has closed"
     found = verify_receipt(study.owner("north").results)
     assert "was amended before anything was computed" in found.proves[0]
@@ -111,6 +113,7 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert report.receipt.manifest.evaluation.submissions_until == later.isoformat()
+    assert report.receipt.amended is not UNSET
     assert report.receipt.amended.agreements == ()
     assert study.owner("north").manifest.amendment == 2  # what counted is in the kit now
     verify_receipt(study.owner("north").results)
@@ -133,7 +136,9 @@ def test_nothing_is_amended_after_an_attempt_has_begun(nodes: Trials, run: RunCo
         assert code == 2
         assert "cannot be amended any more" in said
     with nodes.store("proxy-0") as store:
-        assert store.study(study.manifest.hash).amendments is None
+        found = store.study(study.manifest.hash)
+        assert found is not None
+        assert found.amendments is None
     assert report.auroc == pooled(*OWNERS)
     assert report.receipt.manifest == study.manifest
     # An owner may have agreed before anybody knew that it is too late: the terms before are its terms, too.
@@ -223,7 +228,7 @@ def test_one_that_the_leader_has_not_accepted_counts_nowhere(nodes: Trials, run:
     study.submit(*OWNERS)
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled(*OWNERS)
-    assert report.receipt.amended is not None
+    assert report.receipt.amended is UNSET
     assert report.receipt.manifest == study.manifest
     verify_receipt(study.owner("north").results)
 
@@ -277,8 +282,6 @@ def test_an_agreement_counts_only_with_the_owners_own_signature(nodes: Trials, r
     assert signed is not None
     with pytest.raises(RefusedError, match="it is another owner's"):
         harbour._clients[PROXY_0].agree(signed)
-    import msgspec
-
     said = msgspec.structs.replace(signed.agreement, owner="harbour")
     forged = msgspec.structs.replace(signed, agreement=said)
     with pytest.raises(RefusedError, match="not signed with the key of harbour"):

@@ -215,7 +215,10 @@ def test_the_leader_waits_without_attempts_for_one_that_has_stopped(
     monkeypatch.setattr(FakeAttempt, "ends", staticmethod(lambda server, number: server is not Four.FIRST))
     nodes.submit()
     assert nodes.watch(lambda: nodes.states() == [StudyState.STOPPED] * 4)
-    assert nodes.study(MadeUp.leader).note == "2 attempts failed; the last one: first did not finish its part"
+    assert nodes.study(MadeUp.leader).note == (
+        "2 attempts failed; the last one: first did not finish its part; once the cause is fixed, the "
+        "operator of every node at which it has stopped runs 'ppaurora retry'"
+    )
     monkeypatch.setattr(FakeAttempt, "ends", staticmethod(lambda server, number: True))
     for server in (MadeUp.leader, Four.FIRST, Four.SECOND):
         nodes.stores[server].retry(study)

@@ -191,7 +191,7 @@ def test_a_node_says_that_it_does_not_believe_the_clock(
     health, (study,) = released.activity.health, released.store.studies()
     assert becomes(lambda: "365.0 days ahead" in health.clock)
     assert all(finding.ok for finding in health.findings)
-    assert becomes(lambda: b"ppaurora_clock_not_believed 1.0" in released.metrics.text())
+    assert becomes(lambda: b"ppaurora_clock_not_trusted 1.0" in released.metrics.text())
     assert becomes(lambda: "days ahead of this node's count" in run("studies", released.kit.folder)[1])
     assert released.store.result(study.hash, PAIR[0]) is not None
     code, said = run("confirm-clock", released.kit.folder, "--yes")

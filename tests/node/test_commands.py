@@ -12,6 +12,7 @@ import pytest
 
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.owner.study import Study
+from ppaurora.version import WIRE_VERSION, Versions
 from tests.support.bad_input import PLANTED
 from tests.support.deployment import free_ports, samples, write_csv
 from tests.support.trials import YES, RunCommand, Trials
@@ -81,13 +82,18 @@ def test_an_operator_sees_the_studies_of_a_node_that_runs(
     manifest = nodes.study("seen")
     code, said = run("studies", nodes.kit("proxy-1"))
     assert code == 0
-    assert "seen: collecting, waiting for north, harbour; attempts: 0\n" in said
+    assert f"seen: collecting, waiting for north, harbour; attempts: 0; wire version {WIRE_VERSION}\n" in said
     assert f"    {manifest.hash}\n" in said
     code, said = run("studies", nodes.kit("helper"), "--format", "json")
-    (seen,) = [study for study in json.loads(said) if study["name"] == "seen"]
+    (seen,) = [study for study in json.loads(said)["studies"] if study["name"] == "seen"]
     assert code == 0
     assert (seen["study"], seen["state"], seen["server"]) == (manifest.hash, "collecting", "helper")
-    assert run("studies", node_kit) == (0, "no study was accepted yet: ppaurora accept\n")
+    for proposed in (node_kit / "studies").glob("*.json"):
+        proposed.unlink()
+    assert run("studies", node_kit) == (
+        0,
+        f"no study was accepted yet: ppaurora accept {node_kit} MANIFEST\n{Versions()}\n",
+    )
 
 
 def test_a_study_that_has_not_stopped_is_not_retried(nodes: Trials, run: RunCommand) -> None:

@@ -215,7 +215,8 @@ def test_submissions_that_differ_are_told(tmp_path: Path, start: StartKit) -> No
     study = led.manifest.hash
     other = Submitted(owner=PAIR[1], samples=5, commitments=("0" * 64, "2" * 64))
     answer = led.ask(Ready(study=study, agreed=(AGREED[0], other)))
-    assert (answer.answer, answer.note) == (Verdict.MISMATCH, f"what {PAIR[1]} sent")
+    assert answer.answer is Verdict.MISMATCH
+    assert answer.note.startswith(f"what {PAIR[1]} sent; these owners run 'ppaurora withdraw', then")
     assert led.ask(Ready(study=study, agreed=AGREED[:1])).answer is Verdict.MISMATCH
     few = Submitted(owner=PAIR[1], samples=3_000_000, commitments=other.commitments)
     assert led.ask(Ready(study=study, agreed=(AGREED[0], few))).answer is Verdict.MISMATCH
@@ -335,7 +336,8 @@ def test_an_operator_aborts_the_attempt_that_is_under_way(
     assert becomes(lambda: led.node.activity.attempt(led.manifest.hash) is None)
     assert (led.outcome(), led.state()) == (Verdict.FAILED, StudyState.STOPPED)
     refused = led.begin()
-    assert (refused.answer, refused.note) == (Verdict.STOPPED, "this node's operator aborted the attempt")
+    aborted = "this node's operator aborted the attempt; they let it go on with 'ppaurora retry'"
+    assert (refused.answer, refused.note) == (Verdict.STOPPED, aborted)
     assert run("abort", kit, "led")[0] == 2
     assert run("retry", kit, "led")[0] == 0
     assert led.begin().answer is Verdict.BEGUN

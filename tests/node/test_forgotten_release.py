@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 
+import msgspec
 import pytest
 
 from ppaurora.data.samples import check_samples
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, on_a_page
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store
@@ -16,7 +17,7 @@ from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.receipt import sign_statement
 from tests.support.deployment import samples
-from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, becomes
+from tests.support.trials import PAIR, PROXY_0, PROXY_1, Trials, becomes, nothing_submitted
 
 _SEEDS = itertools.count(7400)  # other data for every study
 
@@ -108,3 +109,27 @@ def test_a_stopped_study_goes_on_with_the_attempt_that_was_released_elsewhere(no
         assert store.attempt_state(manifest.hash, 1) is AttemptState.COMPUTED
         store.release(manifest.hash, 1)  # as when the leader's statement is seen next
     assert Study(nodes.kit("harbour"), manifest.study).result().auroc == owner.result().auroc
+
+
+def test_nobody_is_told_to_submit_again_what_the_study_does_not_take(nodes: Trials) -> None:
+    """A node has lost its disk after the release, and its operator has accepted the study anew."""
+    owner = released(nodes, "over")
+    stranger = Study(nodes.kit("harbour"), "over")
+    answers = owner.status()
+    lost = msgspec.structs.replace(nothing_submitted(owner.manifest), server=PROXY_1.title)
+    assert becomes(lambda: stranger.status()[PROXY_0.title].state == StudyState.RELEASED)
+    seen = {**stranger.status(), PROXY_1.title: lost}
+    assert owner.sent({**answers, PROXY_1.title: lost}) == (
+        "40 samples: proxy 0 acknowledged it, proxy 1 no longer has it; this kit has the result: nothing is "
+        "to be sent again"
+    )
+    assert stranger.sent(seen) == (
+        "40 samples: proxy 0 acknowledged it, proxy 1 has lost it since. The result was released, so nothing "
+        "can be sent again: ask the operator of proxy 1 for a backup; without one, a new study is needed"
+    )
+    expired = msgspec.structs.replace(lost, state=StudyState.EXPIRED, server=PROXY_0.title)
+    said = stranger.sent({PROXY_0.title: expired})
+    assert said == "40 samples: proxy 1 acknowledged it, proxy 0 no longer has it; the study is over"
+    going_on = stranger.sent({PROXY_0.title: msgspec.structs.replace(lost, server=PROXY_0.title)})
+    assert "run 'ppaurora submit" in going_on  # while it collects, it is to be sent again
+    assert "submit the same file again" in str(on_a_page(going_on))

@@ -50,8 +50,8 @@ def test_https_proxy_is_honoured(nodes: Trials, environment: pytest.MonkeyPatch)
         assert client.status().state == "collecting"
         assert len(proxy.requests) == 1
         environment.delenv("NO_PROXY")
-        client._pin = "0" * 64
-        with pytest.raises(PpauroraError, match="another key than the manifest says; nothing was sent"):
+        client._pin = "0" * 64  # its own key is then that of somebody else
+        with pytest.raises(PpauroraError, match="has the key of proxy 0; nothing was sent"):
             client.status()
         assert len(proxy.requests) == 2
     with contextlib.closing(ConnectProxy(b"HTTP/1.1 403 Forbidden\r\n\r\n")) as proxy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import resource
 import shutil
 import sqlite3
@@ -43,6 +44,8 @@ def check_waiting(nodes: Deployment, manifest: Manifest, node: str, trouble: str
     assert becomes(lambda: study.status()["proxy 0"].note == note)
     assert becomes(lambda: nodes.health(node) == (503, [trouble]))
     assert becomes(lambda: "ppaurora_not_ready 1.0" in nodes.get(node, "/metrics"))
+    waits = re.compile(r'^ppaurora_waiting_studies{reason="disk"} [1-9]', re.MULTILINE)
+    assert becomes(lambda: waits.search(nodes.get(node, "/metrics")) is not None)
     time.sleep(1)
     for name in NODES:
         with nodes.store(name) as store:

@@ -22,11 +22,11 @@ from ppaurora.messages.owners import StudyState
 from ppaurora.node import peers
 from ppaurora.node.activity import Activity
 from ppaurora.node.amending import StudyAmendments
-from ppaurora.node.leading import Leader, MustStopError
+from ppaurora.node.leading import Leader, MustStopError, NotReadyError
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.sni_router import SniRouter
-from ppaurora.node.states import AttemptState
+from ppaurora.node.states import AttemptState, ChangedError
 from ppaurora.node.store import Store, StudyRecord, SubmissionRecord
 from ppaurora.node.store.schema_checksum import keep_schema_checksum
 from ppaurora.node.watching import Watcher
@@ -227,6 +227,24 @@ def leader(store: Store, consortium: Trials) -> Iterator[Leader]:
     leader = Leader(kit, store, activity, runner, withdrawals, amendments)
     yield leader
     leader.close()
+
+
+def test_submissions_that_break_a_rule_after_all_are_collected_again(leader: Leader, store: Store) -> None:
+    """Until an attempt has begun. After that nobody can change them, and the study stops."""
+    (study,) = store.studies()
+    leader._gather(study)
+    with store._transaction() as db:
+        db.execute("UPDATE submissions SET samples = 3000000 WHERE owner = 'north'")
+    broken = "north has more than 2,000,000 samples; north can replace its submission by a smaller one with"
+    with pytest.raises(NotReadyError, match=broken):
+        leader._plan(study, 0)
+    (study,) = store.studies()
+    assert (study.state, leader._next(study)) == (StudyState.COLLECTING, None)
+    with pytest.raises(ChangedError, match=broken):  # whatever was looked at before
+        store.gather(study)
+    store.begin_attempt(study.hash, 1)
+    with pytest.raises(MustStopError, match="2,000,000 samples; owners without a result need a new study"):
+        leader._plan(study, 1)
 
 
 def test_an_attempt_that_only_another_node_knows_of_stops_the_study(

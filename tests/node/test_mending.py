@@ -98,7 +98,7 @@ def test_nothing_is_locked_before_a_byte_has_left(nodes: Trials, run: RunCommand
         assert "nothing was sent, and this or another file can be submitted" in said
     code, said = run("status", kit, "--study", "unlocked")
     assert (code, "sent from this kit, of north: nothing" in said) == (3, True)
-    assert "proxy 0 and proxy 1 cannot be reached" in said
+    assert "proxy 0 and proxy 1 gave no answer" in said
     code, said = run("status", kit, "--study", "unlocked", "--format", "json")
     assert (code, '"submitted": null' in said) == (3, True)
     code, said = run("withdraw", kit, *arguments)
@@ -305,7 +305,10 @@ def test_an_operator_stops_and_deletes(nodes: Trials, run: RunCommand, tmp_path:
     assert run("stop", node, "ended")[0] == 0
     assert "there is nothing to stop" in run("stop", node, "ended")[1]
     answer = study.status()["proxy 1"]
-    assert (answer.state, answer.note) == ("stopped", "this node's operator stopped the study")
+    assert (answer.state, answer.note) == (
+        "stopped",
+        "this node's operator stopped the study; they let it go on with 'ppaurora retry'",
+    )
     assert run("retry", node, "ended")[0] == 0
     assert study.status()["proxy 1"].state == "collecting"
     code, said = run("delete", node, "ended", "--yes")
@@ -315,7 +318,10 @@ def test_an_operator_stops_and_deletes(nodes: Trials, run: RunCommand, tmp_path:
     )
     assert nodes.shares("proxy-1") == before
     answer = study.status()["proxy 1"]
-    assert (answer.state, answer.note) == ("deleted", "this node's operator deleted the study")
+    assert (answer.state, answer.note) == (
+        "deleted",
+        "this node's operator deleted the study; owners without a result need a new study",
+    )
     code, said = run("delete", node, "ended", "--yes")
     assert (code, "is deleted here; there is nothing to delete" in said) == (2, True)
     with pytest.raises(RefusedError, match="operator has deleted the study; nothing was stored"):

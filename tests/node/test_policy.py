@@ -1,4 +1,4 @@
-"""A study's policy at nodes that run: rounded, suppressed, or stopped by a public rule."""
+"""A study's policy at nodes that run: rounded, suppressed, or not computed by anybody."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from ppaurora.channel.servers import Server
-from ppaurora.errors import InputError, NotReleasedError
+from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.messages.nodes import Begin, Ready, Verdict
 from ppaurora.messages.owners import StudyState, Submitted
@@ -32,7 +32,6 @@ from tests.support.policies import (
     check_rounded,
     events_of,
     made_up,
-    stops_everywhere,
     submit_all,
 )
 from tests.support.trials import HELPER, OWNERS, PROXY_0, PROXY_1, YES, RunCommand, Trials, becomes
@@ -166,28 +165,10 @@ def test_a_class_that_is_missing_is_suppressed_like_any_other(nodes: Trials) -> 
     assert submit_all(nodes, "one-class", data)["north"].wait(timeout=300).suppressed
 
 
-RULES = {
-    "largest": ((900, 60, 50), "one owner has more than 0.5 of all samples"),
-    "samples": ((100, 100, 99), "there are fewer than 300 samples in all"),
+BROKEN = {
+    "largest": ((900, 60, 50), "north has more than 0.5 of all samples: 900 of 1,010; "),
+    "smallest": ((20, 20, 19), "valley has fewer than 20 samples; "),
 }
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_public_rule_stops_a_study_at_every_node(nodes: Trials, rule: str) -> None:
-    """The note says which; no attempt is made, and no part of a result exists."""
-    sizes, note = RULES[rule]
-    policy = "[policy]\nminimum_samples = 300\n" if rule == "samples" else DEFAULT_POLICY
-    manifest = planned(nodes, f"rule-{rule}", policy=policy)
-    study = submit_all(nodes, manifest.study, made_up(manifest.study, sizes=sizes))["north"]
-    for node, stopped in stops_everywhere(nodes, manifest.hash).items():
-        assert stopped.note.startswith(note), node
-        assert stopped.attempts == 0
-        assert "attempt begins" not in [event["event"] for event in events_of(nodes, node, manifest.study)]
-    with pytest.raises(NotReleasedError, match=f"the study is stopped: {note}"):
-        study.wait(timeout=300)
-
-
-BROKEN = {"largest": RULES["largest"], "smallest": ((20, 20, 19), "an owner has fewer than 20 samples")}
 
 
 def submitted(sizes: tuple[int, ...]) -> tuple[Submitted, ...]:

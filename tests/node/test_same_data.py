@@ -7,6 +7,7 @@ import warnings
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ppaurora.data import check_samples
@@ -63,6 +64,52 @@ def test_python_warns(nodes: Trials) -> None:
         Study(nodes.kit("harbour"), "python-2").submit(data)
     assert [one.filename for one in said] == [__file__]
     assert Study(nodes.kit("harbour"), "python-2").is_submitted
+
+
+@pytest.mark.parametrize("way", ["withdraw", "replace", "delete"])
+def test_data_that_is_taken_back_can_go_to_a_new_study(
+    nodes: Trials, run: RunCommand, tmp_path: Path, way: str
+) -> None:
+    """Without a warning, as long as nothing was computed; before that it is warned of."""
+    old, new = (f"{way}-{number}" for number in ("first", "second"))
+    for name in (old, new):
+        nodes.study(name)
+    north, seed = nodes.kit("north"), {"withdraw": 8101, "replace": 8102, "delete": 8103}[way]
+    data = write_csv(tmp_path / "scores.csv", *samples(200, seed))
+    other = write_csv(tmp_path / "other.csv", *samples(200, seed + 50))
+    assert run("submit", north, data, "--study", old, "--yes")[0] == 0
+    said = f"part of study {old}: two results on nearly the same data can be subtracted"
+    code, text = run("submit", north, data, "--study", new, "--yes")
+    flat = " ".join(text.split())
+    assert (code, said in flat, "'ppaurora withdraw' takes them back from it" in flat) == (6, True, True)
+    if way == "withdraw":
+        assert run("withdraw", north, "--study", old, "--yes")[0] == 0
+    elif way == "replace":
+        assert run("submit", north, other, "--study", old, "--yes", "--replace")[0] == 0
+    else:
+        assert run("delete", nodes.kit("proxy-0"), old, "--yes")[0] == 0
+        assert run("status", north, "--study", old)[0] == 0
+    code, text = run("submit", north, data, "--study", new, "--yes")
+    assert (code, f"part of study {old}" in text) == (0, False), text
+    labels, scores = samples(200, seed + 100)
+    Study(nodes.kit("harbour"), new).submit(check_samples("harbour", labels, scores))
+    assert Study(north, new).wait(timeout=300).receipt.samples == {"north": 200, "harbour": 200}
+
+
+@pytest.mark.parametrize("way", ["withdrawn", "replaced"])
+def test_shares_that_were_taken_back_stay_with_their_study(nodes: Trials, way: str) -> None:
+    """The very same ones are refused in another study; new ones, which an owner always draws, are taken."""
+    first, second = nodes.study(f"shares-{way}"), nodes.study(f"shares-{way}-again")
+    old, fresh = nodes.upload(first), nodes.upload(second)
+    old.send(nodes.client("north", first))
+    if way == "withdrawn":
+        nodes.client("north", first).withdraw(2)
+    else:
+        client = nodes.client("north", first)
+        replacement = nodes.upload(first)
+        client.submit(msgspec.structs.replace(replacement.offer, revision=2), replacement.bodies[0])
+    assert nodes.refusal(lambda: old.send(nodes.client("north", second))) == "reused"
+    assert fresh.send(nodes.client("north", second)).samples == 20
 
 
 def test_what_another_study_has_is_refused(nodes: Trials) -> None:

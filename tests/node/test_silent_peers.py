@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from ppaurora.channel.servers import Server
+from ppaurora.channel.tls import HungUpError
 from ppaurora.errors import PeerLostError
 from ppaurora.messages.nodes import Answer, Hello, Verdict
 from ppaurora.messages.owners import StudyState
@@ -21,7 +22,6 @@ from ppaurora.node.leading import Leader
 from ppaurora.node.node import Node
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.peers import NotAskedError, Peers, Silence
-from ppaurora.node.questions import HungUpError
 from ppaurora.node.status import study_status
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
@@ -179,7 +179,7 @@ def test_operators_and_owners_are_told_of_a_silent_node(
     (nobody,) = free_ports(1)
     studies = [submitted(trials, f"study-{number}", port=nobody) for number in range(3)]
     _, leader = started("proxy-1")
-    assert becomes(lambda: b"ppaurora_waiting_studies 3.0\n" in leader.metrics.text())
+    assert becomes(lambda: b'ppaurora_waiting_studies{reason="node-silent"} 3.0\n' in leader.metrics.text())
     assert b"ppaurora_silent_peers 1.0\n" in leader.metrics.text()
     found = [one for one in leader.activity.health.findings if one.name == "other nodes"]
     assert [one.ok for one in found] == [True]
@@ -192,7 +192,7 @@ def test_operators_and_owners_are_told_of_a_silent_node(
             assert note.startswith(f"helper cannot be reached at 127.0.0.1:{nobody}: ")
     for manifest in studies:
         leader.store.stop(manifest.hash, "this node's operator stopped the study")
-    assert becomes(lambda: b"ppaurora_waiting_studies 0.0\n" in leader.metrics.text())
+    assert becomes(lambda: b'ppaurora_waiting_studies{reason="node-silent"} 0.0\n' in leader.metrics.text())
 
 
 def test_a_withdrawal_does_not_wait_for_the_nodes_of_other_studies(

@@ -7,7 +7,6 @@ import errno
 import os
 import shutil
 import socket
-import ssl
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import PpauroraError
 from ppaurora.owner import records
-from ppaurora.owner.client import NodeClient, _tls_problem
+from ppaurora.owner.client import NodeClient
 from ppaurora.owner.study import Study
 from tests.support.deployment import command, free_ports, samples, write_csv
 from tests.support.trials import RunCommand, Trials
@@ -87,14 +86,6 @@ def test_ctrl_c_says_how_far_it_came(
     assert "30 samples are acknowledged by proxy 0; to go on, run 'ppaurora submit" in said
     code, said = run(*arguments)
     assert (code, "north has submitted 30 samples to interrupted" in said) == (0, True)
-
-
-def test_a_clock_that_is_off_is_suspected() -> None:
-    error = ssl.SSLCertVerificationError(1, "x")
-    error.verify_message = "certificate is not yet valid"
-    assert _tls_problem(error) == (
-        "certificate is not yet valid; is this machine's clock right? 'ppaurora preflight' tells"
-    )
 
 
 def test_whose_kit_it_is(nodes: Trials, run: RunCommand) -> None:

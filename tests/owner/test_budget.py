@@ -87,6 +87,9 @@ class Nodes:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.taken: dict[tuple[str, str], int] = {}
         self.refuses = ""
+        self.down = ""  # the server that gives no answer to what is submitted or withdrawn
+        self.state = StudyState.COLLECTING
+        self.attempts: dict[str, int] = {}  # by server
         for name in ("reached", "submit", "status", "withdraw"):
             patch.setattr(NodeClient, name, _bound(getattr(self, name)))
 
@@ -96,8 +99,7 @@ class Nodes:
 
     def submit(self, client: NodeClient, offer: Offer, *_: object) -> Acknowledgement:
         study, server = client._path.rpartition("/")[2], client.server.file_name
-        if self.refuses:
-            raise RefusedError(client.server.title, self.refuses, "no")
+        self.answer(client)
         self.taken[study, server] = offer.revision
         return Acknowledgement(
             study=study,
@@ -109,20 +111,27 @@ class Nodes:
             server=server,
         )
 
+    def answer(self, client: NodeClient) -> None:
+        """Answer, unless this server is down or all refuse."""
+        if self.down == client.server.file_name:
+            raise PeerLostError(client.server.title, "the connection broke")
+        if self.refuses:
+            raise RefusedError(client.server.title, self.refuses, "no")
+
     def status(self, client: NodeClient) -> StudyStatus:
         study, server = client._path.rpartition("/")[2], client.server.file_name
         revision = self.taken.get((study, server), 0)
         return StudyStatus(
             study=study,
             name="",
-            state=StudyState.COLLECTING,
+            state=self.state,
             note="",
             submitted=("hospital-a",) if revision else (),
             missing=(),
             withdrawn=(),
             revision=revision,
             progress="",
-            attempt=0,
+            attempt=self.attempts.get(server, 0),
             version="",
             protocol_version=0,
             server=server,
@@ -131,6 +140,7 @@ class Nodes:
 
     def withdraw(self, client: NodeClient, revision: int) -> Withdrawn:
         study, server = client._path.rpartition("/")[2], client.server.file_name
+        self.answer(client)
         return Withdrawn(
             study=study,
             owner="hospital-a",
@@ -234,25 +244,117 @@ def test_replacing_by_the_same_data_counts_once(kit: Path, nodes: Nodes) -> None
     assert spending(kit, "two", data).before == 1.0
 
 
-def test_replacing_by_other_data_counts_for_both(kit: Path, nodes: Nodes) -> None:
+def test_of_replaced_data_the_latest_counts_once_all_nodes_have_it(kit: Path, nodes: Nodes) -> None:
+    """Until then either may be computed with; a study releases once."""
     first, second, third = fresh(), fresh(), fresh()
-    for data in (first, second, third, second):
-        submit(kit, "one", data, replace=True)
-    assert [spending(kit, "two", data).before for data in (first, second, third)] == [1.0, 1.0, 1.0]
-    both = joined(first, third)
-    assert spending(kit, "two", both).before == 1.0  # a study releases once
+
+    def before() -> list[float]:
+        return [spending(kit, "two", data).before for data in (first, second, third)]
+
+    submit(kit, "one", first)
+    nodes.down = "proxy-1"
+    for data in (second, third, second):
+        with pytest.raises(PeerLostError):
+            submit(kit, "one", data, replace=True)
+    assert before() == [1.0, 1.0, 1.0]
+    assert spending(kit, "two", joined(first, third)).before == 1.0
+    nodes.down = ""
+    submit(kit, "one", second)  # it goes on
+    assert before() == [0.0, 1.0, 0.0]
+    submit(kit, "one", third, replace=True)
+    assert before() == [0.0, 0.0, 1.0]
 
 
-def test_what_was_withdrawn_spends_nothing(kit: Path, nodes: Nodes) -> None:
+def test_what_was_withdrawn_spends_nothing_once_all_nodes_have_acknowledged_it(
+    kit: Path, nodes: Nodes
+) -> None:
     data = fresh()
     submit(kit, "one", data)
-    assert spending(kit, "two", data).before == 1.0  # the control
+    for server in ("proxy-0", "proxy-1"):
+        nodes.down = server
+        with pytest.raises(PeerLostError):
+            Study(kit, "one").withdraw()
+        assert spending(kit, "two", data).before == 1.0
+    nodes.down = ""
     Study(kit, "one").withdraw()
+    assert spending(kit, "two", data).before == 0
+    assert not Study(kit, "published").check(data).warnings
+    with_floor(kit, 2)
+    submit(kit, "two", data)
+
+
+@pytest.mark.parametrize("code", [RefusalCode.UNKNOWN_STUDY, RefusalCode.DELETED, RefusalCode.EXPIRED])
+def test_a_server_that_has_nothing_need_not_acknowledge_a_withdrawal(
+    kit: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch, code: RefusalCode
+) -> None:
+    """The other one leads, and has recorded it. One that does not say so leaves it open: the control."""
+    data = fresh()
+    submit(kit, "one", data)
+
+    def withdraw(client: NodeClient, revision: int) -> Withdrawn:
+        if client.server.file_name == "proxy-1":
+            raise RefusedError(client.server.title, said, "no")
+        return nodes.withdraw(client, revision)
+
+    monkeypatch.setattr(NodeClient, "withdraw", withdraw)
+    said = RefusalCode.INTERNAL
+    with pytest.raises(RefusedError):
+        Study(kit, "one").withdraw()
+    assert spending(kit, "two", data).before == 1.0
+    said = code
+    with pytest.raises(RefusedError):
+        Study(kit, "one").withdraw()
     assert spending(kit, "two", data).before == 0
 
 
+@pytest.mark.parametrize("state", [StudyState.DELETED, StudyState.EXPIRED])
+def test_a_study_that_ended_before_it_began_spends_nothing(
+    kit: Path, nodes: Nodes, state: StudyState
+) -> None:
+    """It may have been released before it ended, if any node has an attempt on record, or is silent."""
+    data = fresh()
+    submit(kit, "one", data)
+    for going_on in set(StudyState) - {StudyState.DELETED, StudyState.EXPIRED}:
+        nodes.state = going_on
+        Study(kit, "one").status()
+        assert spending(kit, "two", data).before == 1.0
+    nodes.state, nodes.refuses = state, RefusalCode.CLOSED
+    for server in ("proxy-0", "proxy-1"):
+        nodes.attempts = {server: 1}
+        Study(kit, "one").status()
+        with pytest.raises((RefusedError, InputError)):
+            Study(kit, "one").withdraw()
+        assert spending(kit, "two", data).before == 1.0
+    nodes.attempts = {}
+    assert spending(kit, "two", data).before == 1.0  # nobody has asked the nodes
+    with pytest.raises(RefusedError) as refused:
+        Study(kit, "one").withdraw()
+    assert refused.value.__notes__ == [
+        "nothing was computed with what was submitted; other studies may have it"
+    ]
+    assert spending(kit, "two", data).before == 0
+    nodes.refuses = ""
+    submit(kit, "three", data)
+    assert spending(kit, "two", data).before == 3.0
+    Study(kit, "three").status()
+    assert spending(kit, "two", data).before == 0
+
+
+def test_a_study_that_no_node_has_accepted_spends_nothing(kit: Path, nodes: Nodes) -> None:
+    """Data that it has refused can go to another one at once, or to this one when it is accepted."""
+    data = fresh()
+    nodes.refuses = RefusalCode.UNKNOWN_STUDY
+    with pytest.raises(RefusedError) as refused:
+        submit(kit, "one", data)
+    assert "nothing was sent, and this or another file can be submitted" in refused.value.__notes__[0]
+    assert spending(kit, "two", data).before == 0
+    nodes.refuses = ""
+    submit(kit, "one", data)
+    assert spending(kit, "two", data).before == 1.0
+
+
 def test_what_was_refused_spends_nothing(kit: Path, nodes: Nodes) -> None:
-    """And what was submitted before goes on to count, with all that it had replaced."""
+    """And what was submitted before goes on to count."""
     first, second, third = fresh(), fresh(), fresh()
     nodes.refuses = RefusalCode.SAMPLES
     with pytest.raises(RefusedError):
@@ -264,7 +366,7 @@ def test_what_was_refused_spends_nothing(kit: Path, nodes: Nodes) -> None:
     nodes.refuses = RefusalCode.BEGUN
     with pytest.raises(RefusedError):
         submit(kit, "one", third, replace=True)
-    assert [spending(kit, "two", data).before for data in (first, second, third)] == [1.0, 1.0, 0.0]
+    assert [spending(kit, "two", data).before for data in (first, second, third)] == [0.0, 1.0, 0.0]
 
 
 def test_studies_without_noise_have_no_bound(kit: Path, nodes: Nodes) -> None:

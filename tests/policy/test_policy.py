@@ -244,7 +244,7 @@ PUBLIC: dict[str, tuple[dict[str, Any], Sequence[int], Sequence[int], str]] = {
         {"minimum_samples": 1200},
         [400] * 3,
         [400, 400, 399],
-        "there are fewer than 1,200 samples in all",
+        "there are fewer than 1,200 samples in all: 1,199",
     ),
     "samples of an owner": (
         {"minimum_samples_per_owner": 1500},
@@ -256,7 +256,7 @@ PUBLIC: dict[str, tuple[dict[str, Any], Sequence[int], Sequence[int], str]] = {
         {"largest_owner_fraction": 0.85},
         [85, 10, 5],
         [86, 10, 4],
-        "one owner has more than 0.85 of all samples",
+        "one owner has more than 0.85 of all samples: 86 of 100",
     ),
 }
 
@@ -287,7 +287,50 @@ def test_while_owners_are_awaited_only_what_cannot_become_right_is_a_problem(nam
     rule, _, beyond, says = PUBLIC[name]
     policy = Policy.exact(**rule)
     assert policy.problem_with(beyond, awaited=1) == (says if name == "samples of an owner" else "")
-    assert policy.problem_with([], awaited=3) == ""
+    assert policy.problem_with([], awaited=4) == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "sizes", "awaited", "most", "says"),
+    [
+        ({"minimum_owners": 4}, [5, 5], 1, 10, "the policy asks for at least 4 owners, there are 3"),
+        (
+            {"minimum_samples": 31},
+            [10],
+            2,
+            10,
+            "there can be no 31 samples in all, with at most 10 of every owner",
+        ),
+        ({"largest_owner_fraction": 0.5}, [31, 10], 2, 10, "one owner has more than 0.5 of all samples"),
+        (
+            {"largest_owner_fraction": 0.3},
+            [5],
+            2,
+            1000,
+            "one of 3 owners always has more than 0.3 of all samples",
+        ),
+    ],
+    ids=["owners", "samples", "largest owner", "fraction"],
+)
+def test_what_no_awaited_owner_can_mend_is_a_problem_at_once(
+    rule: dict[str, Any], sizes: list[int], awaited: int, most: int, says: str
+) -> None:
+    policy = Policy.exact(**rule)
+    assert policy.problem_with(sizes, awaited=awaited, most=most) == says
+    assert policy.problem_with(sizes, awaited=awaited + 1, most=most) == ""  # the control: one more can
+
+
+@given(SIZES, st.integers(0, 3), st.integers(1, 100), st.integers(2, 60_000), st.integers(2, 200_000))
+def test_what_is_a_problem_while_owners_are_awaited_stays_one(
+    sizes: list[int], awaited: int, hundredths: int, most: int, least: int
+) -> None:
+    """Tried with every awaited owner at its most, which is best for all rules but the smallest owner's."""
+    policy = Policy.exact(largest_owner_fraction=hundredths / 100, minimum_samples=least)
+    at_best = policy.problem_with([*sizes, *[most] * awaited])
+    if policy.problem_with(sizes, awaited=awaited, most=most) and max(sizes) <= most:
+        assert at_best
+    if not at_best:
+        assert not policy.problem_with(sizes, awaited=awaited, most=most)
 
 
 @pytest.mark.parametrize("hundredths", range(1, 99))

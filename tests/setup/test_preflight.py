@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from ppaurora.credentials.certificates import Authority, public_key_of
+from ppaurora.errors import StudyNotNamedError
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyStatus
+from ppaurora.node.store import Store
 from ppaurora.owner.client import NodeClient
-from ppaurora.setup.preflight import check_owner
-from ppaurora.study.kit import OwnerKit
+from ppaurora.setup.preflight import check_node, check_owner
+from ppaurora.study.kit import NodeKit, OwnerKit
 from ppaurora.study.plan import SAMPLE
 from ppaurora.study.provision import provision
 from tests.support.trials import nothing_submitted
@@ -60,3 +62,30 @@ def test_a_clock_that_is_off(kits: Path, monkeypatch: pytest.MonkeyPatch, apart:
         check = found[f"clock against {title}"]
         assert check.ok is ok
         assert bool(check.fix) is not ok
+
+
+def test_a_kit_of_several_studies_names_them(kits: Path, tmp_path: Path) -> None:
+    """It is for whoever asks to name one, and nobody's fault."""
+    plan = tmp_path / "study.toml"
+    plan.write_text(SAMPLE.replace("sepsis-2026", "sepsis-2027"))
+    OwnerKit.read(kits / NAME).add(provision(plan, tmp_path / "more", kits))
+    with pytest.raises(StudyNotNamedError, match="sepsis-2026, sepsis-2027"):
+        checks(kits)
+
+
+def test_a_kit_without_a_study_names_the_command_that_adds_one(kits: Path) -> None:
+    (kits / NAME / "studies/sepsis-2026.json").unlink()
+    found = checks(kits)["manifest"]
+    assert not found.ok
+    assert f"ppaurora accept {kits / NAME} MANIFEST" in found.fix
+
+
+def test_a_nodes_database_that_is_damaged_is_no_matter_of_permissions(kits: Path) -> None:
+    kit = NodeKit.read(kits / "helper")
+    with Store(kit.data):
+        pass
+    (kit.data / "node.db").write_bytes(b"no database" * 1000)
+    found = {check.name: check for check in check_node(kit)}["data folder"]
+    assert not found.ok
+    assert "let this user read and write" not in found.fix
+    assert "ppaurora recover" in found.detail

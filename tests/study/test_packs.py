@@ -70,13 +70,19 @@ def test_a_kit_is_set_up_for_its_owners_eyes_only(packs: Path, here: Path, name:
     )
     assert [path.name for path in here.iterdir()] == ["kit"]  # the file is deleted
     who = f"owner {name}" if name in OWNERS else f"node {name.replace('-', ' ')}"
-    following = "preflight kit" if name in OWNERS else "accept kit kit/studies/sepsis-2026.json"
+    following = ["next: ppaurora accept kit kit/studies/sepsis-2026.json"]
+    if name in OWNERS:
+        following = [
+            "next: ppaurora preflight kit",
+            "then, in a browser: ppaurora app kit",
+            "or here: ppaurora check DATA --kit kit, and ppaurora submit kit DATA",
+        ]
     assert result.output.splitlines() == [
         f"kit: the kit of {who}, for study sepsis-2026",
         f"hash {manifest.hash}",
         "compare the hash with the other participants', over another channel than the kit came by",
         "its files are for your eyes only (modes 0700 and 0600)",
-        f"next: ppaurora {following}",
+        *following,
     ]
 
 
@@ -145,6 +151,17 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     ),
     "path traversal": (with_file("../evil", ""), f"holds '../evil', {NO_FILE}"),
     "path traversal below": (with_file("studies/../../evil", ""), f"holds 'studies/../../evil', {NO_FILE}"),
+    "path traversal on Windows": (with_file("..\\evil", ""), f"holds '..\\evil', {NO_FILE}"),
+    "a path below on Windows": (with_file("studies\\x.json", ""), f"holds 'studies\\x.json', {NO_FILE}"),
+    "a drive": (with_file("C:\\evil", ""), f"holds 'C:\\evil', {NO_FILE}"),
+    "a drive's own folder": (with_file("C:key.pem", ""), f"holds 'C:key.pem', {NO_FILE}"),
+    "another stream of a file": (with_file("key.pem:evil", ""), f"holds 'key.pem:evil', {NO_FILE}"),
+    "a device": (with_file("NUL", ""), f"holds 'NUL', {NO_FILE}"),
+    "the same file in capitals": (with_file("KEY.PEM", ""), f"holds 'KEY.PEM', {NO_FILE}"),
+    "a study of another folder": (
+        with_word("study", "..\\..\\evil"),
+        "study: expected a name of small letters, digits and hyphens",
+    ),
     "an absolute path": (with_file("/etc/evil", ""), f"holds '/etc/evil', {NO_FILE}"),
     "control of the terminal": (with_file("\x1b[2J", ""), f"holds '?[2J', {NO_FILE}"),
     "a node's database": (with_file("data/node.db", ""), f"holds 'data/node.db', {NO_FILE}"),
@@ -325,7 +342,10 @@ def test_an_own_key_is_moved_into_the_kit(plan: Path, here: Path, tmp_path: Path
     provision(plan, tmp_path / "packs", packed=True)
     file = tmp_path / "packs/hospital-c.kit"
     assert b"PRIVATE" not in file.read_bytes()
-    assert "next: mv YOUR-KEY.pem later/key.pem" in unpack(file, "--into", "later").output
+    assert (
+        "first: mv YOUR-KEY.pem later/key.pem\nnext: ppaurora preflight later\n"
+        in unpack(file, "--into", "later").output
+    )
 
     (here / "own.pem").write_bytes(issued.key)
     (here / "other.pem").write_bytes(authority.key)

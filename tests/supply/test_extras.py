@@ -25,6 +25,7 @@ from tests.support.deployment import NODES, cleaned_environment, command, free_p
 from tests.support.oracles import defined, exact_auroc
 from tests.support.packages import copy_checkout, make_dist
 from tests.support.repository import ROOT
+from tests.support.workbooks import written
 from tests.support.worker_nodes import WorkerNodes, settings
 from tests.workers.conftest import needs_ray
 from tools.supply.locks import read_lock
@@ -129,6 +130,8 @@ def check_core(ppaurora: Installed, hospitals: Data) -> None:
     assert NEEDS_MORE in ppaurora.refusal("serve", "kit")
     (ppaurora.folder / "north.parquet").write_bytes(b"PAR1")
     assert "ppaurora[arrow]" in ppaurora.refusal("check", "north.parquet")
+    written(ppaurora.folder / "north.xlsx", ("score", "label"))
+    assert "ppaurora[excel]" in ppaurora.refusal("check", "north.xlsx")
 
 
 def check_arrow(ppaurora: Installed, hospitals: Data) -> None:
@@ -139,6 +142,14 @@ def check_arrow(ppaurora: Installed, hospitals: Data) -> None:
         table = pyarrow.table({"score": scores, "label": labels})
         pyarrow.parquet.write_table(table, ppaurora.folder / f"{name}.parquet")
     files = [f"{name}.parquet" for name in hospitals]
+    assert auroc_of(ppaurora("evaluate", *files, "--format", "json")) == pooled(hospitals)
+
+
+def check_excel(ppaurora: Installed, hospitals: Data) -> None:
+    for name, (labels, scores) in hospitals.items():
+        rows = zip(scores.tolist(), labels.tolist(), strict=True)
+        written(ppaurora.folder / f"{name}.xlsx", ("score", "label"), *rows)
+    files = [f"{name}.xlsx" for name in hospitals]
     assert auroc_of(ppaurora("evaluate", *files, "--format", "json")) == pooled(hospitals)
 
 
@@ -250,6 +261,7 @@ def check_app(ppaurora: Installed, hospitals: Data) -> None:
 EXTRAS: dict[str, Check] = {
     "": check_core,
     "arrow": check_arrow,
+    "excel": check_excel,
     "demo": check_demo,
     "node": check_node,
     "ray": check_ray,

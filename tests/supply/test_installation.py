@@ -77,13 +77,13 @@ def release(lock: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     offer(ROOT / lock, folder / "venv", folder / "offered")
     done = run(folder, *line_for(lock))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1].startswith("ppaurora, version")
+    assert done.stdout.splitlines()[-1].startswith("ppaurora 0.")
     return folder
 
 
 @pytest.mark.long
 def test_the_guides_commands_install_what_is_needed(release: Path, lock: str) -> None:
-    assert run(release, "venv/bin/ppaurora", "--version").stdout.startswith("ppaurora, version")
+    assert run(release, "venv/bin/ppaurora", "--version").stdout.startswith("ppaurora 0.")
     assert run(release, "venv/bin/pip", "check").returncode == 0
     serve = run(release, "venv/bin/ppaurora", "serve", "no-kit").stderr
     is_node = "owner" not in lock

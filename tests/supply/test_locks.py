@@ -30,7 +30,7 @@ DEPLOYED = ("requirements-node.lock", "requirements-owner.lock", "requirements-a
 PLATFORMS = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.1", "sys_platform": system}
     for minor in (11, 12, 13, 14)
-    for system in ("linux", "darwin")
+    for system in ("linux", "darwin", "win32")
 ]
 
 

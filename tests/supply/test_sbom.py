@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import pytest
 
 from ppaurora.errors import InputError
 from tests.support.repository import ROOT
-from tools.supply.locks import read_lock
+from tools.supply.locks import check_nothing_else, read_lock
 from tools.supply.sbom import as_text, bill_of
 
+SBOM = [sys.executable, "-m", "tools.supply", "sbom", "--beside", "requirements.lock"]
+SBOM += ["--beside", "requirements-ray.lock"]
 LOCKS = [ROOT / f"requirements-{name}.lock" for name in ("node", "owner", "app")]
 
 
@@ -52,7 +55,7 @@ def references(bill: dict[str, Any]) -> set[str]:
 
 
 def test_the_command_prints_the_same_bytes_every_time(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tools.supply", "sbom", str(LOCKS[0])]
+    command = [*SBOM, str(LOCKS[0])]
     printed = []
     for seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": seed}
@@ -81,3 +84,49 @@ def test_a_lock_without_something_that_is_needed_is_refused(tmp_path: Path) -> N
 
 def test_text_is_readable() -> None:
     assert as_text({"b": "ü", "a": 1}) == '{\n  "a": 1,\n  "b": "ü"\n}\n'
+
+
+@pytest.fixture
+def intruder(tmp_path: Path) -> Callable[[str, str], dict[str, str]]:
+    """Return the environment of a process that finds one more package installed."""
+
+    def environment(name: str, version: str) -> dict[str, str]:
+        about = tmp_path / f"{name}-{version}.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        return os.environ | {"PYTHONPATH": str(tmp_path)}
+
+    return environment
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "says"),
+    [
+        ("intruder", "6.6", "intruder 6.6 is not locked"),
+        ("pyarrow", "0.1", "pyarrow 0.1 is another version than is locked"),
+    ],
+)
+def test_an_environment_with_something_else_is_refused(
+    name: str, version: str, says: str, intruder: Callable[[str, str], dict[str, str]]
+) -> None:
+    """Of a lock that has no such package: the bill would not list it. Without it, there is a bill."""
+    for environment, code in ((dict(os.environ), 0), (intruder(name, version), 2)):
+        done = subprocess.run(
+            [*SBOM, "requirements-owner.lock"],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert done.stdout == ""
+
+
+def test_packages_of_other_locks_are_something_else() -> None:
+    """As where developers work, unless these locks are named."""
+    with pytest.raises(InputError, match=r"hypothesis [\d.]+ is not locked"):
+        check_nothing_else(LOCKS[0])
+    check_nothing_else(LOCKS[0], [ROOT / "requirements.lock", ROOT / "requirements-ray.lock"])

@@ -51,7 +51,15 @@ class Person:
 
     def looked(self) -> Answer:
         return self.browser.until(
-            self.data, "What the file contains", "cannot be used", "Which label", "choose a column", "failed"
+            self.data,
+            "What the file contains",
+            "cannot be used",
+            "Which label",
+            "Which sheet",
+            "Are the scores",
+            "Where was",
+            "choose a column",
+            "failed",
         )
 
     def columns(self, **chosen: str) -> Answer:

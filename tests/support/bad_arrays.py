@@ -71,7 +71,7 @@ BAD_ARRAYS = [
         [0.5, _PLANTED, None],
         3,
         "y_score",
-        "the score is missing (leave the row out; evaluate",
+        "the score is missing (correct it at the source, or leave",
     ),
     BadArrays("text as score", [0, 1], ["0.5", PLANTED], None, "y_score", "must be numbers, not texts"),
     BadArrays(
@@ -118,7 +118,7 @@ BAD_ARRAYS = [
         [0.5, _PLANTED],
         2,
         "y_true",
-        "the label is missing (leave the row out; evaluate",
+        "the label is missing (correct it at the source, or leave",
     ),
     BadArrays("nan as label", [1, np.nan], [0.5, _PLANTED], 2, "y_true", "the label is missing"),
     BadArrays(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +13,10 @@ from ppaurora.study.provision import provision
 SAMPLES = 300
 
 
-def owners_kit(folder: Path, **evaluation: str) -> Path:
-    """That of hospital-a, in the sample plan's study with other words in [evaluation]."""
+def owners_kit(folder: Path, change: Callable[[str], str] = str, **evaluation: str) -> Path:
+    """That of hospital-a, in the sample plan's study with other words in [evaluation], or changed."""
     plan = folder / "study.toml"
-    lines = SAMPLE.splitlines()
+    lines = change(SAMPLE).splitlines()
     for name, value in evaluation.items():
         (at,) = (number for number, line in enumerate(lines) if line.startswith(f"{name} = "))
         lines[at] = f'{name} = "{value}"'

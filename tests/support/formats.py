@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from tests.support.workbooks import workbook
+
 Columns = Mapping[str, Sequence[Any]]
 
 
@@ -57,6 +59,11 @@ def _npz(columns: Columns, folder: Path) -> Path:
     return folder / "data.npz"
 
 
+def _excel(columns: Columns, folder: Path) -> Path:
+    rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+    return _written(folder / "data.xlsx", workbook({"Data": rows, "Notes": []}))
+
+
 FILES: dict[str, Callable[[Columns, Path], Path]] = {
     "CSV": lambda columns, folder: _written(folder / "data.csv", csv_text(columns).encode()),
     "gzip": lambda columns, folder: _written(folder / "d.csv.gz", gzip.compress(csv_text(columns).encode())),
@@ -67,6 +74,7 @@ FILES: dict[str, Callable[[Columns, Path], Path]] = {
     "Feather": _feather,
     "Arrow stream": _arrow_stream,
     "NumPy": _npz,
+    "Excel": _excel,
 }
 
 

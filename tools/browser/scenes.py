@@ -10,8 +10,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from ppaurora.pages.report.writing import write_report
 from tools.browser.collecting import read_result
 from tools.browser.running import RunningApp
-from tools.browser.shown import STUDY, ShownConsortium
-from tools.browser.uploading import upload_form
+from tools.browser.shown import NEXT_STUDY, OTHER_STUDY, STUDY, ShownConsortium
+from tools.browser.uploading import choose_addition, upload_form
 
 CHECKED, REPORT = "data-checked", "report"  # the two that documents show
 
@@ -22,7 +22,9 @@ def owner_scenes(context: BrowserContext, consortium: ShownConsortium, *, brief:
     with RunningApp(consortium.kit("north")) as app:
         page.goto(app.link())
         if not brief:
+            expect(page.get_by_text("Waiting for your data")).to_be_visible()
             yield "studies"
+            yield from _addition_scenes(page, consortium)
             page.get_by_role("link", name=STUDY).click()
             _stands(page, "Waiting for your data")
             yield "study-awaited"
@@ -63,6 +65,25 @@ def owner_scenes(context: BrowserContext, consortium: ShownConsortium, *, brief:
             page.goto(f"{app.origin}/nothing")
             yield "no-such-page"
     yield from _report_scenes(page, consortium, brief=brief)
+
+
+def _addition_scenes(page: Page, consortium: ShownConsortium) -> Iterator[str]:
+    """A packed kit that is not added in the end, and a manifest that is."""
+    packed, passphrase = consortium.other_kit("north")
+    choose_addition(page, packed)
+    yield "add-locked"
+    page.get_by_label("Pass phrase").fill(passphrase)
+    page.get_by_role("button", name="Open this kit").click()
+    expect(page.get_by_role("heading", name=f"Add {OTHER_STUDY}?")).to_be_visible()
+    yield "add-review"
+    page.get_by_role("button", name="Do not add it").click()
+    choose_addition(page, consortium.next_study())
+    page.get_by_label("I have read what this study does").check()
+    page.get_by_role("button", name=f"Add {NEXT_STUDY}").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(NEXT_STUDY)
+    page.get_by_role("navigation").get_by_role("link", name="Studies").first.click()
+    expect(page.get_by_text("Waiting for your data")).to_have_count(2)
+    yield "studies-two"
 
 
 def operator_scenes(context: BrowserContext, consortium: ShownConsortium) -> Iterator[str]:

@@ -13,10 +13,12 @@ from ppaurora.metrics.roc import Auroc
 from ppaurora.metrics.thresholds import NetBenefit
 from ppaurora.owner.study import Study
 from ppaurora.poc.machine import participants
+from ppaurora.study.provision import PASSPHRASES, provision
 from ppaurora.testing.consortium import Consortium
 
 SEED = 2026
 STUDY = "sepsis-2026"
+NEXT_STUDY, OTHER_STUDY = "sepsis-2027", "stroke-2026"
 HOSPITALS = {"north": 640, "harbour": 1480, "valley": 1240}
 _ORGANISATIONS = {"proxy-0": "First University", "proxy-1": "Second University", "helper": "An Institute"}
 _HEAD = f"""\
@@ -45,7 +47,25 @@ class ShownConsortium(Consortium):
         self.data = {owner: self._write(owner, size) for owner, size in HOSPITALS.items()}
 
     def plan(self, name: str, attempts: int) -> str:
-        return f'name = "{STUDY}"\n{_HEAD}' + participants(self._ports, self.owners, _ORGANISATIONS)
+        study = STUDY if name == "trial" else name
+        return f'name = "{study}"\n{_HEAD}' + participants(self._ports, self.owners, _ORGANISATIONS)
+
+    def next_study(self) -> Path:
+        """The manifest of a later study under the same keys, with a deadline; the nodes have accepted it."""
+        plan = self.folder / f"{NEXT_STUDY}.toml"
+        text = self.plan(NEXT_STUDY, 1)
+        plan.write_text(text.replace("model =", "submissions_until = 2099-12-31\nmodel =", 1))
+        out = self.folder / "kits-next"
+        self.accept(provision(plan, out, self.folder / "kits"))
+        return out / f"{NEXT_STUDY}.json"
+
+    def other_kit(self, owner: str) -> tuple[Path, str]:
+        """A packed kit of another coordinator's study, and its pass phrase."""
+        plan = self.folder / f"{OTHER_STUDY}.toml"
+        plan.write_text(self.plan(OTHER_STUDY, 1))
+        out = self.folder / "kits-other"
+        provision(plan, out, packed=True, encrypted=True)
+        return out / f"{owner}.kit", passphrase_of(out, owner)
 
     def submit(self, owner: str) -> None:
         """As its own machine would."""
@@ -72,3 +92,9 @@ class ShownConsortium(Consortium):
         path = self.folder / f"{owner}-predictions.csv"
         path.write_text("\n".join(["id,risk,outcome", *rows]) + "\n")
         return path
+
+
+def passphrase_of(kits: Path, name: str) -> str:
+    """Return the pass phrase of a participant's packed kit, as the coordinator has it."""
+    lines = (line.split() for line in (kits / PASSPHRASES).read_text().splitlines())
+    return next(words[-1] for words in lines if words and words[0] == name)

@@ -9,7 +9,7 @@ import click
 
 from ppaurora.cli.main import run
 from tools.supply.licences import ALLOWED, is_allowed, licence_of
-from tools.supply.locks import all_versions, installed_by
+from tools.supply.locks import all_versions, check_nothing_else, installed_by
 from tools.supply.osv import PUBLIC, Database
 from tools.supply.sbom import as_text, bill_of
 
@@ -29,11 +29,16 @@ def cli() -> None:
 @cli.command("sbom")
 @click.argument("lock", type=LOCK)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="A file; printed if not given.")
-def sbom_command(lock: Path, out: Path | None) -> None:
+@click.option(
+    "--beside", type=LOCK, multiple=True, help="Another lock that is installed here as well. Repeatable."
+)
+def sbom_command(lock: Path, out: Path | None, beside: tuple[Path, ...]) -> None:
     """A bill of materials: CycloneDX, JSON.
 
-    Run it in an environment in which LOCK is installed: licences come from there.
+    Run it in an environment in which LOCK is installed, and nothing else but the locks beside it: licences
+    come from there, and what is installed and not listed would be a bill that is not true.
     """
+    check_nothing_else(lock, beside)
     text = as_text(bill_of(lock))
     if out is None:
         click.echo(text, nl=False)

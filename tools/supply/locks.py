@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 
 from ppaurora.errors import InputError
 
+_OWN = frozenset({"ppaurora", "pip", "setuptools"})  # the project itself, and what `venv` puts there
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
@@ -37,7 +38,7 @@ class Pin(NamedTuple):
 def read_lock(path: Path) -> list[Pin]:
     """Every entry, also those for other platforms. A lock that does not fix versions and files is refused."""
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}); `make lock` writes it") from None
     entries = re.split(r"^(?=[^\s#])", text, flags=re.MULTILINE)[1:]
@@ -79,6 +80,25 @@ def installed_by(path: Path) -> list[tuple[Pin, Distribution]]:
             f"Install it first: pip install --require-hashes -r {path}"
         )
     return [(pin, here[pin.name]) for pin in pins]
+
+
+def check_nothing_else(path: Path, beside: Sequence[Path] = ()) -> None:
+    """Refuse an environment with a package that neither this lock installs, nor another one beside it."""
+    pins = [pin for lock in (path, *beside) for pin in read_lock(lock) if pin.is_for_here]
+    locked = {(pin.name, pin.version) for pin in pins}
+    names = {pin.name for pin in pins}
+    problems = []
+    for found in distributions():
+        name = canonicalize_name(found.metadata["Name"])
+        if name in names and (name, found.version) not in locked:
+            problems.append(f"{name} {found.version} is another version than is locked")
+        elif name not in names | _OWN:
+            problems.append(f"{name} {found.version} is not locked")
+    if problems:
+        raise InputError(
+            f"something else is installed here than {path} locks: {'; '.join(sorted(problems))}. Make an "
+            f"environment of the lock alone, or name the other locks that it is made of with --beside"
+        )
 
 
 def _differences(pins: Sequence[Pin], here: dict[str, Distribution]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -28,6 +29,7 @@ from ppaurora.metrics.extras.variances import MOST_CLUSTERED
 from ppaurora.metrics.parts import layout_of
 from ppaurora.metrics.private.budget import check_noise
 from ppaurora.metrics.sums import OwnerSum
+from ppaurora.policy.broken_rules import BrokenRule, Cure
 from ppaurora.policy.rules import HIDDEN, MOST_DEMANDED, Floors, Policy
 from ppaurora.protocols import Fast, Protocol
 from ppaurora.session.worker import MOST_WORKERS, is_possible
@@ -144,30 +146,69 @@ class Terms(Design):
 
         While further owners are awaited, only what cannot become right any more is a problem.
         """
-        if any(size < 1 for size in sizes):
-            return "every owner must have at least one sample"
-        if sum(sizes) + awaited > MOST_SAMPLES:
-            return f"{sum(sizes):,} samples are too many; the arithmetic holds {MOST_SAMPLES:,} in all"
+        broken = self.broken_rule(sizes, floors, awaited=awaited)
+        return "" if broken is None else str(broken)
+
+    def broken_rule(
+        self, sizes: Sequence[int], floors: Sequence[Floors] = (), *, awaited: int = 0
+    ) -> BrokenRule | None:
+        """Return the public rule that `problem_with` tells of, with whose it is and what would mend it."""
+        broken = self._beyond_limits(sizes, awaited) or self._against_policy(floors, sizes, awaited)
+        if broken is None or not any(floor != Floors() for floor in floors):
+            return broken
+        alone = self._beyond_limits(sizes, awaited) or self._against_policy((), sizes, awaited)
+        if alone is not None:
+            return alone
+        for place, floor in enumerate(floors):
+            of_owner = self._against_policy([floor], sizes, awaited)
+            if of_owner is not None:
+                return replace(of_owner, demanded_by=place)
+        return broken
+
+    def _beyond_limits(self, sizes: Sequence[int], awaited: int) -> BrokenRule | None:
+        """Return what is more than servers or arithmetic take on; who is awaited has one sample at least."""
+        for place, size in enumerate(sizes):
+            if size < 1:
+                return BrokenRule("every owner", "must have at least one sample", Cure.LARGER, place)
+        least = sum(sizes) + awaited
+        if least > MOST_SAMPLES:
+            return BrokenRule(
+                f"{sum(sizes):,} samples",
+                f"are too many; the arithmetic holds {MOST_SAMPLES:,} in all",
+                Cure.SMALLER,
+            )
         for metric in self.metrics:
-            if sum(sizes) + awaited > metric.most_samples and not self.protocol.tabulated:
-                return f"the metric '{metric.name}' takes at most {metric.most_samples:,} samples in all"
+            if least > metric.most_samples and not self.protocol.tabulated:
+                return BrokenRule(
+                    f"the metric '{metric.name}'",
+                    f"takes at most {metric.most_samples:,} samples in all",
+                    Cure.SMALLER,
+                )
         weight = 1 if self.weight is None else self.weight.most
-        counted = (sum(sizes) + awaited) * weight
-        if self.is_clustered and not self.policy.is_private and counted > MOST_CLUSTERED:
+        if self.is_clustered and not self.policy.is_private and least * weight > MOST_CLUSTERED:
             weighted = (
                 "" if weight == 1 else f", as each may count {weight:,} times; state a smaller weight.most"
             )
-            return f"with patients or weights at most {MOST_CLUSTERED:,} samples are possible{weighted}"
-        if any(size > self.limits.samples_per_owner for size in sizes):
-            return f"an owner has more than {self.limits.samples_per_owner:,} samples"
-        too_many = problem_with_owners(self, len(sizes))
-        if too_many:
-            return too_many
+            return BrokenRule(
+                "with patients or weights",
+                f"at most {MOST_CLUSTERED:,} samples are possible{weighted}",
+                Cure.SMALLER,
+            )
+        for place, size in enumerate(sizes):
+            if size > self.limits.samples_per_owner:
+                many = f"has more than {self.limits.samples_per_owner:,} samples"
+                return BrokenRule("an owner", many, Cure.SMALLER, place)
+        too_many = problem_with_owners(self, len(sizes) + awaited)
+        return BrokenRule("", too_many) if too_many else None
+
+    def _against_policy(
+        self, floors: Sequence[Floors], sizes: Sequence[int], awaited: int
+    ) -> BrokenRule | None:
         try:
             policy = self.under(floors).policy
         except InputError as error:
-            return f"with owners' floors: {error}"
-        return policy.problem_with(sizes, awaited=awaited)
+            return BrokenRule("with owners' floors:", str(error))
+        return policy.broken_rule(sizes, awaited=awaited, most=self.limits.samples_per_owner)
 
     def under(self, floors: Sequence[Floors]) -> Self:
         """Return these terms with the strictest of the policy and all owners' floors."""

@@ -2,6 +2,7 @@
 
 Browsers send a cookie to every port of a host, so another account's program that listens on 127.0.0.1 can be
 sent the session's. It does not help there: a session is good for the account whose browser opened the link.
+Linux alone tells whose a connection is. Elsewhere, macOS and Windows among them, there is no such check.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ppaurora.errors import InputError, PpauroraError
+from ppaurora.errors import InputError, PpauroraError, text_of
 
 
 class BusyError(InputError):
@@ -97,9 +97,9 @@ def _run(job: AppJob, work: Callable[[AppJob], None]) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """Return an error's sentence as the command line says it."""
+    """Return an error's sentence, which a page prints in its own words where it has any."""
     if isinstance(error, PpauroraError):
-        return str(error)
+        return text_of(error)
     return (
         f"internal error: {type(error).__name__}; to see where, set PPAURORA_DEBUG=1, start the app again "
         "and repeat it (what it prints in the terminal may quote data)"

@@ -37,6 +37,11 @@ class LazyPages(Generic[P]):
             return None
         return self._made.result()
 
+    @property
+    def is_there(self) -> bool:
+        """Whether a page can be asked for without waiting."""
+        return self._made is not None and self._made.done() and self._made.exception() is None
+
     def begin(self) -> Future[P]:
         """Make the pages once, whoever calls it first."""
         with self._lock:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ppaurora.io.system import check_posix
+
 if TYPE_CHECKING:
     from aiohttp import web
 
@@ -56,6 +58,7 @@ class Mode(ABC):
 def mode_for(kit: Path | None) -> Mode:
     """Loaded when it is known which one is needed."""
     if kit is None:
+        check_posix("the example, which runs three nodes,")
         from ppaurora.app.story.mode import StoryMode
 
         return StoryMode()
@@ -63,6 +66,7 @@ def mode_for(kit: Path | None) -> Mode:
 
     found = read_kit(kit)
     if isinstance(found, NodeKit):
+        check_posix("a node")
         from ppaurora.app.operator.mode import OperatorMode
 
         return OperatorMode(found)

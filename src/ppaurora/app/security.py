@@ -35,7 +35,9 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
-    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Permissions-Policy": (
+        "camera=(), clipboard-read=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+    ),
     # With "no-referrer" browsers would hide the origin of the app's own forms as well.
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 import sys
@@ -11,6 +12,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from ppaurora.app import TEMPLATES
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 
 ADDRESS = "127.0.0.1"
 _SECONDS_TO_FINISH = 10.0
+_LINE = 1 << 10
+if sys.platform == "win32":
+    _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGBREAK)
+else:
+    _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 Say = Callable[[str], None]
 
@@ -45,21 +52,19 @@ async def _serve(
 ) -> None:
     """The link is printed at once; a browser that is faster than the rest of the start waits for that."""
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, stop.set)
     sessions = Sessions(listener.getsockname()[1])
     say(f"open this link in a browser on this machine: {sessions.new_link()}")
     say("it is good for one use, by one browser. Enter prints another one; Ctrl-C ends the app")
-    with _new_link_at_enter(sessions, say):
-        if browser:
-            _open_browser(sessions, private_folder)
-        runner = await _start(mode, sessions, private_folder, listener)
-        try:
-            await stop.wait()
-        finally:
-            await runner.cleanup()
-    await _let_finish(mode, say)
+    with _stopped_by_signals(stop):
+        with _new_link_at_enter(sessions, say):
+            if browser:
+                _open_browser(sessions, private_folder)
+            runner = await _start(mode, sessions, private_folder, listener)
+            try:
+                await stop.wait()
+            finally:
+                await runner.cleanup()
+        await _let_finish(mode, say)
 
 
 async def _start(
@@ -92,7 +97,10 @@ async def _let_finish(mode: Mode, say: Say) -> None:
 def _listening(port: int) -> Iterator[socket.socket]:
     """Nobody else's machine can connect to this."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "win32":  # where the other option lets another program have the same port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((ADDRESS, port))
         except (OSError, OverflowError) as error:
@@ -105,9 +113,32 @@ def _listening(port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
+def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
+    """Meanwhile Ctrl-C and requests to end set the event; without the loop's help, which Windows has not."""
+    loop = asyncio.get_running_loop()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stop.set)
+
+    before = {number: signal.signal(number, note) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
 def _new_link_at_enter(sessions: Sessions, say: Say) -> Iterator[None]:
     """Print another link at Enter, for a browser that was closed, or another one."""
     if sys.stdin is None or not sys.stdin.isatty():
+        yield
+        return
+
+    loop = asyncio.get_running_loop()
+    if sys.platform == "win32":  # no console can be waited for in the loop
+        reader = threading.Thread(target=_wait_for_enter, args=(loop, sessions, say), daemon=True)
+        reader.start()
         yield
         return
 
@@ -117,12 +148,18 @@ def _new_link_at_enter(sessions: Sessions, say: Say) -> Iterator[None]:
         else:
             loop.remove_reader(sys.stdin)
 
-    loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin, entered)
     try:
         yield
     finally:
         loop.remove_reader(sys.stdin)
+
+
+def _wait_for_enter(loop: asyncio.AbstractEventLoop, sessions: Sessions, say: Say) -> None:
+    """Read the console until the app ends: a bare descriptor, so that its end need not wait for this."""
+    with contextlib.suppress(OSError, RuntimeError):  # the console, or the loop, is closed
+        while os.read(sys.stdin.fileno(), _LINE):
+            loop.call_soon_threadsafe(lambda: say(sessions.new_link()))
 
 
 def _open_browser(sessions: Sessions, private_folder: PrivateFolder) -> None:

@@ -12,7 +12,9 @@ from typing import Literal
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
 from ppaurora.check.labels import Spelling, most_frequent
 from ppaurora.data import Description, ScoreCounts
+from ppaurora.data.single_precision import SinglePrecision
 from ppaurora.data.slices import Slice
+from ppaurora.errors import Wording
 from ppaurora.io.text import printable
 from ppaurora.statistics.estimates import Estimate
 
@@ -29,6 +31,7 @@ Code = Literal[
     "empty-level",
     "few-in-level",
     "same-models",
+    "single-precision",
 ]
 
 _TITLES: dict[Code, str] = {
@@ -44,6 +47,7 @@ _TITLES: dict[Code, str] = {
     "empty-level": "a subgroup without samples",
     "few-in-level": "a small subgroup",
     "same-models": "two models with the same scores",
+    "single-precision": "scores in single precision",
 }
 FEW = 10  # of a class: with fewer, an interval misleads
 _MEND = "If so, give scores for the positive class: 1 - p for a probability p of the other class"
@@ -100,6 +104,7 @@ class Whole:
     counts: ScoreCounts = field(repr=False)
     auroc: Estimate = field(repr=False)
     labels: Sequence[Spelling] = field(repr=False)
+    single_precision: SinglePrecision | None = None
 
     @property
     def of_model(self) -> str:
@@ -136,24 +141,27 @@ def label_concerns(
     if found is None:
         return
     taken = f"{_quoted(found.label)} is taken as the positive label{of_outcome}"
-    instead = "" if other is None else f": --pos-label {printable(other.label)}"
     if found.says_no:
-        yield Concern(
-            "positive-label", f"{taken}, and reads like a negative one; should it be the other{instead}?"
-        )
+        yield _positive_label(f"{taken}, and reads like a negative one; should it be the other", other, "?")
     elif not wanted or found.names(wanted):
         return
     elif other is not None and other.names(wanted):
-        yield Concern(
-            "positive-label",
-            f"{taken}, but the plan's positive class is {_quoted(wanted)}, which is the other label "
-            f"here{instead}",
-        )
+        said = f"{taken}, but the plan's positive class is {_quoted(wanted)}, which is the other label here"
+        yield _positive_label(said, other)
     elif not found.says_yes:
         yield Concern(
             "label-spelling",
             f"{taken}, and the plan calls the positive class {_quoted(wanted)}: do they mean the same?",
         )
+
+
+def _positive_label(said: str, other: Spelling | None, end: str = "") -> Concern:
+    """Return the concern, with how to name the other label; a page has a choice for that."""
+    if other is None:
+        return Concern("positive-label", f"{said}{end}")
+    label = printable(other.label)
+    page = f"{said}: choose {label} as the positive label under 'Columns'{end}"
+    return Concern("positive-label", Wording(f"{said}: --pos-label {label}{end}", page))
 
 
 def auroc_concerns(wholes: Sequence[Whole], plan: EvaluationSpec | None) -> Iterator[Concern]:
@@ -225,6 +233,20 @@ def scale_concerns(
             "scale",
             f"the plan's thresholds all lie outside {scores}: are they on the scale that the plan uses?",
         )
+
+
+def precision_concerns(wholes: Sequence[Whole]) -> Iterator[Concern]:
+    """Are scores float32, beside thresholds or other owners' float64?"""
+    for one in _first_of_each(wholes, "model"):
+        found = one.single_precision
+        if found is None or not (found.at_edges or (found.differs and found.takes_float64)):
+            continue
+        so = f"the scores{one.of_model} are float32, in which 0.7 is 0.699999988"
+        if found.at_edges:
+            text = f"{so}: some lie at a threshold or an edge of the study, and may count on its other side"
+        else:
+            text = f"{so}: if other owners have float64, what was equal may differ"
+        yield Concern("single-precision", f"{text}; {found.remedy}", is_warning=bool(found.at_edges))
 
 
 def size_concerns(wholes: Sequence[Whole]) -> Iterator[Concern]:

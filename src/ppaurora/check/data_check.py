@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ppaurora.agreement.saving import saving_on
-from ppaurora.check.concerns import Concern, Whole, concerns_of, duplicate_concerns, size_concerns
+from ppaurora.check.concerns import (
+    Concern,
+    Whole,
+    concerns_of,
+    duplicate_concerns,
+    precision_concerns,
+    size_concerns,
+)
 from ppaurora.check.design_check import DesignCheck, design_concerns
 from ppaurora.check.grid_effect import GridEffect, GridProposal, propose_grid
 from ppaurora.check.labels import Spelling, spellings
 from ppaurora.data import CountTable, Description, Design, Grid, Samples, ScoreCounts
+from ppaurora.data.further import LeftOut
+from ppaurora.data.single_precision import SinglePrecision
 from ppaurora.data.slices import WHOLE
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
 from ppaurora.metrics.bins import Histogram
 from ppaurora.metrics.roc import Auroc
 from ppaurora.policy.budget import Spending
-from ppaurora.policy.rules import Policy
+from ppaurora.policy.rules import Floors, Policy
 from ppaurora.statistics.auroc import auroc_of_counts
 from ppaurora.statistics.estimates import Estimate
 from ppaurora.statistics.histogram import ScoreBin, histogram, span
@@ -57,6 +67,9 @@ class DataCheck:
         What to review; `warnings` are those that stop a submission if nobody is there to confirm it.
     refusal
         Why `submit` would refuse this data now; empty if it would not.
+    of_others
+        How many samples the other owners need together for the study to be computed beside these, in words;
+        empty without a kit, or if any number does.
     spending
         The epsilon that the study spends on this data, beside earlier ones; None without a kit.
     grid_effect
@@ -72,6 +85,8 @@ class DataCheck:
         there is to say of these. Concerns are about every model and outcome, and name the one that is meant.
         All else is then told of rows, with the first model and the first outcome, which `design.first` names;
         AUROC, with their weights.
+    single_precision
+        What float32 does to the scores, if they are kept so and not counted on a grid; of the first model.
 
     Examples
     --------
@@ -103,11 +118,13 @@ class DataCheck:
     concerns: tuple[Concern, ...]
     counts: ScoreCounts
     refusal: str = ""
+    of_others: str = ""
     spending: Spending | None = None
     grid_effect: GridEffect | None = None
     grid_proposal: GridProposal | None = None
     saving: str = ""
     design: DesignCheck | None = None
+    single_precision: SinglePrecision | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(concern.code for concern in self.concerns) or "none"
@@ -117,6 +134,11 @@ class DataCheck:
     def negatives(self) -> int:
         """Return the number of samples of the negative class."""
         return self.samples - self.positives
+
+    @property
+    def left_out(self) -> LeftOut:
+        """Return how many rows were left out, by reason."""
+        return LeftOut() if self.design is None else self.design.left_out
 
     @property
     def warnings(self) -> tuple[Concern, ...]:
@@ -155,6 +177,8 @@ class DataCheck:
             "proposed_grid": None if self.grid_proposal is None else self.grid_proposal.to_dict(),
             "saving": self.saving or None,
             "epsilon": None if self.spending is None else self.spending.to_dict(),
+            "at_edges_in_float32": None if self.single_precision is None else self.single_precision.at_edges,
+            "left_out": asdict(self.left_out),
             "refusal": self.refusal or None,
             **({} if self.design is None else {"design": self.design.to_dict()}),
         }
@@ -169,6 +193,7 @@ def check_data(
     manifest: Manifest | None = None,
     overlaps: Sequence[Concern] = (),
     spending: Spending | None = None,
+    floors: Floors | None = None,
     refusal: str = "",
     moved: int | None = None,
     design: Design | None = None,
@@ -176,7 +201,8 @@ def check_data(
     """Look at samples; with a manifest, also whether they are what its plan says.
 
     The description is that of the data that the samples were read from, with this positive label. `overlaps`
-    says of which other studies nearly the same data was a part, and `spending` what all of them spend on it.
+    says of which other studies nearly the same data was a part, and `spending` what all of them spend on it;
+    `floors` are what the owner demands besides the study's policy.
     Of a table, `moved` says how many scores are not the values that they were counted at. The design is that
     of the study, for which the samples were read.
 
@@ -189,7 +215,12 @@ def check_data(
     own = samples.negate() if is_lower else samples
     of_design, of_levels = _of_design(own, design, manifest)
     counting_grid = None if protocol is None else protocol.counting_grid
-    wholes = _wholes(own, design, of_design, counting_grid, description, pos_label)
+    look = partial(
+        SinglePrecision.of,
+        edges=_edges(manifest),
+        takes_float64=protocol is None or protocol.takes_float64,
+    )
+    wholes = _wholes(own, design, of_design, counting_grid, description, pos_label, look)
     own = replace(own, further=None) if isinstance(own, Samples) else own  # else rows would have weights
     grid = None if protocol is None else _grid_of(design.model_names[0], protocol.grid, design)
     effect = None if grid is None else _effect(own, grid, moved)
@@ -202,6 +233,7 @@ def check_data(
     found = [
         *concerns_of(wholes, None if manifest is None else manifest.evaluation, _thresholds(manifest)),
         *overlaps,
+        *precision_concerns(wholes),
         *duplicate_concerns(description),
         *size_concerns(wholes),
         *of_levels,
@@ -223,13 +255,20 @@ def check_data(
         histogram=histogram(counts),
         concerns=tuple(sorted(found, key=lambda concern: not concern.is_warning)),
         refusal=refusal,
+        of_others="" if refusal or manifest is None else _of_others(manifest, positives + negatives, floors),
         spending=spending,
         grid_effect=effect,
         grid_proposal=proposal,
         saving=_saving(proposal, manifest, positives + negatives),
         counts=counts,
         design=of_design,
+        single_precision=first.single_precision,
     )
+
+
+def _of_others(manifest: Manifest, samples: int, floors: Floors | None) -> str:
+    policy = manifest.terms.under([] if floors is None else [floors]).policy
+    return policy.asked_of_others(samples, len(manifest.owners) - 1)
 
 
 def _of_design(
@@ -251,6 +290,7 @@ def _wholes(
     grid: Grid | None,
     description: Description | None,
     pos_label: object | None,
+    look: Callable[[Samples], SinglePrecision | None],
 ) -> tuple[Whole, ...]:
     """Return every model with every outcome, as the study reads the scores; rows count once here."""
     aurocs = {} if found is None else {one.slice: one.auroc for one in found.wholes}
@@ -258,9 +298,11 @@ def _wholes(
     wholes = []
     for one in names:
         rows = replace(own.of(one), further=None) if isinstance(own, Samples) else own
-        counts = ScoreCounts.of(_as_read(rows, _grid_of(one.model, grid, design)))
+        own_grid = _grid_of(one.model, grid, design)
+        counts = ScoreCounts.of(_as_read(rows, own_grid))
+        single = look(rows) if isinstance(rows, Samples) and own_grid is None else None
         auroc = aurocs[one] if one in aurocs else auroc_of_counts(*counts.ascending)
-        wholes.append(Whole(one, counts, auroc, spellings(description, pos_label, one.outcome)))
+        wholes.append(Whole(one, counts, auroc, spellings(description, pos_label, one.outcome), single))
     return tuple(wholes)
 
 
@@ -293,6 +335,12 @@ def _as_read(own: Samples | CountTable, grid: Grid | None) -> Samples | CountTab
         return CountTable.of(own, grid)
     except InputError:
         return own
+
+
+def _edges(manifest: Manifest | None) -> list[float]:
+    """Return all thresholds and all edges of bins of the plan's metrics."""
+    metrics = () if manifest is None else manifest.terms.metrics
+    return sorted({at for metric in metrics for at in (*metric.thresholds(), *metric.edges())})
 
 
 def _thresholds(manifest: Manifest | None) -> list[float]:

@@ -129,11 +129,8 @@ class DesignCheck:
             yield "patients", f"{self.patients:,}; at most {self.most_rows:,} rows of one"
         if self.weight is not None:
             yield "weights", f"{self.weight:,} in all, the largest {self.largest_weight:,}"
-        if any(self.left_out.counts):
-            reasons = asdict(self.left_out).items()
-            yield "rows left out", ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in reasons)
-        elif self.counts_left_out:
-            yield "rows left out", "none stated"
+        stated = any(self.left_out.counts) or not self.counts_left_out
+        yield "rows left out", self.left_out.in_words if stated else "none stated"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `ppaurora check --format json` prints."""

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ppaurora.data import Description
+from ppaurora.data.answers import says_no, says_yes
 from ppaurora.data.labels import labels_from
-
-_YES = frozenset({"1", "true", "t", "yes", "y", "positive", "pos", "case", "event"})
-_NO = frozenset({"0", "false", "f", "no", "n", "negative", "neg", "control"})
 
 
 @dataclass(frozen=True)
@@ -24,11 +22,11 @@ class Spelling:
     @property
     def says_yes(self) -> bool:
         """Whether it is such as stands for any positive class."""
-        return _plain(self.label) in _YES
+        return says_yes(self.label)
 
     @property
     def says_no(self) -> bool:
-        return _plain(self.label) in _NO
+        return says_no(self.label)
 
     def names(self, positive_class: str) -> bool:
         """Return whether it is a plan's positive class, or its first words."""
@@ -57,7 +55,3 @@ def most_frequent(labels: Sequence[Spelling], *, positive: bool) -> Spelling | N
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
-
-
-def _plain(label: str) -> str:
-    return label.strip().casefold().removesuffix(".0")

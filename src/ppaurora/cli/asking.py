@@ -5,8 +5,13 @@ from __future__ import annotations
 import sys
 
 import click
+from msgspec import structs
 
+from ppaurora.data import Columns, Description
+from ppaurora.data.answers import yes_and_no
+from ppaurora.data.labels import are_bits
 from ppaurora.errors import InputError
+from ppaurora.io.text import printable
 
 
 def is_person_there() -> bool:
@@ -26,6 +31,22 @@ def ask(question: str, *, yes: bool, declined: str, options: str = "--yes") -> N
         raise InputError(f"{declined}. The question was not answered: without a terminal, add {options}")
     if not agreed:
         raise InputError(declined)
+
+
+def ask_positive(columns: Columns, about: Description) -> Columns:
+    """Ask a person, if one is there, whether a label that says yes is the positive one.
+
+    Where nobody is there, or the answer is no, the labels are refused when they are read, with the option to
+    add.
+    """
+    of_outcomes = about.labels_by_outcome.values() or [about.label_values]
+    labels = list(dict.fromkeys(label for values in of_outcomes for label in values))
+    words = yes_and_no(labels)
+    if columns.pos_label is not None or words is None or are_bits(labels) or not is_person_there():
+        return columns
+    yes, no = map(printable, words)
+    agreed = _answer(f"The labels are '{yes}' and '{no}'. Does '{yes}' mean positive, and '{no}' negative?")
+    return structs.replace(columns, pos_label=words[0]) if agreed else columns
 
 
 def _answer(question: str) -> bool | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ppaurora.check import DataCheck, check_data
-from ppaurora.cli.asking import ask, is_person_there
+from ppaurora.cli.asking import ask, ask_positive, is_person_there
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
     column_options,
@@ -18,10 +18,12 @@ from ppaurora.cli.options import (
     study_option,
     subgroup_fields,
 )
-from ppaurora.cli.paths import FILE, FOLDER
-from ppaurora.cli.preview import show_check, show_description
+from ppaurora.cli.paths import FILE, KIT
+from ppaurora.cli.preview import show_candidates, show_check, show_description
 from ppaurora.data import Columns, Design, read_dataset
+from ppaurora.data.columns import NO_SUCH_COLUMN
 from ppaurora.data.deriving import ALL, design_with
+from ppaurora.data.reading import read_candidates
 from ppaurora.errors import WARNED_EXIT_CODE, DataError, InputError, WarnedError
 from ppaurora.owner.study import Study
 
@@ -30,9 +32,7 @@ from ppaurora.owner.study import Study
     "check", epilog=example("ppaurora check scores.csv --kit kit --score risk --label died --id patient")
 )
 @click.argument("data", type=FILE)
-@click.option(
-    "--kit", type=FOLDER, help="The owner's kit, to compare the data with the study's plan as well."
-)
+@click.option("--kit", type=KIT, help="The owner's kit, to compare the data with the study's plan as well.")
 @study_option
 @column_options
 @id_option
@@ -58,7 +58,13 @@ def check_command(
         raise InputError("--levels: the study's plan says which levels there are; leave it out with --kit")
     grid = None if own is None else own.manifest.protocol.counting_grid
     design = own.design if own is not None else _design(columns, levels)
-    dataset = read_dataset(data, columns, design=design, grid=grid)
+    try:
+        dataset = read_dataset(data, columns, design=design, grid=grid)
+    except DataError as error:
+        if error.problem == NO_SUCH_COLUMN and output == "text":
+            show_candidates(read_candidates(data, sheet=columns.sheet, encoding=columns.encoding))
+        raise
+    columns = ask_positive(columns, dataset.description)
     try:
         if own is None:
             found = check_data(

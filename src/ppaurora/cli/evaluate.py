@@ -96,7 +96,7 @@ def evaluate_command(
     output: str,
     **of_options: Any,
 ) -> None:
-    """Evaluate a model on several owners' FILES together, one per owner: CSV, Parquet, Arrow or .npz.
+    """Evaluate a model on several owners' FILES together, one per owner: CSV, Excel, Parquet, Arrow or .npz.
 
     The servers are started on this machine; they compute on shares of the data.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from ppaurora.cli.examples import LONGEST_SENTENCE, example
 from ppaurora.errors import MisuseError, PpauroraError
 from ppaurora.io.dumps import forbid_dumps
 from ppaurora.party.starting import ONE_THREAD
-from ppaurora.version import __version__
+from ppaurora.version import Versions
 
 EXIT_INTERRUPTED = 130
 
@@ -89,24 +90,40 @@ class _LazyGroup(click.Group):
         return command
 
 
+def _tell_versions(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(Versions())
+        ctx.exit()
+
+
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=example("ppaurora evaluate a.csv b.csv c.csv", "ppaurora submit --help"),
 )
-@click.version_option(__version__, prog_name="ppaurora")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_tell_versions,
+    help="Show the versions of ppaurora, of studies, of a node's database and of Python, and exit.",
+)
 def cli() -> None:
     """Exact pooled AUROC, AUPR and more over several owners' samples, computed on secret shares.
 
     Exit codes: 0 done, 2 bad input or an undefined result, 3 the computation failed or a server
     cannot be reached, 4 there is no result yet, 5 the policy suppresses the result, 6 the data
-    check has warnings, 7 a receipt, a result or an audit log does not verify, 70 a bug in ppaurora,
-    130 interrupted.
+    check has warnings, 7 a receipt, a result or an audit log does not verify, 8 studies would spend
+    more epsilon than an owner's floor allows, 70 a bug in ppaurora, 130 interrupted.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     forbid_dumps()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # what a code page lacks ends no command
     os.environ.update(ONE_THREAD | os.environ)  # before NumPy is loaded
     run(cli, "ppaurora", arguments)
 

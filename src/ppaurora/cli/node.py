@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -11,24 +12,44 @@ import click
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import format_option, yes_option
-from ppaurora.cli.paths import FOLDER
+from ppaurora.cli.paths import KIT
 from ppaurora.errors import InputError
 from ppaurora.io.models import to_builtins
+from ppaurora.io.system import check_posix, quoted
 from ppaurora.io.text import printable
+from ppaurora.io.times import as_people_say
 from ppaurora.messages.owners import StudyState
 from ppaurora.node import operating
+from ppaurora.node.attention import not_accepted
 from ppaurora.node.audit import StudyEntries
-from ppaurora.node.clock import as_people_say
 from ppaurora.node.health import not_ready
 from ppaurora.node.retention import is_over
 from ppaurora.node.store import TO_GO_ON
 from ppaurora.study.kit import NodeKit
+from ppaurora.study.names import Address
+from ppaurora.version import Versions
+
+
+def _as_address(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Return an address as it is, if it is one."""
+    try:
+        return None if value is None else Address.from_plain(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command("serve", epilog=example("ppaurora serve kit"))
-@click.argument("kit", type=FOLDER)
-def serve_command(kit: Path) -> None:
+@click.argument("kit", type=KIT)
+@click.option(
+    "--expose-admin",
+    metavar="HOST:PORT",
+    callback=_as_address,
+    help="Also answer /healthz and /metrics there, without TLS and password, to whoever connects: for "
+    "monitoring in a network of containers, such as 0.0.0.0:9464. Otherwise only this machine is answered.",
+)
+def serve_command(kit: Path, expose_admin: str | None) -> None:
     """Run the node of KIT until it is told to stop. Logs are JSON lines on standard error."""
+    check_posix("a node")
     try:
         from ppaurora.node.serve import serve
     except ModuleNotFoundError as error:
@@ -37,11 +58,11 @@ def serve_command(kit: Path) -> None:
         raise InputError(
             "a node needs more packages: those of requirements-node.lock, see docs/install.md"
         ) from None
-    serve(NodeKit.read(kit))
+    serve(NodeKit.read(kit), expose_admin)
 
 
 @click.command("studies", epilog=example("ppaurora studies kit --format json"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @format_option
 def studies_command(kit: Path, output: str) -> None:
     """List the studies that the node of KIT has accepted, with their state. The node may be running."""
@@ -53,10 +74,20 @@ def studies_command(kit: Path, output: str) -> None:
         f"manifest takes them back in, 'ppaurora delete {kit} {hash_}' deletes them"
         for hash_, shares in records.unclaimed.items()
     ]
+    proposed = [not_accepted(one).sentence for one in records.proposed]
     if output == "json":
-        click.echo(json.dumps(to_builtins(found), indent=2))
-        for warning in filter(None, (clock, *unclaimed)):
-            click.echo(f"warning: {warning}", err=True)
+        content = {
+            "versions": asdict(Versions()),
+            "trouble": trouble,
+            "clock": clock,
+            "unclaimed_shares": records.unclaimed,
+            "not_accepted": [
+                {"name": one.manifest.study, "study": one.manifest.hash, "file": str(one.path)}
+                for one in records.proposed
+            ],
+            "studies": to_builtins(found),
+        }
+        click.echo(json.dumps(content, indent=2))
         return
     if trouble:
         click.echo(not_ready(trouble, own.title))
@@ -65,27 +96,34 @@ def studies_command(kit: Path, output: str) -> None:
     for one in found:
         awaited = one.missing if one.state == StudyState.COLLECTING else ()
         waiting = f", waiting for {', '.join(awaited)}" if awaited else ""
-        click.echo(f"{one.name}: {one.state}{waiting}; attempts: {one.attempt}")
+        click.echo(
+            f"{one.name}: {one.state}{waiting}; attempts: {one.attempt}; wire version {one.protocol_version}"
+        )
         click.echo(f"    {one.study}")
         if one.note:
             click.echo(f"    {printable(one.note)}")
-    for line in unclaimed:
+    for line in (*unclaimed, *proposed):
         click.echo(line)
-    if not found:
-        click.echo("no study was accepted yet: ppaurora accept")
+    if not found and not proposed:
+        click.echo(f"no study was accepted yet: ppaurora accept {quoted(str(kit))} MANIFEST")
+    click.echo(str(Versions()))
 
 
 @click.command("retry", epilog=example("ppaurora retry kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def retry_command(kit: Path, study: str) -> None:
     """Resume a STUDY that has stopped at this node. Each operator decides for their own node."""
-    before = operating.retry(NodeKit.read(kit), study)
-    click.echo(f"{study} goes on at this node; it had stopped because: {printable(before.note)}")
+    retried = operating.retry(NodeKit.read(kit), study)
+    if retried.waits:
+        click.echo(f"{study} has stopped no longer at this node, but waits: {printable(retried.waits)}")
+    else:
+        click.echo(f"{study} goes on at this node")
+    click.echo(f"it had stopped because: {printable(retried.stopped)}")
 
 
 @click.command("abort", epilog=example("ppaurora abort kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def abort_command(kit: Path, study: str) -> None:
     """Abort the current attempt at STUDY at this node. The study stops here until 'ppaurora retry'."""
@@ -94,7 +132,7 @@ def abort_command(kit: Path, study: str) -> None:
 
 
 @click.command("stop", epilog=example("ppaurora stop kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 def stop_command(kit: Path, study: str) -> None:
     """Stop STUDY at this node, including the current attempt, until 'ppaurora retry'."""
@@ -103,7 +141,7 @@ def stop_command(kit: Path, study: str) -> None:
 
 
 @click.command("delete", epilog=example("ppaurora delete kit sepsis-2026"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("study")
 @yes_option
 def delete_command(kit: Path, study: str, yes: bool) -> None:
@@ -127,7 +165,7 @@ def delete_command(kit: Path, study: str, yes: bool) -> None:
 
 
 @click.command("confirm-clock", epilog=example("ppaurora confirm-clock kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @yes_option
 def confirm_clock_command(kit: Path, yes: bool) -> None:
     """Confirm that this machine's clock is right. What has expired by it is deleted at the node of KIT."""
@@ -150,7 +188,7 @@ def confirm_clock_command(kit: Path, yes: bool) -> None:
 
 
 @click.command("recover", epilog=example("ppaurora recover kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @yes_option
 def recover_command(kit: Path, yes: bool) -> None:
     """Resume the node of KIT after its database was damaged or rolled back, if there is no backup."""

@@ -73,6 +73,9 @@ def column_options(command: F) -> F:
         leave_out_missing: bool,
         left_out: tuple[str, ...],
         pos_label: str | None,
+        sheet: str | None,
+        encoding: str | None,
+        percent: bool,
         id_column: str | None = None,
         **rest: Any,
     ) -> Any:
@@ -93,6 +96,9 @@ def column_options(command: F) -> F:
                 reason: _count(reason, text)
                 for reason, text in _named("left-out", left_out, "excluded=12").items()
             },
+            sheet=sheet,
+            encoding=encoding,
+            percent=percent,
         )
         return command(*arguments, columns=columns, **rest)
 
@@ -109,6 +115,9 @@ def one_model_options(command: F) -> F:
         label: tuple[str, ...],
         pos_label: str | None,
         leave_out_missing: bool,
+        sheet: str | None,
+        encoding: str | None,
+        percent: bool,
         **rest: Any,
     ) -> Any:
         for option, given in (("score", score), ("label", label)):
@@ -118,12 +127,19 @@ def one_model_options(command: F) -> F:
                     "model and one outcome; for several, use 'ppaurora evaluate', or write a plan"
                 )
         columns = Columns(
-            score=score[0], label=label[0], pos_label=pos_label, leave_out_missing=leave_out_missing
+            score=score[0],
+            label=label[0],
+            pos_label=pos_label,
+            leave_out_missing=leave_out_missing,
+            sheet=sheet,
+            encoding=encoding,
+            percent=percent,
         )
         return command(*arguments, columns=columns, **rest)
 
     wrapped = cast("F", collected)
     for option in (
+        *_form_options,
         _leave_out_missing_option,
         _pos_label_option,
         _column_option("label", "Column with the true labels."),
@@ -147,8 +163,22 @@ _pos_label_option = click.option(
 )
 
 
+_form_options = (  # how a file is written
+    click.option(
+        "--percent",
+        is_flag=True,
+        help="Read scores with a percent sign as hundredths; else they are refused.",
+    ),
+    click.option(
+        "--encoding", help="Encoding of a text file that is neither UTF-8 nor UTF-16, such as cp1252."
+    ),
+    click.option("--sheet", help="Sheet of an Excel workbook, if several have values."),
+)
+
+
 def _with_column_options(command: F) -> F:
     for option in (
+        *_form_options,
         click.option(
             "--left-out",
             multiple=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ppaurora.check import DataCheck
-from ppaurora.cli.asking import ask
+from ppaurora.cli.asking import ask, ask_positive
 from ppaurora.cli.check import ask_despite, leave_with
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import (
@@ -22,13 +23,15 @@ from ppaurora.cli.options import (
     study_option,
     yes_option,
 )
-from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.cli.paths import FILE, KIT
 from ppaurora.cli.preview import show_check
 from ppaurora.cli.study import as_told, show
 from ppaurora.cli.tables import print_metrics
 from ppaurora.data import Columns, read_dataset
 from ppaurora.errors import SUPPRESSED_EXIT_CODE, InputError, PeerLostError, PpauroraError
 from ppaurora.io.models import to_builtins
+from ppaurora.io.system import command_line
+from ppaurora.io.text import printable
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyStatus
 from ppaurora.owner.agreeing import amended_since
@@ -36,10 +39,11 @@ from ppaurora.owner.report import StudyReport, receipt_path
 from ppaurora.owner.study import NodeStatus, Study
 from ppaurora.setup.preflight import check_node, check_owner
 from ppaurora.study.kit import NodeKit, read_kit
+from ppaurora.version import Versions
 
 
 @click.command("preflight", epilog=example("ppaurora preflight kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @format_option
 def preflight_command(kit: Path, study: str | None, output: str) -> None:
@@ -68,7 +72,7 @@ def preflight_command(kit: Path, study: str | None, output: str) -> None:
         "ppaurora submit kit corrected.csv --score risk --label died --replace",
     ),
 )
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("data", type=FILE)
 @study_option
 @expect_hash_option
@@ -102,7 +106,7 @@ def submit_command(
     own = Study(kit, study, expect_hash=expect_hash)
     grid = own.manifest.protocol.counting_grid
     dataset = read_dataset(data, columns, design=own.design, grid=grid)
-
+    columns = ask_positive(columns, dataset.description)
     if dry_run:
         check = own.check(dataset, pos_label=columns.pos_label)
         _show_all(own, check)
@@ -121,6 +125,9 @@ def submit_command(
         f"{_takers(own)} have acknowledged",
         err=True,
     )
+    leader = own.manifest.protocol.leader.title
+    if note := own.status()[leader].note:
+        click.echo(f"{leader}: {as_told(note).plain}", err=True)
     if wait:
         _deliver(own, own.wait(lambda said: click.echo(as_told(said).plain, err=True)), None, "text")
 
@@ -137,7 +144,7 @@ def _takers(own: Study) -> str:
 
 
 @click.command("withdraw", epilog=example("ppaurora withdraw kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @expect_hash_option
 @yes_option
@@ -156,7 +163,7 @@ def withdraw_command(kit: Path, study: str | None, expect_hash: str | None, yes:
 
 
 @click.command("status", epilog=example("ppaurora status kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @format_option
 def status_command(kit: Path, study: str | None, output: str) -> None:
@@ -171,7 +178,8 @@ def status_command(kit: Path, study: str | None, output: str) -> None:
         silent = [title for title, answer in answers.items() if not getattr(answer, "refused", False)]
         error: PpauroraError = InputError("no server reports the state of the study; the notes say why")
         if silent:
-            problem = "cannot be reached; 'ppaurora preflight' says what to do, or ask their operators"
+            preflight = command_line(["ppaurora", "preflight", str(kit), "--study", own.manifest.study])
+            problem = f"gave no answer; the notes say why, and '{preflight}' what to do"
             error = PeerLostError(" and ".join(silent), problem)
         raise error
 
@@ -191,6 +199,7 @@ def _print_status_as_json(own: Study, answers: Mapping[str, NodeStatus]) -> None
         "sent": own.sent(answers),
         "submissions_until": own.manifest.evaluation.submissions_until,
         "nodes": {title: to_builtins(answer) for title, answer in answers.items()},
+        "versions": {"study": own.manifest.version, **asdict(Versions())},
     }
     click.echo(json.dumps(content, indent=2))
 
@@ -217,10 +226,13 @@ def _print_status(own: Study, answers: Mapping[str, NodeStatus]) -> None:
     until = own.manifest.evaluation.submissions_until
     if until is not None:
         click.echo(f"submissions are taken until {until.described}")
+    there = {answer.version for answer in answers.values() if isinstance(answer, StudyStatus)}
+    nodes = f"; ppaurora {' and '.join(sorted(map(printable, there)))} at the nodes" if there else ""
+    click.echo(f"the study has wire version {own.manifest.version}; here {Versions()}{nodes}")
 
 
 @click.command("result", epilog=example("ppaurora result kit --out result.json"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @study_option
 @expect_hash_option
 @click.option("--out", type=FILE, help="File for result and receipt; by default KIT/results/STUDY.json.")

@@ -22,6 +22,7 @@ from ppaurora.cli.options import format_option, one_model_options, parameter_opt
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.data import Columns
 from ppaurora.errors import InputError, PartyFailedError
+from ppaurora.io.system import check_posix
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState
 from ppaurora.metrics import DEFAULT_METRICS, default_metrics
@@ -69,6 +70,7 @@ def poc_command() -> None:
     Kits, TLS and commands are those of production; no root and no containers are needed. Whoever controls
     this machine sees all data: it is a rehearsal, and protects nobody.
     """
+    check_posix("ppaurora poc")
 
 
 @poc_command.command(

@@ -11,6 +11,7 @@ import click
 
 from ppaurora.check import DataCheck, ScoreBin, shown_auroc
 from ppaurora.data import Description
+from ppaurora.data.candidates import Candidate
 from ppaurora.io.text import printable
 
 _WIDEST_BAR = 40
@@ -47,6 +48,11 @@ def show_description(about: Description) -> None:
     if len(values) > _MOST_LABELS:
         labels = f"{len(values):,} different ones; is '{printable(about.label_column)}' the right column?"
     _show([*_read(about), ("labels", labels)], err=False)
+
+
+def show_candidates(candidates: Sequence[Candidate]) -> None:
+    """Print for every column what it may hold, and why not."""
+    _show([(printable(one.name), one.in_words) for one in candidates], err=False)
 
 
 def _show(lines: Sequence[tuple[str, str]], *, err: bool) -> None:
@@ -90,12 +96,19 @@ def _facts(check: DataCheck) -> Iterator[tuple[str, str]]:
         yield "local AUROC", shown_auroc(check.auroc)
     if check.design is not None:
         yield from ((printable(name), printable(text)) for name, text in check.design.facts())
+    if check.design is None:
+        yield "rows left out", check.left_out.in_words
+    if check.single_precision is not None:
+        at_edges = f"; {check.single_precision.at_edges:,} samples at a threshold or an edge"
+        yield "precision", f"float32{at_edges if check.manifest is not None else ''}"
     if check.grid_effect is not None:
         yield "grid", f"{check.grid_effect.grid}; {check.grid_effect.in_words}"
     if check.grid_proposal is not None:
         yield "proposed grid", check.grid_proposal.in_words
     if check.saving:
         yield "for less", check.saving
+    if check.of_others:
+        yield "others need", check.of_others
     if check.spending is not None and check.spending.matters:
         yield "epsilon", f"{check.spending}"
 

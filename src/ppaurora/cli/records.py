@@ -9,7 +9,7 @@ import click
 
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import format_option
-from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.cli.paths import FILE, KIT
 from ppaurora.errors import NotVerifiedError
 from ppaurora.io.models import to_builtins
 from ppaurora.io.text import printable
@@ -45,7 +45,7 @@ def verify_command(receipt: Path, manifest_hash: str | None, output: str) -> Non
 
 
 @click.command("audit", epilog=example("ppaurora audit kit"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.option("--receipt", type=FILE, help="Also compare with what this node has signed in a receipt.")
 @format_option
 def audit_command(kit: Path, receipt: Path | None, output: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -70,7 +71,8 @@ def report_command(
     if figures is None or out is not None or output is not None:
         text = make_report(source, chosen, samples)
         if out is None:
-            click.echo(text, nl=False)
+            # A file is in UTF-8, whatever the terminal's code page is.
+            click.echo(text if sys.stdout.isatty() else text.encode(), nl=False)
         else:
             save(out, text.encode())
             click.echo(f"report: {out}", err=True)

@@ -13,13 +13,15 @@ from ppaurora.cli.amend import accept_amended
 from ppaurora.cli.asking import ask
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import expect_hash_option, force_option, study_option, yes_option
-from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.cli.paths import FILE, FOLDER, KIT
 from ppaurora.errors import InputError
+from ppaurora.io.system import quoted
 from ppaurora.io.text import printable
 from ppaurora.messages import VERSION, VERSIONS
+from ppaurora.node.admin_client import find_running
 from ppaurora.node.operating import note_of_stopped
 from ppaurora.setup.acceptance import accept, review, said_of_sizes
-from ppaurora.study.kit import AMENDMENTS, NodeKit, read_kit
+from ppaurora.study.kit import AMENDMENTS, NodeKit, OwnerKit, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 from ppaurora.study.plan import SAMPLE, read_plan
@@ -165,7 +167,7 @@ def _say_what_is_packed(out: Path, reuse: Path | None) -> None:
 
 
 @click.command("accept", epilog=example("ppaurora accept kit sepsis-2027.json --expect-hash 2f1c90aa63d7"))
-@click.argument("kit", type=FOLDER)
+@click.argument("kit", type=KIT)
 @click.argument("manifest", type=FILE, required=False)
 @study_option
 @expect_hash_option
@@ -193,6 +195,21 @@ def accept_command(
     click.echo(f"{'accepted' if new else 'was accepted before'}: {found.study} {found.hash}")
     if isinstance(own, NodeKit) and (note := note_of_stopped(own, found.study)):
         click.echo(f"it has stopped here: {printable(note)}")
+    _say_what_is_next(own, found)
+
+
+def _say_what_is_next(own: NodeKit | OwnerKit, manifest: Manifest) -> None:
+    """Print the commands that follow, to copy."""
+    kit = quoted(str(own.folder))
+    if isinstance(own, OwnerKit):
+        click.echo(f"next: ppaurora preflight {kit} --study {manifest.study}")
+        click.echo(f"then: ppaurora check DATA --kit {kit} --study {manifest.study}, or ppaurora app {kit}")
+        return
+    serving = "the node runs, and lets its participants in within seconds; next: "
+    first = serving if find_running(own) else f"next: ppaurora serve {kit}; and while it runs: "
+    click.echo(f"{first}ppaurora preflight {kit}")
+    nodes = ", ".join(server.title for server in manifest.protocol.servers)
+    click.echo(f"owners can submit when all nodes ({nodes}) have accepted it and run")
 
 
 @click.command("renew", epilog=example("ppaurora renew kits hospital-a"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -12,9 +11,17 @@ from ppaurora.cli.examples import example
 from ppaurora.cli.options import expect_hash_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
-from ppaurora.io.files import read_text
+from ppaurora.io.files import others_can_read, read_text
+from ppaurora.io.system import command_line, quoted
 from ppaurora.study.kit import STUDIES, NodeKit
-from ppaurora.study.pack import PACKED, Unpacked, others_can_read, unpack
+from ppaurora.study.pack import PACKED, Unpacked, unpack
+
+if sys.platform == "win32":
+    _PRIVATE = "as long as the folder that holds it is: keep it in your own profile, not on a shared drive"
+    _MOVE, _DELETE = "move", "del"
+else:
+    _PRIVATE = "modes 0700 and 0600"
+    _MOVE, _DELETE = "mv", "rm"
 
 
 @click.command("unpack", epilog=example("ppaurora unpack hospital-a.kit --into kit --delete"))
@@ -55,7 +62,10 @@ def unpack_command(
     _say(found, into)
     if not delete and found.has_key and key is None:
         readable = ", and others on this machine can read it" if others_can_read(file) else ""
-        click.echo(f"warning: {file} holds the same key{readable}; delete it: rm {_quoted(file)}", err=True)
+        click.echo(
+            f"warning: {file} holds the same key{readable}; delete it: {command_line([_DELETE, str(file)])}",
+            err=True,
+        )
 
 
 def _say(found: Unpacked, into: Path) -> None:
@@ -64,15 +74,15 @@ def _say(found: Unpacked, into: Path) -> None:
     click.echo(f"{into}: the kit of {what}, for study {manifest.study}")
     click.echo(f"hash {manifest.hash}")
     click.echo("compare the hash with the other participants', over another channel than the kit came by")
-    click.echo("its files are for your eyes only (modes 0700 and 0600)")
-    kit = _quoted(into)
+    click.echo(f"its files are for your eyes only ({_PRIVATE})")
     if not found.has_key:
-        click.echo(f"it has no key, for the certificate is your own; next: mv YOUR-KEY.pem {kit}/key.pem")
-    elif isinstance(found.kit, NodeKit):
-        click.echo(f"next: ppaurora accept {kit} {kit}/{STUDIES}/{manifest.study}.json")
+        move = command_line([_MOVE, "YOUR-KEY.pem", str(found.kit.key)])
+        click.echo(f"it has no key, for the certificate is your own; first: {move}")
+    kit = quoted(str(into))
+    if isinstance(found.kit, NodeKit):
+        manifest_file = into / STUDIES / f"{manifest.study}.json"
+        click.echo(f"next: ppaurora accept {kit} {quoted(str(manifest_file))}")
     else:
         click.echo(f"next: ppaurora preflight {kit}")
-
-
-def _quoted(path: Path) -> str:
-    return shlex.quote(str(path))
+        click.echo(f"then, in a browser: ppaurora app {kit}")
+        click.echo(f"or here: ppaurora check DATA --kit {kit}, and ppaurora submit {kit} DATA")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from ppaurora.credentials.pins import pin_of
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
+from ppaurora.io.times import as_people_say
 
 _BACKDATED = datetime.timedelta(minutes=5)  # for clocks that are a little behind
 
@@ -110,13 +112,63 @@ def describe_certificates(text: str) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class Validity:
+    """From when until when a certificate is valid, by this machine's clock now."""
+
+    begins: datetime.datetime
+    ends: datetime.datetime
+    now: datetime.datetime
+
+    @classmethod
+    def of(cls, certificate: bytes) -> Validity:
+        parsed = x509.load_pem_x509_certificate(certificate)
+        now = datetime.datetime.now(datetime.UTC)
+        return cls(parsed.not_valid_before_utc, parsed.not_valid_after_utc, now)
+
+    @property
+    def is_yet_to_begin(self) -> bool:
+        return self.now < self.begins
+
+    @property
+    def days_left(self) -> float:
+        """Return for how many days it is valid; below zero if no longer, infinite if not yet."""
+        if self.is_yet_to_begin:
+            return float("inf")
+        return (self.ends - self.now) / datetime.timedelta(days=1)
+
+    @property
+    def problem(self) -> str:
+        """Return why it is not valid now; empty if it is."""
+        if self.is_yet_to_begin:
+            said, when = "is not valid before", self.begins
+        elif self.days_left <= 0:
+            said, when = "expired on", self.ends
+        else:
+            return ""
+        clock = as_people_say(self.now.timestamp())
+        return f"{said} {as_people_say(when.timestamp())}, and this machine's clock says {clock}"
+
+    @property
+    def remedy(self) -> str:
+        """Return what to do about the problem: nobody has a certificate before it is made."""
+        if self.is_yet_to_begin:
+            return "this machine's clock is behind: set it, for instance with NTP"
+        return (
+            "check this machine's clock; if it is right, ask for a renewed certificate: 'ppaurora renew' "
+            "makes one for the same key"
+        )
+
+
 def days_left(certificate: bytes) -> float:
     """Return for how many days a certificate is valid; below zero if no longer, infinite if not yet."""
-    parsed = x509.load_pem_x509_certificate(certificate)
-    now = datetime.datetime.now(datetime.UTC)
-    if now < parsed.not_valid_before_utc:
-        return float("inf")
-    return (parsed.not_valid_after_utc - now) / datetime.timedelta(days=1)
+    return Validity.of(certificate).days_left
+
+
+@functools.lru_cache(maxsize=1024)
+def earliest_end(certificates: bytes) -> datetime.datetime:
+    """Return when the first of these certificates ends. Raises ValueError if there is none."""
+    return min(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(certificates))
 
 
 def read_pem(path: Path) -> bytes:

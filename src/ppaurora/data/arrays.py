@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -75,6 +76,13 @@ def scores_from(
             hint="convert the scores to float64 before, if that may make different ones equal",
         )
     return converted, first_gap
+
+
+def single_precision(columns: Mapping[str, NDArray[Any]]) -> frozenset[str]:
+    """Return the names of those columns that have fewer bits than a float64."""
+    return frozenset(
+        name for name, array in columns.items() if array.dtype.kind == "f" and array.dtype.itemsize < 8
+    )
 
 
 def bits_already(labels: NDArray[Any]) -> NDArray[np.uint8] | None:

@@ -19,8 +19,8 @@ _BUFFER_BYTES = 1 << 20  # of a column: else all of a row group's would be in me
 
 
 def parquet_table(file: BinaryIO, source: str) -> NamedColumns:
-    parquet = _module("pyarrow.parquet", "a Parquet file", source)
-    with _whole("Parquet", source):
+    parquet = needed_module("pyarrow.parquet", "a Parquet file", source)
+    with undamaged("Parquet", source):
         opened = parquet.ParquetFile(
             file, buffer_size=_BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         )
@@ -32,15 +32,15 @@ def parquet_table(file: BinaryIO, source: str) -> NamedColumns:
         def batches() -> Any:
             return opened.iter_batches(ROWS_PER_CHUNK, columns=list(wanted), use_threads=False)
 
-        return _parts(wanted, batches, partial(_whole, "Parquet", source))
+        return _parts(wanted, batches, partial(undamaged, "Parquet", source))
 
     return NamedColumns("Parquet", names, parts, is_file=True)
 
 
 def file_table(file: BinaryIO, source: str) -> NamedColumns:
     """Arrow's own file, which Feather is as well."""
-    ipc = _module("pyarrow.ipc", "an Arrow file", source)
-    whole = partial(_whole, "an Arrow file", source)
+    ipc = needed_module("pyarrow.ipc", "an Arrow file", source)
+    whole = partial(undamaged, "an Arrow file", source)
     with whole():
         opened = ipc.open_file(file)
         names = opened.schema.names
@@ -52,8 +52,8 @@ def file_table(file: BinaryIO, source: str) -> NamedColumns:
 
 
 def stream_file_table(file: BinaryIO, source: str) -> NamedColumns:
-    ipc = _module("pyarrow.ipc", "an Arrow stream", source)
-    whole = partial(_whole, "an Arrow stream", source)
+    ipc = needed_module("pyarrow.ipc", "an Arrow stream", source)
+    whole = partial(undamaged, "an Arrow stream", source)
     with whole():
         opened = ipc.open_stream(file)
         names = opened.schema.names
@@ -62,7 +62,7 @@ def stream_file_table(file: BinaryIO, source: str) -> NamedColumns:
 
 def stream_table(data: Any, source: str) -> NamedColumns:
     """Read by Arrow's PyCapsule interface: tables, readers, relations of DuckDB, results of ADBC."""
-    pyarrow = _module("pyarrow", f"a {type(data).__name__}", source)
+    pyarrow = needed_module("pyarrow", f"a {type(data).__name__}", source)
     running = partial(running_query, source)
     with running():
         opened = pyarrow.RecordBatchReader.from_stream(data)
@@ -103,22 +103,25 @@ def _plain(column: Any) -> Any:
 
 
 @contextmanager
-def _whole(kind: str, source: str) -> Iterator[None]:
+def undamaged(kind: str, source: str, hint: str = "copy or write it again") -> Iterator[None]:
     """Damage shows as errors of many kinds, and what they say may quote the file."""
     try:
         yield
     except PpauroraError:
         raise
     except Exception:
-        raise DataError(
-            f"looks like {kind}, but is damaged or not whole", source=source, hint="copy or write it again"
-        ) from None
+        raise damaged(kind, source, hint) from None
 
 
-def _module(name: str, what: str, source: str) -> Any:
+def damaged(kind: str, source: str, hint: str) -> DataError:
+    return DataError(f"looks like {kind}, but is damaged or not whole", source=source, hint=hint)
+
+
+def needed_module(name: str, what: str, source: str, extra: str = "arrow") -> Any:
+    """Import what an extra brings."""
     try:
         return importlib.import_module(name)
     except ImportError:
         raise MissingPackageError(
-            f"{source}: {what} needs one more package; install it with: pip install 'ppaurora[arrow]'"
+            f"{source}: {what} needs one more package; install it with: pip install 'ppaurora[{extra}]'"
         ) from None

@@ -56,6 +56,7 @@ class Reading:
     is_empty: DataError = field(repr=False)  # what to say if there are no rows
     design: Design | None = None  # if rows have more than a score and a label, or some are to be left out
     codes: Mapping[Role, dict[str, int]] = field(default_factory=dict, repr=False)  # spellings of a design's
+    single_precision: set[str] = field(default_factory=set, repr=False)  # columns; grows likewise
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class Description:
         In a study that names outcomes, the label values of each; `label_values` are those of the first.
     used
         In a study with a design, all columns by what they are for: "score a", "group sex"; else empty.
+    single_precision
+        The columns of scores that are float32, or have even fewer bits.
     """
 
     source: str
@@ -105,6 +108,7 @@ class Description:
     ids_compared: int = field(repr=False)
     labels_by_outcome: Mapping[str, dict[str, int]] = field(default_factory=dict, repr=False)
     used: Mapping[str, str] = field(default_factory=dict)
+    single_precision: frozenset[str] = frozenset()
 
 
 class Tally:
@@ -188,6 +192,7 @@ class Tally:
             duplicates=self._duplicates,
             first_duplicate=self._first_duplicate,
             ids_compared=self._ids_compared,
+            single_precision=frozenset(reading.single_precision),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
@@ -12,13 +11,16 @@ from typing import Any, TypedDict, Unpack
 import msgspec
 
 from ppaurora.data.design import Design, column_of
+from ppaurora.data.encodings import ENCODING_HINT, REPLACEMENT, check_encoding
 from ppaurora.data.further import LEFT_OUT_REASONS, MOST_LEFT_OUT, LeftOut
 from ppaurora.data.labels import MISSING
-from ppaurora.errors import DataError, InputError
+from ppaurora.errors import DataError, InputError, Wording
 from ppaurora.io.models import StrictModel
+from ppaurora.io.system import quoted
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NUMERAL = re.compile(r"[+-]?[\d.,_]+([eE][+-]?\d+)?\s*%?")  # also the kinds that we do not read
+NO_SUCH_COLUMN = "there is no such column"
 _MOST_NAMES_SHOWN = 20
 _OPTION_OF = {"scores": "score", "labels": "label", "groups": "group"}
 
@@ -35,6 +37,9 @@ class ColumnKeywords(TypedDict, total=False):
     weight: str | None
     leave_out_missing: bool
     left_out: Mapping[str, int]
+    sheet: str | None
+    encoding: str | None
+    percent: bool
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Role:
 
     def in_command(self, column: str) -> str:
         """Return what to write in a command for this column."""
-        return f"--{self.option} {shlex.quote(f'{self.name}={column}' if self.name else column)}"
+        return f"--{self.option} {quoted(f'{self.name}={column}' if self.name else column)}"
 
     def in_python(self, column: str, named: Mapping[Role, str]) -> str:
         """Return which keyword says it, together with the other columns that the same keyword names."""
@@ -83,6 +88,13 @@ class Columns(StrictModel):
         Whether rows without a score or a label are left out, and counted; by default they are refused.
     left_out
         How many rows were left out before, by reason: missing_score, missing_label, excluded.
+    sheet
+        The sheet of an Excel workbook; not needed if only one has values.
+    encoding
+        The encoding of a text file, such as cp1252, if it is neither UTF-8 nor UTF-16.
+    percent
+        Whether scores that are written with a percent sign are read as hundredths; by default they are
+        refused.
     """
 
     score: str = "score"
@@ -96,6 +108,9 @@ class Columns(StrictModel):
     weight: str | None = None
     leave_out_missing: bool = False
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
+    sheet: str | None = None
+    encoding: str | None = None
+    percent: bool = False
 
     def __post_init__(self) -> None:
         for field, option in _OPTION_OF.items():
@@ -105,6 +120,8 @@ class Columns(StrictModel):
             if not isinstance(name, str):
                 raise InputError(f"{role}: give the name of a column, a text")
         _check_left_out(self.left_out)
+        if self.encoding is not None:
+            check_encoding(self.encoding)
 
     @classmethod
     def called(cls, **names: Unpack[ColumnKeywords]) -> Columns:
@@ -236,15 +253,17 @@ class Columns(StrictModel):
             return f"there are {header.count(name)} columns of that name", "rename all but one"
         if row is not None and any(is_value(other) for other in header):
             # A file without a header: its first row may be a patient's.
-            return "there is no such column", "the first row must name the columns; this one holds values"
+            return NO_SUCH_COLUMN, "the first row must name the columns; this one holds values"
         shown = [" ".join(other.split()) for other in header[:_MOST_NAMES_SHOWN]]
         more = ", ..." if len(header) > _MOST_NAMES_SHOWN else ""
         there_is = f"the {'file' if is_file else 'data'} has: {', '.join(shown)}{more}"
+        if row is not None and not name.isascii() and any(REPLACEMENT in other for other in header):
+            return f"{NO_SUCH_COLUMN}, and some names are not UTF-8", f"{there_is}; {ENCODING_HINT}"
         near = _nearest(name, free)
         written = _written(role, "COLUMN" if near is None else near, self.named, is_file)
-        return "there is no such column", f"{there_is}; " + (
-            f"write {written}" if near is None else f"did you mean {written}?"
-        )
+        hint = f"write {written}" if near is None else f"did you mean {written}?"
+        page = f"{there_is}; choose the column for it under 'Columns'"
+        return NO_SUCH_COLUMN, Wording(f"{there_is}; {hint}", page)
 
 
 def _check_left_out(counts: Any) -> None:

@@ -73,7 +73,14 @@ class Dataset:
             return self._raw.samples(pos_label)
         about = self.description
         bits = self._noted.bits(about, pos_label)
-        return Samples(about.source, self._scores, bits[self._labels], self._rows, about.score_column)
+        return Samples(
+            about.source,
+            self._scores,
+            bits[self._labels],
+            self._rows,
+            about.score_column,
+            single_precision=about.single_precision,
+        )
 
 
 @dataclass(frozen=True)
@@ -196,6 +203,7 @@ def _designed(
         rows=rows,
         scores={role.name: columns[role] for role in used.named if role.option == "score"},
         coded={role: Coded(columns[role], tuple(spellings)) for role, spellings in codes.items()},
+        single_precision=about.single_precision,
     )
     incomplete = np.flatnonzero(raw.lacks_score | raw.lacks_label)
     about = replace(

@@ -26,6 +26,14 @@ class LeftOut:
         """The numbers, in the order of `LEFT_OUT_REASONS`."""
         return tuple(getattr(self, reason) for reason in LEFT_OUT_REASONS)
 
+    @property
+    def in_words(self) -> str:
+        """The numbers with their reasons, for the owner."""
+        if not any(self.counts):
+            return "none"
+        reasons = zip(LEFT_OUT_REASONS, self.counts, strict=True)
+        return ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in reasons)
+
 
 @dataclass(frozen=True)
 class Further:

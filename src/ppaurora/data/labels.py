@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.errors import DataError, InputError
+from ppaurora.data.answers import yes_and_no
+from ppaurora.errors import DataError, InputError, Wording
 
 # What spreadsheets, R, SAS and pandas write where there is no value.
 MISSING = frozenset({"", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null"})
-MISSING_HINT = (  # of a score or a label
-    "leave the row out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-    "leave_out_missing=True"
+_CORRECT = "correct it at the source, or leave the row out"
+MISSING_HINT = Wording(  # of a score or a label
+    f"{_CORRECT}: evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+    "leave_out_missing=True; never make up a value",
+    f"{_CORRECT}: where the study counts such rows, tick 'Leave out rows without a score or a label', else "
+    "remove it from the file; never make up a value",
 )
-_LABEL_HINT = "use 0/1 or true/false, or name the positive label with --pos-label, in Python pos_label"
+_LABEL_HINT = Wording(
+    "use 0/1 or true/false, or name the positive label with --pos-label, in Python pos_label",
+    "use 0/1 or true/false, or choose the positive label under 'Columns'",
+)
 _WHOLE_NUMBER = re.compile(r"([+-]?\d{1,18})(\.0*|,0)?")
 _TRUTH = {"false": "0", "true": "1"}
 
@@ -29,6 +36,11 @@ def spelt(value: object) -> str:
 
 def is_missing(value: object) -> bool:
     return _name(value) in MISSING
+
+
+def are_bits(labels: Iterable[object]) -> bool:
+    """Return whether labels are 0 and 1, or true and false, and need no word which one is positive."""
+    return all(_name(label) in ("0", "1") for label in labels)
 
 
 def labels_from(
@@ -50,7 +62,7 @@ def labels_from(
                 )
             if pos_label is None:
                 raise DataError(
-                    "the label is neither 0 nor 1", source=source, row=row, column=column, hint=_LABEL_HINT
+                    "the label is neither 0 nor 1", source=source, row=row, column=column, hint=_hint(values)
                 )
             if len(known) == 2:
                 raise DataError(
@@ -63,6 +75,25 @@ def labels_from(
             bit = known[name] = 0
         out[index] = bit
     return out
+
+
+def _hint(values: Sequence[Any]) -> str:
+    """Return what to do about labels that are words; of which row each is, nobody is told."""
+    spellings: dict[str, str] = {}
+    for value in values:
+        name = _name(value)
+        if name not in MISSING:
+            spellings.setdefault(name, spelt(value))
+        if len(spellings) > 2:
+            return _LABEL_HINT
+    words = yes_and_no(spellings.values())
+    if words is None:
+        return _LABEL_HINT
+    yes, no = words
+    return (
+        f"the labels are '{yes}' and '{no}': if '{yes}' means positive, add --pos-label {yes}, in Python "
+        f"pos_label={yes!r}"
+    )
 
 
 def _name(value: object) -> str:

@@ -14,7 +14,6 @@ from ppaurora.errors import DataError
 
 ZIP = b"PK\x03\x04"
 NUMPY = b"\x93NUMPY"
-OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
 
 
 def archive_table(file: BinaryIO, source: str) -> NamedColumns:
@@ -26,8 +25,6 @@ def archive_table(file: BinaryIO, source: str) -> NamedColumns:
         raise DataError(
             "looks like a zip archive, but is damaged or not whole", source=source, hint="copy it again"
         ) from None
-    if any(member.startswith("xl/") for member in members):
-        raise workbook(source)
     names = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
     if not names:
         raise DataError(
@@ -58,7 +55,3 @@ def single_array(source: str) -> DataError:
         source=source,
         hint='save both with their names: numpy.savez("data.npz", score=scores, label=labels)',
     )
-
-
-def workbook(source: str) -> DataError:
-    return DataError("is an Excel workbook", source=source, hint="save the sheet as CSV in UTF-8")

@@ -63,6 +63,7 @@ class RawRows:
     rows: NDArray[np.int64] = field(repr=False)  # where in the source each is
     scores: Mapping[str, NDArray[np.float64]] = field(repr=False)  # by model; NaN where there is none
     coded: Mapping[Role, Coded] = field(repr=False)
+    single_precision: frozenset[str] = frozenset()  # columns of scores
 
     @property
     def lacks_score(self) -> NDArray[np.bool_]:
@@ -123,6 +124,7 @@ class RawRows:
             self.rows,
             self.used.score,
             further=further,
+            single_precision=self.single_precision,
         )
 
     def _check_scores(self, role: Role, scores: NDArray[np.float64]) -> None:

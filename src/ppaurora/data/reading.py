@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from ppaurora.data import arrow, numpy_files
+from ppaurora.data import arrow, excel, numpy_files
+from ppaurora.data.candidates import Candidate, candidates_of, rows_of_parts
 from ppaurora.data.columns import Columns, is_value
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.dataset import CountedDataset, Dataset, gather
@@ -19,7 +20,7 @@ from ppaurora.data.grid import Grid
 from ppaurora.data.pairs import arrays_of
 from ppaurora.data.samples import Samples
 from ppaurora.data.tables import NamedColumns, rows_of, table_in_memory
-from ppaurora.data.text import MOST_BYTES, opened, read_header, rows_in, too_large
+from ppaurora.data.text import MOST_BYTES, opened, read_header, rows_in, rows_of_texts, text_table, too_large
 from ppaurora.errors import DataError, InputError
 
 T = TypeVar("T")
@@ -37,8 +38,9 @@ _TABLES = {
 }
 _NO_TABLES: dict[bytes, Callable[[str], DataError]] = {
     numpy_files.NUMPY: numpy_files.single_array,
-    numpy_files.OLD_WORKBOOK: numpy_files.workbook,
     b"%PDF-": partial(_no_table, "is a PDF"),
+    b"\x89PNG": partial(_no_table, "is a picture"),
+    b"\xff\xd8\xff": partial(_no_table, "is a picture"),
     b"<!DOCTYP": partial(_no_table, "is a web page"),
     b"<!doctyp": partial(_no_table, "is a web page"),
     b"<html": partial(_no_table, "is a web page"),
@@ -55,13 +57,16 @@ def read_data(
     *,
     id: str | None = None,
     name: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    percent: bool = False,
 ) -> Dataset:
     """Read one owner's data, without judging yet what is missing or how labels are spelt.
 
     Parameters
     ----------
     source
-        The path of a file: text (CSV, TSV and similar), Parquet, Arrow, NumPy's .npz. Or what is in memory:
+        The path of a file: text (CSV, TSV and similar), Excel, Parquet, Arrow, NumPy's .npz. Or in memory:
         a data frame, named arrays in a dict, anything that exports an Arrow stream, a database's cursor
         after its query; or a pair `(y_true, y_score)`, whose columns have these names.
     score, label
@@ -70,6 +75,12 @@ def read_data(
         The name of a column that identifies samples, to count duplicates. It is used for nothing else.
     name
         Whose data it is, for errors; a file's path by default.
+    sheet
+        The sheet of an Excel workbook, if several have values.
+    encoding
+        The encoding of a text file that is neither UTF-8 nor UTF-16, such as cp1252.
+    percent
+        Whether scores with a percent sign are read as hundredths; by default they are refused.
 
     Returns
     -------
@@ -77,7 +88,8 @@ def read_data(
         Its `description` is for people, its `samples(pos_label)` are what is computed with. What cannot
         even be described is refused here: text as scores, rows of unequal lengths, no such column.
     """
-    return read_dataset(source, Columns(score=score, label=label, id=id), name=name)
+    columns = Columns(score=score, label=label, id=id, sheet=sheet, encoding=encoding, percent=percent)
+    return read_dataset(source, columns, name=name)
 
 
 @overload
@@ -145,6 +157,9 @@ def tabulate(
     label: str = "label",
     pos_label: object | None = None,
     name: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    percent: bool = False,
 ) -> CountTable:
     """Count one owner's samples by class and by the value of a grid that their score is read as.
 
@@ -162,6 +177,8 @@ def tabulate(
         The names of the columns, and the label of the positive class, if labels are not 0/1 or true/false.
     name
         Whose data it is, for errors; a file's path by default.
+    sheet, encoding, percent
+        How a file is written, as for `ppaurora.data.read_data`.
 
     Examples
     --------
@@ -172,7 +189,9 @@ def tabulate(
     >>> table.negatives[25]
     np.uint32(2)
     """
-    columns = Columns(score=score, label=label, pos_label=pos_label)
+    columns = Columns(
+        score=score, label=label, pos_label=pos_label, sheet=sheet, encoding=encoding, percent=percent
+    )
     read = read_dataset(data, columns, name=name, grid=grid).samples(pos_label)
     return read if isinstance(read, CountTable) else CountTable.of(read, grid)
 
@@ -184,12 +203,15 @@ def read_table(
     return read_data(path, score, label).samples(pos_label)
 
 
-def read_columns(path: Path, name: str | None = None) -> tuple[str, ...]:
+def read_columns(
+    path: Path, name: str | None = None, *, sheet: str | None = None, encoding: str | None = None
+) -> tuple[str, ...]:
     """Return the names of a file's columns, for a person to choose from; what looks like a value is none.
 
     Only as much is read as that takes. A file that cannot be used is refused as `read_data` does.
     """
-    found = [column for column in _read_file(path, name, _columns_in) if column and not is_value(column)]
+    read = partial(_columns_in, sheet=sheet, encoding=encoding)
+    found = [column for column in _read_file(path, name, read) if column and not is_value(column)]
     if len(found) < 2:
         raise DataError(
             "the first row does not name two columns",
@@ -197,6 +219,24 @@ def read_columns(path: Path, name: str | None = None) -> tuple[str, ...]:
             hint="one is needed for scores, and one for labels; the first row must name the columns",
         )
     return tuple(found)
+
+
+def read_candidates(
+    path: Path, name: str | None = None, *, sheet: str | None = None, encoding: str | None = None
+) -> tuple[Candidate, ...]:
+    """Return for every column whether it may hold scores or labels, and if not, why not.
+
+    Nothing of a file that cannot be read: whoever reads it is told.
+    """
+    try:
+        return _read_file(path, name, partial(_candidates_in, sheet=sheet, encoding=encoding))
+    except InputError:
+        return ()
+
+
+def read_sheets(path: Path, name: str | None = None) -> tuple[str, ...]:
+    """Return the names of a workbook's sheets that have values; none if it is another file."""
+    return _read_file(path, name, _sheets_in)
 
 
 def _read_file(path: Path, name: str | None, read: Callable[..., T], watch: Watch | None = None) -> T:
@@ -225,20 +265,44 @@ class _WatchedFile(io.FileIO):
 def _dataset_in(
     file: io.BufferedReader, source: str, used: Columns, grid: Grid | None, design: Design | None
 ) -> Dataset | CountedDataset:
+    if excel.is_workbook(file, source):
+        with excel.sheet_in(file, source, used.sheet, used) as sheet:
+            return gather(rows_of_texts(sheet, source, used, design), grid)
     table = _table_in(file, source)
     if table is not None:
         return gather(rows_of(table, source, used, design), grid)
     most_bytes = MOST_BYTES if grid is None else None  # what is counted takes no room
     _check_size(file, source, most_bytes)
-    with opened(file, source) as text:
+    with opened(file, source, used.encoding) as text:
         return gather(rows_in(text, source, used, most_bytes, design), grid)
 
 
-def _columns_in(file: io.BufferedReader, source: str) -> Sequence[str]:
-    table = _table_in(file, source)
-    if table is not None:
-        return table.names
-    return read_header(file, source)
+def _columns_in(
+    file: io.BufferedReader, source: str, sheet: str | None, encoding: str | None
+) -> Sequence[str]:
+    if excel.is_workbook(file, source):
+        with excel.sheet_in(file, source, sheet) as table:
+            return table.header
+    named = _table_in(file, source)
+    return read_header(file, source, encoding) if named is None else named.names
+
+
+def _candidates_in(
+    file: io.BufferedReader, source: str, sheet: str | None, encoding: str | None
+) -> tuple[Candidate, ...]:
+    if excel.is_workbook(file, source):
+        with excel.sheet_in(file, source, sheet) as table:
+            return candidates_of(table.header, table.records)
+    named = _table_in(file, source)
+    if named is not None:
+        return candidates_of(named.names, rows_of_parts(named.parts(list(named.names))))
+    with opened(file, source, encoding) as text:
+        table = text_table(text, source)
+        return candidates_of(table.header, table.records)
+
+
+def _sheets_in(file: io.BufferedReader, source: str) -> tuple[str, ...]:
+    return excel.sheets_of(file, source) if excel.is_workbook(file, source) else ()
 
 
 def _check_size(file: io.BufferedReader, source: str, most_bytes: int | None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ppaurora.data.arrays import bits_already, one_per_sample, scores_from
+from ppaurora.data.arrays import bits_already, one_per_sample, scores_from, single_precision
 from ppaurora.data.further import Further
 from ppaurora.data.labels import MISSING_HINT, labels_from
 from ppaurora.data.slices import Slice
@@ -34,6 +34,8 @@ class Samples:
     further
         What rows have beside one score and one label, where a study wants more; `scores` and `labels` are
         then those of its first model and its first outcome.
+    single_precision
+        The columns of scores that the source has as float32, or with even fewer bits.
     """
 
     source: str
@@ -43,6 +45,7 @@ class Samples:
     score_column: str = "y_score"
     negated: bool = False
     further: Further | None = field(default=None, repr=False)
+    single_precision: frozenset[str] = frozenset()
 
     def of(self, slice_: Slice, levels: Sequence[str] = ()) -> Samples:
         """Return the samples of a slice; of a level, `levels` are all that its variable has."""
@@ -81,6 +84,11 @@ class Samples:
             array.flags.writeable = False
         further = None if self.further is None else self.further.fixed()
         return replace(self, scores=scores, labels=labels, further=further)
+
+    @property
+    def is_single_precision(self) -> bool:
+        """Whether the source has these scores as float32, or with even fewer bits."""
+        return self.score_column in self.single_precision
 
     @property
     def scores_of_source(self) -> NDArray[np.float64]:
@@ -134,7 +142,7 @@ def check_samples(
     bits = bits_already(labels) if pos_label is None else None
     if bits is None:
         bits = labels_from(labels.tolist(), source, "y_true", None, pos_label)
-    samples = Samples(source, converted, bits)
+    samples = Samples(source, converted, bits, single_precision=single_precision({"y_score": scores}))
     check_finite(samples)
     return samples
 
@@ -150,4 +158,7 @@ def not_finite(score: float) -> tuple[str, str]:
     """Return what is wrong with a score that is not finite, and what to do about it."""
     if np.isnan(score):
         return "the score is missing (NaN)", MISSING_HINT
-    return "the score is infinite", "every score must be a finite number"
+    return (
+        "the score is infinite",
+        "every score must be a finite number: correct it where it is computed, or leave the row out",
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppaurora.data.arrays import one_per_sample, scores_from, spellings_of
+from ppaurora.data.arrays import one_per_sample, scores_from, single_precision, spellings_of
 from ppaurora.data.chunks import ROWS_PER_CHUNK, Chunk, Reading
 from ppaurora.data.columns import Columns, Role
 from ppaurora.data.design import Design
@@ -38,16 +38,18 @@ def rows_of(table: NamedColumns, source: str, used: Columns, design: Design | No
     used.find(table.names, source, is_file=table.is_file)
     spellings: dict[str, int] = {}
     codes: dict[Role, dict[str, int]] = {role: {} for role in used.further if role.option != "score"}
+    single: set[str] = set()
     return Reading(
         source=source,
         columns=tuple(table.names),
         used=used,
         kind=lambda: table.kind,
         spellings=spellings,
-        chunks=_chunks(table, source, used, spellings, codes),
+        chunks=_chunks(table, source, used, spellings, codes, single),
         is_empty=DataError("has no samples", source=source, hint="leave this owner out"),
         design=design,
         codes=codes,
+        single_precision=single,
     )
 
 
@@ -57,6 +59,7 @@ def _chunks(
     used: Columns,
     spellings: dict[str, int],
     codes: Mapping[Role, dict[str, int]],
+    single: set[str],
 ) -> Iterator[Chunk]:
     named, before, (score, label), ids_role = used.named, 0, used.first, Role("id")
     for part in table.parts(list(named.values())):
@@ -65,6 +68,7 @@ def _chunks(
             for (role, name), values in zip(named.items(), part, strict=True)
         }
         rows = len(columns[label])
+        single |= single_precision({named[one]: columns[one] for one in columns if one.option == "score"})
         for role, values in columns.items():
             if len(values) != rows:
                 problem = f"{used.label} has {rows} values, {named[role]} has {len(values)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Never, Unpack, get_args
 
@@ -16,11 +17,13 @@ from ppaurora.channel.shaped import Network
 from ppaurora.data import Columns, Samples, designed_samples
 from ppaurora.data.count_table import CountTable
 from ppaurora.data.design import Design
+from ppaurora.data.single_precision import SinglePrecision
 from ppaurora.errors import InputError
 from ppaurora.evaluation.designed import DesignedResults
 from ppaurora.evaluation.fitting import fit, fit_rows_per_person
 from ppaurora.evaluation.report import Report, RunCost
 from ppaurora.io.models import checked, to_builtins
+from ppaurora.io.system import check_posix
 from ppaurora.local.processes import run_in_processes
 from ppaurora.local.threads import run_in_threads
 from ppaurora.messages.workers import Crew, RayPlace
@@ -56,6 +59,9 @@ def evaluate(
     sites: bool = False,
     leave_out_missing: bool = False,
     left_out: Mapping[str, int] | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    percent: bool = False,
     metrics: Sequence[MetricName | Metric] | None = None,
     confidence_level: float | None = None,
     policy: Policy | None = None,
@@ -103,6 +109,9 @@ def evaluate(
     leave_out_missing, left_out
         Whether rows without a score or a label are left out, and counted; and how many were left out before,
         `{"missing_score": 3, "missing_label": 0, "excluded": 12}`.
+    sheet, encoding, percent
+        How files are written: the sheet of Excel workbooks, the encoding of texts that are neither UTF-8 nor
+        UTF-16, and whether scores with a percent sign are read as hundredths.
     metrics
         Names of metrics; `ppaurora.METRICS` describes them. One with parameters is made from its class:
         `ppaurora.METRICS["sensitivity"](thresholds=[0.2, 0.5])`. By default AUROC and AUPR; with a private
@@ -179,6 +188,9 @@ def evaluate(
         weight=weight.get("column", "weight") if isinstance(weight, Mapping) else weight,
         leave_out_missing=leave_out_missing,
         left_out={} if left_out is None else left_out,
+        sheet=sheet,
+        encoding=encoding,
+        percent=percent,
     )
     given = {
         "models": models,
@@ -276,7 +288,7 @@ def evaluate_samples(
     if any(samples.negated != negated for samples in owners):
         raise InputError("lower scores are the more positive ones at some owners only; negate all, or none")
     job = Job(terms=agreed, sizes=tuple(len(samples) for samples in owners), negated=negated)
-    count = _count(workers, job)
+    count = _count(workers, job, transport)
     shares = [agreed.share(samples) for samples in owners]
     inputs = dict(zip(chosen.input_servers, zip(*shares, strict=True), strict=True))
     if transport == "tls":
@@ -299,12 +311,33 @@ def evaluate_samples(
         transport=transport,
         cost=RunCost.of(chosen.servers, outcomes),
         openings=outcomes[chosen.leader].openings,
-        hint=_hint(owners, job) if agreed.is_plain else "",
+        hint="; ".join(
+            filter(None, (_saving(owners, job) if agreed.is_plain else "", _precision(owners, job)))
+        ),
         results=results,
     )
 
 
-def _hint(owners: Sequence[Samples | CountTable], job: Job) -> str:
+def _precision(owners: Sequence[Samples | CountTable], job: Job) -> str:
+    """Tell of owners whose scores are float32, where others have float64, or at thresholds."""
+    if job.terms.protocol.counting_grid is not None:
+        return ""
+    metrics = job.terms.metrics
+    edges = sorted({at for metric in metrics for at in (*metric.thresholds(), *metric.edges())})
+    found = {
+        one.source: single
+        for one in owners
+        if isinstance(one, Samples) and (single := SinglePrecision.of(one, edges)) is not None
+    }
+    said = [
+        f"{source}: the scores are float32, in which 0.7 is 0.699999988; {single.remedy}"
+        for source, single in found.items()
+        if single.at_edges or (single.differs and len(found) < len(owners))
+    ]
+    return "; ".join(said)
+
+
+def _saving(owners: Sequence[Samples | CountTable], job: Job) -> str:
     """Say how much less the same numbers would cost on a grid, if one has all scores among its values."""
     scores = [one.scores_of_source for one in owners if isinstance(one, Samples)]
     decimals = [some for own in scores if (some := decimals_of(own)) is not None]
@@ -346,11 +379,18 @@ def _checked_policy(policy: Any) -> Policy:
     return checked(Policy, to_builtins(policy), "policy")
 
 
-def _count(workers: Any, job: Job) -> int:
-    """Return how many workers each server has; with "auto", as this machine has cores and the job work."""
+def _count(workers: Any, job: Job, transport: str) -> int:
+    """Return how many workers each server has; with "auto", as this machine has cores and the job work.
+
+    On Windows, a server that is a process has one.
+    """
     if workers == "auto":
-        return job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
-    return job.check_workers(workers)
+        is_single = sys.platform == "win32" and transport == "tls"
+        return 1 if is_single else job.fitting_workers(workers_here(servers=len(job.terms.protocol.servers)))
+    count = job.check_workers(workers)
+    if count > 1 and transport == "tls":
+        check_posix('transport "tls" with several workers')
+    return count
 
 
 def _crews(

@@ -411,7 +411,8 @@ class Report(MetricValues):
     openings
         What the servers learnt: by name, which docs/leakage.md explains, how many values were opened.
     hint
-        How the same numbers could be had for less, if they could; else empty.
+        How the same numbers could be had for less, and of which owners' scores float32 makes other numbers;
+        empty if there is nothing to say.
     results
         Of several models, outcomes, subgroups, sites and rows left out: everything. Also as `models`,
         `comparison(a, b)`, `subgroups`, `sites` and `left_out`. `metrics` are then those of the first model.

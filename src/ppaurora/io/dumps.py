@@ -16,10 +16,11 @@ def forbid_dumps() -> None:
     also no longer readable by other processes of its user, and is not given to a program that collects dumps,
     which need not respect the limit; each process has to ask for that itself. Windows knows neither.
     """
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource  # Unix only
+    if sys.platform != "win32":
+        with contextlib.suppress(ImportError, ValueError, OSError):
+            import resource
 
-        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+            _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -7,6 +7,7 @@ import datetime
 from ppaurora.io.text import CheckedText
 
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, tzinfo=datetime.UTC).timestamp()
 
 
@@ -32,7 +33,16 @@ def as_seconds(time: Time) -> float:
 
 def as_time(seconds: float) -> Time:
     """Return the time of seconds since 1970; one that no calendar has becomes the nearest that it has."""
-    return Time(_written(datetime.datetime.fromtimestamp(min(max(seconds, 0.0), _LAST), datetime.UTC)))
+    since = datetime.timedelta(seconds=min(max(seconds, 0.0), _LAST))
+    return Time(_written(_EPOCH + since))  # the C library of Windows knows no year after 3000
+
+
+def as_people_say(when: float) -> str:
+    """Return the time of seconds since 1970 as people read it, in UTC."""
+    try:
+        return datetime.datetime.fromtimestamp(when, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return "a time that no calendar has"
 
 
 def _written(when: datetime.datetime) -> str:

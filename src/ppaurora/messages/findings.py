@@ -29,6 +29,11 @@ class Finding(StrictModel):
         """Return whether nothing has to be fixed before it works."""
         return self.severity is not Severity.BAD
 
+    @property
+    def sentence(self) -> str:
+        """Return how it is, and what to do, in one line."""
+        return f"{self.detail}; {self.fix}" if self.fix else self.detail
+
     def to_dict(self) -> dict[str, object]:
         """Return what `ppaurora preflight --format json` tells of it."""
         return {"name": self.name, "ok": self.ok, "detail": self.detail, "fix": self.fix}

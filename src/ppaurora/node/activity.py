@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from ppaurora.node.attempt import Attempt
 from ppaurora.node.health import Health
 from ppaurora.node.peers import Peers, next_pause
+from ppaurora.node.waiting import WaitReason
 
 
 @dataclass(frozen=True)
 class _Pause:
     seconds: float
     until: float
+    reason: WaitReason
 
 
 class Pauses:
@@ -25,17 +27,22 @@ class Pauses:
         self._lock = threading.Lock()
         self._pauses: dict[str, _Pause] = {}
 
-    def pause(self, study: str) -> None:
+    def pause(self, study: str, reason: WaitReason) -> None:
         """Let it rest, twice as long as the last time."""
         with self._lock:
             before = self._pauses.get(study)
             seconds = next_pause(0.0 if before is None else before.seconds)
-            self._pauses[study] = _Pause(seconds, time.monotonic() + seconds)
+            self._pauses[study] = _Pause(seconds, time.monotonic() + seconds, reason)
 
     def is_paused(self, study: str) -> bool:
         with self._lock:
             pause = self._pauses.get(study)
         return pause is not None and time.monotonic() < pause.until
+
+    def reasons(self) -> dict[str, WaitReason]:
+        """Return why studies rest, or have rested until now and are tried again."""
+        with self._lock:
+            return {study: pause.reason for study, pause in self._pauses.items()}
 
     def forget(self, study: str) -> None:
         with self._lock:
@@ -83,6 +90,11 @@ class Activity:
     def attempt(self, study: str) -> Attempt | None:
         with self._lock:
             return self._attempts.get(study)
+
+    def studies_computed(self) -> frozenset[str]:
+        """Return the studies of which an attempt runs."""
+        with self._lock:
+            return frozenset(self._attempts)
 
     def attempts_of_others(self, study: str) -> int:
         """Return how many attempts run for other studies."""

@@ -9,6 +9,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
+from ppaurora.messages.findings import Severity
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.names import split_address
 
@@ -16,7 +17,6 @@ _SECONDS_TO_ANSWER = 10.0
 _MOST_BYTES = 1 << 24
 _WITHOUT_WEB_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _NONSENSE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # what an answer raises
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (where it listens; it is asked from here)
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,15 @@ class RunningNode:
     version: str
     progress: dict[str, str]  # of attempts under way, by hash of the study
 
+    @property
+    def severity(self) -> Severity:
+        """Return how bad it is, by its own account."""
+        return {"ok": Severity.GOOD, "attention": Severity.WARN}.get(self.status, Severity.BAD)
+
 
 def find_running(kit: NodeKit) -> RunningNode | None:
     """Return the node of this kit if it runs here; None if nobody answers, or somebody else does."""
     host, port = split_address(kit.settings.listen_admin)
-    host = _ANYWHERE.get(host, host)
     try:
         said = _ask_for_json(host, port, "/healthz")
         if said["role"] != kit.title:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ppaurora.channel.tls import peer_pin
 from ppaurora.channel.tls.hello import RECORD_HEADER, NotTlsError, first_record_bytes
 from ppaurora.errors import reason_of
-from ppaurora.node.logs import RateLimitedLog
+from ppaurora.node.logs import RefusedConnections
 
 _MOST_SILENT = 2048
 _MOST_STRANGERS = 256  # each may hold a TLS session, some hundred kilobytes
@@ -76,7 +76,7 @@ class AdmissionControl:
         self._silent: dict[int, _Visit] = {}  # by arrival, so the oldest first, as everywhere here
         self._strangers: dict[int, _Visit] = {}
         self._owners: dict[str, dict[int, _Visit]] = defaultdict(dict)  # by pin
-        self._refusals = RateLimitedLog(log)
+        self._refusals = RefusedConnections(log, "owners'")
         self._tasks: set[asyncio.Task[None]] = set()
         listener.setblocking(False)
         self._loop.add_reader(listener, self._accept)
@@ -119,7 +119,7 @@ class AdmissionControl:
 
     def _run_short(self, error: OSError) -> None:
         """There are no more descriptors: let the oldest strangers go, and look again in a moment."""
-        self._refused(reason_of(error))
+        self._refusals.tell(reason_of(error))
         for number in list(self._silent)[:_ACCEPTED_AT_ONCE]:
             self._drop_silent(number)
         if not self._silent and self._strangers:
@@ -138,7 +138,7 @@ class AdmissionControl:
         sock = self._silent.pop(number).sock
         self._loop.remove_reader(sock)
         sock.close()
-        self._refused(reason)
+        self._refusals.tell(reason)
 
     def _speaks(self, number: int) -> None:
         """Go on with a connection: as many bytes as were awaited are here, or it has gone."""
@@ -168,7 +168,7 @@ class AdmissionControl:
         self._strangers[number] = visit
         if len(self._strangers) > self._most_strangers:
             self._strangers.pop(next(iter(self._strangers))).end()
-            self._refused("showed no owner's certificate in time")
+            self._refusals.tell("showed no owner's certificate in time")
         task = self._loop.create_task(self._welcome(number, visit))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -182,7 +182,7 @@ class AdmissionControl:
             )
         except OSError as error:
             self._forget(number)
-            self._refused(reason_of(error))
+            self._refusals.tell(reason_of(error))
             return
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 (of a stream)
         visit.transport = transport
@@ -196,7 +196,7 @@ class AdmissionControl:
             visits[number] = visit
             if len(visits) > self._most_of_an_owner:
                 visits.pop(next(iter(visits))).end()
-                self._refused("an owner has too many connections")
+                self._refusals.tell("an owner has too many connections")
 
     def _forget(self, number: int) -> None:
         self._strangers.pop(number, None)
@@ -214,11 +214,8 @@ class AdmissionControl:
                 self._drop_silent(number)
             for number in _older(self._strangers, now - _SECONDS_FOR_A_STRANGER):
                 self._strangers.pop(number).end()
-                self._refused("showed no owner's certificate in time")
+                self._refusals.tell("showed no owner's certificate in time")
             self._refusals.flush()
-
-    def _refused(self, reason: str) -> None:
-        self._refusals.info("a connection to the owners' port was refused", {"reason": reason})
 
 
 def _older(visits: dict[int, _Visit], than: float) -> list[int]:

@@ -10,7 +10,6 @@ clock is back or the operator confirms it.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import logging
 import threading
 import time
@@ -134,10 +133,3 @@ def clock_problem(ahead: float) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds / 86_400:.1f} days" if seconds >= 86_400 else f"{seconds / 3_600:.1f} hours"
-
-
-def as_people_say(when: float) -> str:
-    try:
-        return datetime.datetime.fromtimestamp(when, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (OverflowError, ValueError, OSError):
-        return "a time that no calendar has"

@@ -32,7 +32,7 @@ from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.rendezvous import all_endpoints, own_placement
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import any_statement, keep_statements, own_statement
-from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.states import NEW_STUDY, RETRY, THEY_RETRY, AttemptState, StateError
 from ppaurora.node.status import lost_shares
 from ppaurora.node.store import (
     STORAGE_ERRORS,
@@ -142,14 +142,14 @@ class Follower:
     def _readiness(self, study: StudyRecord, agreed: Sequence[Submitted]) -> tuple[Verdict, str]:
         manifest = study.manifest
         if study.state in (StudyState.EXPIRED, StudyState.DELETED, StudyState.RELEASED):
-            return Verdict.CLOSED, f"the study is {study.state.value} there"
+            return Verdict.CLOSED, f"the study is {study.state.value} there; {NEW_STUDY}"
         released = self._store.release_elsewhere(study.hash)
         if released:
             return Verdict.CLOSED, released
         if study.state is StudyState.STOPPED:
             return Verdict.STOPPED, study.note
         if [submitted.owner for submitted in agreed] != manifest.owner_names:
-            return Verdict.MISMATCH, "other owners than in the manifest"
+            return Verdict.MISMATCH, f"other owners than in the manifest were named; {RETRY}"
         trouble = self._runner.obstacle(study)
         if trouble:
             return Verdict.IN_TROUBLE, trouble
@@ -183,7 +183,10 @@ class Follower:
         same = [one for one in agreed if here[one.owner].revision == one.revision]
         other = [one.owner for one in same if here[one.owner].submitted != one]
         if other:
-            return Verdict.MISMATCH, f"what {', '.join(other)} sent"
+            return Verdict.MISMATCH, (
+                f"what {', '.join(other)} sent; these owners run 'ppaurora withdraw', then {THEY_RETRY}, and "
+                "then they submit again"
+            )
         newer = [one.owner for one in agreed if one not in same or here[one.owner].withdrawn]
         if newer:
             return Verdict.NOT_YET, (

@@ -30,6 +30,7 @@ class Health:
         self.clock = ""  # what is wrong with the machine's clock
         self.forgotten_releases: tuple[str, ...] = ()  # studies of which others know a release
         self.silences: Sequence[Silence] = ()  # of other nodes, the longest first
+        self.awaiting_operator: Sequence[Finding] = ()  # studies to accept, a certificate to renew
 
     @property
     def trouble(self) -> str:
@@ -69,6 +70,7 @@ class Health:
             Finding.warn("clock", self.clock),
             Finding.warn("records", forgotten(self.forgotten_releases)),
             *(Finding.warn("other nodes", said) for said in _told_of_silence(self.silences)),
+            *self.awaiting_operator,
         )
         return tuple(finding for finding in found if finding.detail)
 

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ppaurora.channel.servers import Server
-from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError
+from ppaurora.channel.tls import HungUpError
+from ppaurora.errors import InputError, PeerError, PeerLostError, PeerMisbehavedError, PpauroraError
 from ppaurora.messages.nodes import (
     Answer,
     AnyQuestion,
@@ -35,10 +36,11 @@ from ppaurora.node.peers import NotAskedError
 from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
 from ppaurora.node.statements import all_statements, keep_statements
-from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.states import NEW_STUDY, THEY_RETRY, AttemptState, StateError
 from ppaurora.node.status import lost_shares, still_to_agree
 from ppaurora.node.store import STORAGE_ERRORS, TO_GO_ON, Store, StudyRecord
 from ppaurora.node.turns import MOST, NoSlotError, Step, Turns
+from ppaurora.node.waiting import WaitReason
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
@@ -53,6 +55,10 @@ log = logging.getLogger(__name__)
 
 class NotReadyError(PpauroraError):
     """Another node cannot go on yet. No attempt was made, so none has failed."""
+
+
+class NotAcceptedError(NotReadyError):
+    """Another node's operator has not accepted the study."""
 
 
 class MustStopError(PpauroraError):
@@ -120,7 +126,7 @@ class Leader:
         if study.state in GOING_ON and self._amendments.is_untold(study):
             return Step(study, self._amendments.tell, peers)
         match study.state:
-            case StudyState.COLLECTING if not (self._missing(study) or self._store.to_agree(study)):
+            case StudyState.COLLECTING if not (self._missing(study) or self._waits(study)):
                 return Step(study, self._gather)
             case StudyState.RUNNING if self._is_computed(study):
                 awaited = [peer for peer in peers if peer in protocol.result_servers]
@@ -137,6 +143,11 @@ class Leader:
         """Owners whose submissions are not here; whoever leads takes submissions."""
         return set(study.manifest.owner_names) - {one.owner for one in self._store.submissions(study)}
 
+    def _waits(self, study: StudyRecord) -> bool:
+        """Return whether an owner has yet to agree to an amendment, or submissions break a public rule."""
+        submitted = [submission.submitted for submission in self._store.submissions(study)]
+        return bool(self._store.to_agree(study) or study.manifest.problem_with_submissions(submitted))
+
     def _is_computed(self, study: StudyRecord) -> bool:
         last = self._store.last_attempt(study.hash)
         return self._store.attempt_state(study.hash, last) is AttemptState.COMPUTED
@@ -150,9 +161,9 @@ class Leader:
         except NoSlotError:
             keeps_place = True
         except NotAskedError:
-            self._activity.pauses.pause(hash_)
+            self._activity.pauses.pause(hash_, WaitReason.NODE_SILENT)
         except (NotReadyError, AttemptFailedError, PeerError, StateError, InputError) as error:
-            self._pause(hash_, str(error))
+            self._pause(hash_, str(error), _wait_reason(error))
         except Exception as error:
             trouble = self._activity.health.note_error(error)
             if not trouble:
@@ -160,7 +171,7 @@ class Leader:
             reason = (
                 not_ready(trouble, self._kit.title) if trouble else f"internal error: {type(error).__name__}"
             )
-            self._pause(hash_, reason)
+            self._pause(hash_, reason, WaitReason.OTHER)
         finally:
             self._activity.peers.give_up_claims(hash_)
             self._turns.end(hash_, keeps_place=keeps_place)
@@ -174,9 +185,9 @@ class Leader:
         except MustStopError as error:
             self._stop(study, str(error))
 
-    def _pause(self, hash_: str, reason: str) -> None:
+    def _pause(self, hash_: str, reason: str, kind: WaitReason) -> None:
         """Wait before the next step, longer every time."""
-        self._activity.pauses.pause(hash_)
+        self._activity.pauses.pause(hash_, kind)
         with contextlib.suppress(*STORAGE_ERRORS):  # then it is the reason, and known in memory
             study = self._store.study(hash_)
             if study is not None and study.note != reason:
@@ -185,10 +196,9 @@ class Leader:
                     self._store.set_note(hash_, reason)
 
     def _gather(self, study: StudyRecord) -> None:
-        """Let attempts be made, now that all have submitted; stop at once if the terms rule that out."""
+        """Let attempts be made, now that all have submitted what the terms allow."""
         self._check_known_trouble()
         self._store.gather(study)
-        self._agreed(study)
 
     def _attempt(self, study: StudyRecord) -> None:
         """Make an attempt, if all nodes are ready for one, and settle it."""
@@ -198,12 +208,19 @@ class Leader:
         self._try(study, plan)
 
     def _agreed(self, study: StudyRecord) -> tuple[Submitted, ...]:
-        """Return what to compute with; raise if the terms rule it out."""
+        """Return what to compute with; raise if the terms rule it out.
+
+        They did not when attempts were let be made. If submissions have changed since without the store's
+        being asked, as when shares are taken back in, the study collects again.
+        """
         agreed = tuple(submission.submitted for submission in self._store.submissions(study))
         problem = study.manifest.problem_with_submissions(agreed)
+        if problem and self._store.has_begun(study.hash):
+            sizes, floors = [one.samples for one in agreed], [one.floors for one in agreed]
+            raise MustStopError(f"{study.manifest.terms.problem_with(sizes, floors)}; {NEW_STUDY}")
         if problem:
-            self._let_uploads_end(study, agreed)
-            raise MustStopError(problem)
+            self._store.set_state(study.hash, StudyState.COLLECTING, "", among=GOING_ON)
+            raise NotReadyError(problem)
         return agreed
 
     def _check_known_trouble(self) -> None:
@@ -264,17 +281,8 @@ class Leader:
             self._store.learn_of_attempt(study.hash, answer.last)
             raise MustStopError(
                 f"{peer.title} knows of attempt {answer.last}, and this node did not: it was rolled back; "
-                f"{TO_GO_ON} 'ppaurora retry'"
+                f"{TO_GO_ON} {THEY_RETRY}"
             )
-
-    def _let_uploads_end(self, study: StudyRecord, agreed: tuple[Submitted, ...]) -> None:
-        """Wait for shares that are on their way to other nodes: a stop is to refuse none of them."""
-        for peer in self._peers(study):
-            with contextlib.suppress(PeerError):
-                question = Ready(study=study.hash, agreed=agreed, manifest=counted(study))
-                answer = self._ask(study, peer, question)
-                if answer.answer is Verdict.NOT_YET:
-                    _check_ready(peer, answer)
 
     def _try(self, study: StudyRecord, plan: AttemptPlan) -> None:
         """Begin an attempt, and see it through."""
@@ -370,12 +378,28 @@ class Leader:
         return self._activity.peers.ask(self._kit, study, peer, question, _SECONDS_TO_ANSWER)
 
 
+def _wait_reason(error: PpauroraError) -> WaitReason:
+    """Return what a study waits for after an error that ended a step of it."""
+    match error:
+        case NotAcceptedError() | HungUpError():
+            return WaitReason.NOT_ACCEPTED
+        case PeerLostError():
+            return WaitReason.NODE_SILENT
+        case NotReadyError() | PeerError():
+            return WaitReason.NODE_NOT_READY
+        case AttemptFailedError():
+            return WaitReason.ATTEMPT_FAILED
+    return WaitReason.OTHER
+
+
 def _check_ready(peer: Server, answer: Answer) -> None:
     match answer.answer:
         case Verdict.READY:
             if not is_possible(answer.workers):
                 raise PeerMisbehavedError(peer.title, f"has {answer.workers} workers, which nobody can have")
             return
+        case Verdict.UNKNOWN_STUDY:
+            raise NotAcceptedError(f"{peer.title} is not ready: {_told(answer)}")
         case Verdict.MISMATCH | Verdict.CLOSED:
             raise MustStopError(f"{peer.title} does not agree: {_told(answer)}")
         case Verdict.IN_TROUBLE:

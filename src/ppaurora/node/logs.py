@@ -15,6 +15,11 @@ from aiohttp.http_exceptions import HttpProcessingError
 from ppaurora.errors import place_of
 from ppaurora.node.store import StudyRecord
 
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+_IF_UNTRUSTED = (
+    "if this is a participant of a study: has it been accepted here ('ppaurora studies KIT'), and is this "
+    "machine's clock right?"
+)
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -66,8 +71,11 @@ def _log_thread_error(error: threading.ExceptHookArgs) -> None:
 class RateLimitedLog:
     """Lines about what strangers do: a few in a while, then how many more there were. From any thread."""
 
-    def __init__(self, log: logging.Logger, most: int = 20, seconds: float = 10.0) -> None:
+    def __init__(
+        self, log: logging.Logger, most: int = 20, seconds: float = 10.0, *, level: int = logging.INFO
+    ) -> None:
         self._log = log
+        self._level = level
         self._most = most
         self._seconds = seconds
         self._lock = threading.Lock()
@@ -75,14 +83,14 @@ class RateLimitedLog:
         self._told = 0
         self._untold = 0
 
-    def info(self, event: str, facts: Mapping[str, object]) -> None:
+    def tell(self, event: str, facts: Mapping[str, object]) -> None:
         self.flush()
         with self._lock:
             self._told += 1
             tell = self._told <= self._most
             self._untold += not tell
         if tell:
-            self._log.info(event, extra=facts)
+            self._log.log(self._level, event, extra=facts)
 
     def flush(self) -> None:
         """Say how many lines were left out, if it is time."""
@@ -93,6 +101,31 @@ class RateLimitedLog:
             self._began, self._told, left_out, self._untold = now, 0, self._untold, 0
         if left_out:
             self._log.info("more of the like was left out", extra={"lines": left_out})
+
+
+class RefusedConnections:
+    """Lines about connections that a port has refused, which happens all day, and one of them that matters.
+
+    Who shows a certificate that no accepted study vouches for may be a participant of a study that the
+    operator has yet to accept. That is a warning, at most every ten minutes.
+    """
+
+    def __init__(self, log: logging.Logger, port: str) -> None:
+        self._event = f"a connection to the {port} port was refused"
+        self._strangers = RateLimitedLog(log)
+        self._untrusted = RateLimitedLog(log, most=1, seconds=600.0, level=logging.WARNING)
+
+    def tell(self, reason: str) -> None:
+        facts = {"reason": reason}
+        if reason.startswith(_UNTRUSTED):
+            self._untrusted.tell(self._event, {**facts, "do": _IF_UNTRUSTED})
+        else:
+            self._strangers.tell(self._event, facts)
+
+    def flush(self) -> None:
+        """Say how many lines were left out, if it is time."""
+        self._strangers.flush()
+        self._untrusted.flush()
 
 
 def about(study: StudyRecord) -> dict[str, object]:

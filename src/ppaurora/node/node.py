@@ -61,6 +61,7 @@ class Node:
         self.amendments = StudyAmendments(kit, self.store, self.activity)
         self._leader = Leader(kit, self.store, self.activity, runner, self.withdrawals, self.amendments)
         self.watcher = Watcher(
+            kit,
             self.store,
             self.activity,
             self.authorities,

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ppaurora.errors import InputError
-from ppaurora.messages.owners import GONE, StudyState, StudyStatus
+from ppaurora.messages.owners import GOING_ON, GONE, StudyState, StudyStatus
 from ppaurora.node.audit import CheckedLog, check_log
 from ppaurora.node.clock import clock_problem
-from ppaurora.node.status import study_status
+from ppaurora.node.states import NEW_STUDY
+from ppaurora.node.status import broken_rule, study_status
 from ppaurora.node.store import (
     STORAGE_ERRORS,
     AttemptRecord,
@@ -25,7 +26,9 @@ from ppaurora.node.store import (
     recover_folder,
     trouble_of,
 )
-from ppaurora.study.kit import NodeKit
+from ppaurora.study.kit import NodeKit, ProposedStudy, unaccepted_manifests
+
+_THEIR_RETRY = "they let it go on with 'ppaurora retry'"
 
 
 @contextlib.contextmanager
@@ -85,13 +88,15 @@ def find_study(store: Store, kit: NodeKit, name: str) -> StudyRecord:
 class NodeRecords:
     """The state of a node on disk: why it cannot write, what is wrong with its clock, its studies.
 
-    `unclaimed` says how many shares it has of studies that are not on record, by the studies' hashes.
+    `unclaimed` says how many shares it has of studies that are not on record, by the studies' hashes;
+    `proposed` are the studies whose manifests lie in the kit and were not accepted.
     """
 
     trouble: str
     clock: str
     studies: list[StudyStatus]
     unclaimed: dict[str, int]
+    proposed: tuple[ProposedStudy, ...]
 
 
 def look_at_records(kit: NodeKit) -> NodeRecords:
@@ -101,7 +106,8 @@ def look_at_records(kit: NodeKit) -> NodeRecords:
         seen = store.seen_time()
         clock = clock_problem(0.0 if seen is None else seen.ahead)
         studies = [study_status(kit, store, study, trouble=trouble) for study in store.studies()]
-        return NodeRecords(trouble, clock, studies, store.unclaimed_shares())
+        proposed = tuple(unaccepted_manifests(kit, [study.name for study in studies]))
+        return NodeRecords(trouble, clock, studies, store.unclaimed_shares(), proposed)
 
 
 @dataclass(frozen=True)
@@ -126,24 +132,37 @@ def note_of_stopped(kit: NodeKit, name: str) -> str:
     return study.note if study.state is StudyState.STOPPED else ""
 
 
-def retry(kit: NodeKit, name: str) -> StudyRecord:
-    """Let a study that has stopped go on here; as it was before, with the reason."""
+@dataclass(frozen=True)
+class Retried:
+    """A study that goes on: why it had stopped, and on which broken rule it waits even so, if on any."""
+
+    stopped: str
+    waits: str
+
+
+def retry(kit: NodeKit, name: str) -> Retried:
+    """Let a study that has stopped go on here."""
     with opened(kit) as store:
         study = find_study(store, kit, name)
+        waits = broken_rule(store, study)
+        if study.state in GOING_ON and waits:
+            raise InputError(f"this study has not stopped; there is nothing to retry. It waits: {waits}")
         store.retry(study.hash)
-    return study
+    return Retried(study.note, waits)
 
 
 def abort(kit: NodeKit, name: str) -> int:
     """End the attempt that is under way here. Its number."""
     with opened(kit) as store:
-        return store.abort(find_study(store, kit, name).hash, "this node's operator aborted the attempt")
+        note = f"this node's operator aborted the attempt; {_THEIR_RETRY}"
+        return store.abort(find_study(store, kit, name).hash, note)
 
 
 def stop(kit: NodeKit, name: str) -> None:
     """Stop a study here, with the attempt that is under way, if one is."""
     with opened(kit) as store:
-        store.stop(find_study(store, kit, name).hash, "this node's operator stopped the study")
+        note = f"this node's operator stopped the study; {_THEIR_RETRY}"
+        store.stop(find_study(store, kit, name).hash, note)
 
 
 def state_to_delete(kit: NodeKit, name: str) -> StudyState:
@@ -163,7 +182,7 @@ def delete(kit: NodeKit, name: str) -> int:
     """Shares and parts of the result, at once and for good. The number of shares."""
     with opened(kit) as store:
         study = _find_to_delete(store, kit, name)
-        return store.delete(study.hash, "this node's operator deleted the study")
+        return store.delete(study.hash, f"this node's operator deleted the study; {NEW_STUDY}")
 
 
 def unclaimed_shares(kit: NodeKit, study: str) -> int:

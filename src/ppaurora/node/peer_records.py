@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ppaurora.channel.servers import Server
-from ppaurora.errors import InputError, PeerError, PeerLostError
+from ppaurora.channel.tls import HungUpError
+from ppaurora.errors import InputError, PeerError, PeerLostError, PeerTimeoutError
 from ppaurora.messages.nodes import Hello
 from ppaurora.messages.owners import OVER, UNDER_WAY, SignedStatement
 from ppaurora.node.activity import Activity
 from ppaurora.node.logs import about, log_unforeseen
-from ppaurora.node.questions import HungUpError
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import StateError
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
@@ -103,7 +103,8 @@ class PeerRecords:
             if answer.statement is not None:
                 self.learn(study, answer.statement)
         except (PeerError, InputError) as error:
-            if isinstance(error, PeerLostError) and not isinstance(error, HungUpError):
+            is_silent = isinstance(error, PeerLostError | PeerTimeoutError)
+            if is_silent and not isinstance(error, HungUpError):
                 return False
             pause = _SECONDS_AFTER_A_REFUSAL
         self._due[study.hash, peer] = time.monotonic() + pause

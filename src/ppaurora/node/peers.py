@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ppaurora.channel.servers import Server
-from ppaurora.errors import PeerLostError
+from ppaurora.channel.tls import HungUpError
+from ppaurora.errors import PeerLostError, PeerTimeoutError
 from ppaurora.messages.nodes import Answer, AnyQuestion
-from ppaurora.node.questions import HungUpError, ask
+from ppaurora.node.questions import ask
 from ppaurora.node.store import StudyRecord
 from ppaurora.study.kit import NodeKit
 
@@ -103,7 +104,7 @@ class Peers:
             yield node
         except HungUpError:
             raise
-        except PeerLostError as error:
+        except (PeerLostError, PeerTimeoutError) as error:
             self._miss(node, study.hash, start, error.problem)
             raise
         finally:

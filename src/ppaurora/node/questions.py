@@ -9,8 +9,8 @@ import time
 import msgspec
 
 from ppaurora.channel.servers import Server
-from ppaurora.channel.tls import LOST, is_lost
-from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, reason_of
+from ppaurora.channel.tls import Stage, unreached
+from ppaurora.errors import PeerError, PeerMisbehavedError
 from ppaurora.io.models import from_json, to_json
 from ppaurora.io.text import printable
 from ppaurora.messages.nodes import Answer, AnyQuestion
@@ -22,41 +22,30 @@ _SECONDS_TO_SPEAK = 10.0
 _LONGEST_LINE = 1 << 22
 
 
-class HungUpError(PeerLostError):
-    """A node has ended the connection in place of an answer, as one does that has not accepted the study."""
-
-
 def ask(kit: NodeKit, manifest: Manifest, peer: Server, question: AnyQuestion, seconds: float) -> Answer:
     """Return another node's answer, as it can be shown; raise a `PeerError` if there is none."""
     identity = kit.identity(manifest)
     host, port = manifest.addresses()[peer]
     where = f"{host}:{port}"
     line = bytearray()
-    is_asked = False
+    stage = Stage.CONNECT
     try:
-        with (
-            socket.create_connection((host, port), timeout=seconds) as raw,
-            identity.context(ssl.Purpose.SERVER_AUTH).wrap_socket(raw, server_hostname=CONTROL) as sock,
-        ):
-            identity.check(peer, sock)
-            is_asked = True
-            sock.sendall(to_json(question) + b"\n")
-            answer = from_json(Answer, read_line(sock, line))
+        with socket.create_connection((host, port), timeout=seconds) as raw:
+            stage = Stage.HANDSHAKE
+            context = identity.context(ssl.Purpose.SERVER_AUTH)
+            with context.wrap_socket(raw, server_hostname=CONTROL) as sock:
+                identity.check(peer, sock)
+                stage = Stage.REQUEST
+                sock.sendall(to_json(question) + b"\n")
+                answer = from_json(Answer, read_line(sock, line))
     except PeerError:
         raise
-    except (ssl.SSLError, ConnectionError) as error:
-        broke_off = f"at {where} broke off the connection; its operator may not have accepted the study"
-        if not is_lost(error):
-            raise PeerMisbehavedError(peer.title, broke_off) from None
-        if is_asked and not line:
-            raise HungUpError(peer.title, broke_off) from None
-        is_cut = line or isinstance(error, ssl.SSLError)
-        lost = f"at {where}: {LOST}" if is_cut else f"cannot be reached at {where}: {reason_of(error)}"
-        raise PeerLostError(peer.title, lost) from None
+    except OSError as error:
+        stage = Stage.ANSWER if line else stage
+        way = f"open TCP to {where} on both sides"
+        raise unreached(peer.title, where, stage, error, way) from None
     except (ValueError, RecursionError):
         raise PeerMisbehavedError(peer.title, f"at {where} gave an unreadable answer") from None
-    except OSError as error:
-        raise PeerLostError(peer.title, f"cannot be reached at {where}: {reason_of(error)}") from None
     return msgspec.structs.replace(answer, note=printable(answer.note), version=printable(answer.version))
 
 

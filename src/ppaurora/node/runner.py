@@ -15,7 +15,7 @@ from ppaurora.node.health import not_ready
 from ppaurora.node.logs import about
 from ppaurora.node.metrics import Metrics
 from ppaurora.node.sni_router import SniRouter
-from ppaurora.node.states import AttemptState, StateError
+from ppaurora.node.states import RETRY, AttemptState, StateError
 from ppaurora.node.store import Store, StudyRecord, known_trouble
 from ppaurora.party.starting import WarmPool
 from ppaurora.sharing.stages import ResultShare
@@ -96,6 +96,7 @@ class AttemptRunner:
         earlier = self.activity.attempt(study.hash)
         if earlier is not None:
             earlier.abort("a later attempt began")
+        self.metrics.begun.inc()
         log.info("attempt begins", extra={**about(study), "attempt": plan.number})
         try:
             attempt = Attempt(self.kit, self.router, plan, self.warm_pool)
@@ -111,6 +112,7 @@ class AttemptRunner:
         start = time.monotonic()
         try:
             self.store.computed(study.hash, attempt.number, self._by_owner(study, attempt.results()))
+            self.metrics.computed.inc()
             log.info("attempt computed", extra={**about(study), "attempt": attempt.number, **attempt.cost})
         except Exception as error:
             reason = self._reason(study, error)
@@ -147,7 +149,8 @@ class AttemptRunner:
         spent = self.store.spent_attempts(study.hash)
         if spent < study.manifest.terms.limits.attempts:
             return ""
-        return f"{spent} attempts failed" + (f"; the last one: {study.note}" if study.note else "")
+        last = f"; the last one: {study.note}" if study.note else ""
+        return f"{spent} attempts failed{last}; {RETRY}"
 
     def stop(self, study: StudyRecord, note: str) -> None:
         """Stop a study until this node's operator has looked."""

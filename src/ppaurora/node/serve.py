@@ -13,7 +13,7 @@ from collections.abc import Callable
 from aiohttp import web
 
 from ppaurora.channel.tls import listen
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, reason_of
 from ppaurora.node.admission import AdmissionControl
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.logs import log_to_stderr
@@ -30,8 +30,11 @@ _SECONDS_TO_FINISH = 10.0
 log = logging.getLogger(__name__)
 
 
-def serve(kit: NodeKit) -> None:
-    """Runs until SIGTERM or Ctrl-C, then ends cleanly."""
+def serve(kit: NodeKit, exposed: str | None = None) -> None:
+    """Runs until SIGTERM or Ctrl-C, then ends cleanly.
+
+    Health and metrics are for this machine alone, and for whoever reaches the address `exposed`.
+    """
     kit.check_key()
     log_to_stderr()
     _allow_many_connections()
@@ -43,7 +46,7 @@ def serve(kit: NodeKit) -> None:
             raise  # it may be over at the next start
         raise InputError(f"{kit.data}: {trouble}; the node does not start") from None
     try:
-        asyncio.run(_serve(node))
+        asyncio.run(_serve(node, exposed))
     finally:
         node.close()
         log.info("node stopped")
@@ -56,7 +59,7 @@ def _allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65536)), hard))
 
 
-async def _serve(node: Node) -> None:
+async def _serve(node: Node, exposed: str | None) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -64,7 +67,11 @@ async def _serve(node: Node) -> None:
     settings = node.kit.settings
     async with contextlib.AsyncExitStack() as running:
         administration = admin_app(node.kit, node.activity, node.metrics)
-        await _listen(running, administration, _listener(node.kit, "listen_admin", settings.listen_admin))
+        if exposed is None or not _includes(exposed, settings.listen_admin):
+            await _listen(running, administration, _listener(node.kit, "listen_admin", settings.listen_admin))
+        if exposed is not None:
+            await _listen(running, administration, _exposed_listener(exposed))
+            log.warning("health and metrics are open to others, without a password", extra={"at": exposed})
         if settings.listen_owners is not None:
             service = OwnersService(
                 node.kit,
@@ -120,6 +127,20 @@ async def _protocols(
     running.push_async_callback(runner.cleanup)
     assert runner.server is not None  # noqa: S101 (it is set up)
     return runner.server
+
+
+def _includes(exposed: str, local: str) -> bool:
+    """Return whether who listens at one address is also reached at the other."""
+    (host, port), (local_host, local_port) = split_address(exposed), split_address(local)
+    hosts = {local_host, "::"} if ":" in local_host else {local_host, "::", "0.0.0.0"}  # noqa: S104
+    return port == local_port and host in hosts
+
+
+def _exposed_listener(address: str) -> socket.socket:
+    try:
+        return listen(*split_address(address))
+    except OSError as error:
+        raise InputError(f"--expose-admin: cannot listen at {address}: {reason_of(error)}") from None
 
 
 def _listener(kit: NodeKit, setting: str, address: str) -> socket.socket:

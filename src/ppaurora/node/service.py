@@ -13,7 +13,7 @@ import ssl
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from msgspec import UNSET
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.io.models import StrictModel, to_json
+from ppaurora.io.system import quoted
 from ppaurora.messages import VERSIONS
 from ppaurora.messages.owners import (
     Acknowledgement,
@@ -43,7 +44,7 @@ from ppaurora.node.openapi import openapi
 from ppaurora.node.peer_records import PeerRecords
 from ppaurora.node.refusals import RequestRefusedError, node_failed, refuse
 from ppaurora.node.statements import all_statements
-from ppaurora.node.status import study_status
+from ppaurora.node.status import broken_rule, study_status
 from ppaurora.node.store import (
     STORAGE_ERRORS,
     BegunError,
@@ -69,7 +70,7 @@ from ppaurora.node.uploads import (
 )
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.study.kit import NodeKit
-from ppaurora.version import __version__
+from ppaurora.version import Versions
 
 _SECONDS_BETWEEN_RECORDS = 3_600.0
 _PARTICIPANT = "participant"  # of a request: the study that is meant, and its owner
@@ -102,6 +103,7 @@ class OwnersService:
         self._peer_records = peer_records
         self._amendments = amendments
         self._refusals = RateLimitedLog(log, most=100)
+        self._unknown_studies = RateLimitedLog(log, most=1, seconds=600.0, level=logging.WARNING)
         self._recorded: dict[tuple[str, str, str], float] = {}  # when a refusal came into the audit log
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)
@@ -147,7 +149,12 @@ class OwnersService:
         self._metrics.refused.labels(refusal.code).inc()
         await asyncio.to_thread(self._record_refusal, request, refusal.code)
         facts = {"code": refusal.code, "path": request.path, "method": request.method}
-        self._refusals.info("request refused", facts)
+        if refusal.code is RefusalCode.UNKNOWN_STUDY:
+            kit = quoted(str(self._kit.folder))
+            facts["do"] = f"if this node takes part in it: ppaurora accept {kit} MANIFEST"
+            self._unknown_studies.tell("a study that was not accepted is asked for", facts)
+        else:
+            self._refusals.tell("request refused", facts)
         problem = Problem(code=refusal.code, message=refusal.message)
         response = _response(Refusal(error=problem), refusal.status)
         response.force_close()  # the rest of a refused body is not waited for
@@ -238,7 +245,10 @@ class OwnersService:
         if latest is not None and self._store.has_begun(study.hash):
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
         if not self._store.takes_submissions(study.hash, is_known=latest is not None):
-            refuse(RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted")
+            why = f": {study.note}" if study.state is StudyState.STOPPED and study.note else ""
+            refuse(
+                RefusalCode.CLOSED, f"the study is {study.state.value}; nothing more can be submitted{why}"
+            )
         if not study.manifest.evaluation.takes_submissions(offered.received_at):
             refuse(RefusalCode.TOO_LATE, f"{study.manifest.evaluation.too_late}; nothing was stored")
         if self._store.is_reused(study.hash, offered.commitments):
@@ -342,6 +352,8 @@ class OwnersService:
             log.info("submission stored", extra=facts)
             self._activity.pauses.forget(study.hash)
             self._activity.news.set()
+            if broken := broken_rule(self._store, study):
+                log.warning("submissions break a public rule", extra={**about(study), "reason": broken})
         return stored
 
     async def _release(self, request: web.Request) -> web.Response:
@@ -351,7 +363,8 @@ class OwnersService:
             refuse(RefusalCode.NOT_RELEASED, f"{server.title} gets no part of the result")
         _refuse_if_deleted(study, "its result was deleted")
         if study.state is not StudyState.RELEASED:
-            note = f": {study.note}" if study.note else ""
+            said = study.note or await asyncio.to_thread(broken_rule, self._store, study)
+            note = f": {said}" if said else ""
             refuse(RefusalCode.NOT_RELEASED, f"there is no result; the study is {study.state.value}{note}")
         try:
             found = await asyncio.to_thread(self._store.result, study.hash, owner)
@@ -422,9 +435,9 @@ def admin_app(kit: NodeKit, activity: Activity, metrics: Metrics) -> web.Applica
         is_ready = all(finding.ok for finding in findings)
         answer = {
             "status": "not ready" if not is_ready else "attention" if findings else "ok",
-            "problems": [finding.detail for finding in findings],
+            "problems": [finding.sentence for finding in findings],
             "role": kit.title,
-            "version": __version__,
+            **asdict(Versions()),
         }
         return web.json_response(answer, status=200 if is_ready else 503)
 

@@ -22,7 +22,7 @@ from ppaurora.channel.tls.sni_listener import SniListener
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages import SUPPORTED
 from ppaurora.messages.nodes import Answer, AnyQuestion, Verdict
-from ppaurora.node.logs import RateLimitedLog, log_unforeseen
+from ppaurora.node.logs import RefusedConnections, log_unforeseen
 from ppaurora.node.questions import CONTROL, read_line
 
 JOB = "job.ppaurora"
@@ -44,9 +44,9 @@ class SniRouter:
         self._context = context
         self._jobs: dict[str, socket.socket] = {}
         self._lock = threading.Lock()
-        self._refusals = RateLimitedLog(log)
+        self._refusals = RefusedConnections(log, "nodes'")
         self._socket = listen(*address)
-        self._listener = SniListener(self._socket, self._route, self._refused)
+        self._listener = SniListener(self._socket, self._route, self._refusals.tell)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -80,9 +80,6 @@ class SniRouter:
         """Let in nobody any more."""
         self._listener.close()
         self._socket.close()
-
-    def _refused(self, reason: str) -> None:
-        self._refusals.info("a connection to the nodes' port was refused", {"reason": reason})
 
     def _route(self, name: str, connection: socket.socket) -> None:
         with connection:

@@ -26,10 +26,12 @@ class AttemptState(StrEnum):
 STUDY_CHANGES: Mapping[tuple[StudyState, StudyState], str] = MappingProxyType(
     {
         (StudyState.COLLECTING, StudyState.RUNNING): (
-            "at the leader, all owners have submitted; elsewhere, the leader begins an attempt"
+            "at the leader, all owners have submitted, and no public rule is broken; elsewhere, the leader "
+            "begins an attempt"
         ),
         (StudyState.RUNNING, StudyState.COLLECTING): (
-            "an owner withdraws or replaces its submission, and no attempt was made here"
+            "an owner withdraws or replaces its submission, or a public rule is found broken, and no attempt "
+            "was made here"
         ),
         (StudyState.COLLECTING, StudyState.STOPPED): (
             "the leader says that it has stopped; or this node's operator stops it"
@@ -70,6 +72,12 @@ ATTEMPT_CHANGES: Mapping[tuple[AttemptState, AttemptState], str] = MappingProxyT
         (AttemptState.COMPUTED, AttemptState.RELEASED): "the study is released with it",
     }
 )
+
+
+# Who can do what about a study that does not go on; owners and operators read it at the end of notes.
+THEY_RETRY = "the operator of every node at which it has stopped runs 'ppaurora retry'"
+RETRY = f"once the cause is fixed, {THEY_RETRY}"
+NEW_STUDY = "owners without a result need a new study"
 
 
 class StateError(PpauroraError):

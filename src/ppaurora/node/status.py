@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from ppaurora.io.text import listed
-from ppaurora.messages.owners import GOING_ON, StudyState, StudyStatus
+from ppaurora.messages.owners import GOING_ON, UNDER_WAY, StudyState, StudyStatus
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
@@ -64,6 +64,16 @@ def still_to_agree(owners: list[str], amendment: int) -> str:
     return f"{listed(owners)} {have} yet to agree to amendment {amendment}: ppaurora accept KIT"
 
 
+def broken_rule(store: Store, study: StudyRecord) -> str:
+    """Return which public rule the submissions at this node break, and who can do what; empty if none, or
+    if they can change no longer.
+    """
+    if study.state not in UNDER_WAY or store.has_begun(study.hash):
+        return ""
+    submitted = [submission.submitted for submission in store.submissions(study)]
+    return study.manifest.problem_with_submissions(submitted, at=time.time())
+
+
 def _note(
     kit: NodeKit, store: Store, study: StudyRecord, missing: Sequence[str], trouble: str, silence: str
 ) -> str:
@@ -81,6 +91,9 @@ def _note(
     awaited = still_to_agree(store.to_agree(study), manifest.amendment)
     if awaited:
         return awaited
+    broken = broken_rule(store, study)
+    if broken:
+        return broken
     if not missing:
         return f"all have submitted; {manifest.protocol.leader.title} begins the computation"
     if not manifest.evaluation.takes_submissions(time.time()):

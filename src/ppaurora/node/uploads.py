@@ -37,7 +37,7 @@ def read_offer(request: web.Request, manifest: Manifest, server: Server) -> Offe
         )
     if len(offer.commitments) != len(manifest.protocol.input_servers):
         refuse(RefusalCode.HEADERS, f"{len(manifest.protocol.input_servers)} commitments are needed")
-    problem = manifest.terms.problem_with([offer.samples], [offer.floors], awaited=len(manifest.owners) - 1)
+    problem = manifest.problem_with_own(offer.samples, offer.floors)
     if problem:
         refuse(RefusalCode.SAMPLES, problem)
     shape = manifest.terms.shape

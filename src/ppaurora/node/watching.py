@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ppaurora.errors import InputError
 from ppaurora.messages.owners import GOING_ON, StudyState
 from ppaurora.node.activity import Activity
+from ppaurora.node.attention import awaiting_operator
 from ppaurora.node.authorities import Authorities
 from ppaurora.node.clock import Clock
 from ppaurora.node.leading import Leader
@@ -19,9 +20,13 @@ from ppaurora.node.retention import is_over
 from ppaurora.node.runner import AttemptRunner
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import Store, StudyRecord
+from ppaurora.node.upkeep import Certificates, DiskSpace
+from ppaurora.node.waiting import Circumstances, WaitReason, wait_reason
+from ppaurora.study.kit import NodeKit, unaccepted_manifests
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_TRIALS = 5.0
+_SECONDS_BETWEEN_REMINDERS = 3_600.0
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +36,7 @@ class Watcher:
 
     def __init__(
         self,
+        kit: NodeKit,
         store: Store,
         activity: Activity,
         authorities: Authorities,
@@ -39,6 +45,7 @@ class Watcher:
         metrics: Metrics,
         clock: Clock,
     ) -> None:
+        self._kit = kit
         self._store = store
         self._activity = activity
         self._authorities = authorities
@@ -47,6 +54,12 @@ class Watcher:
         self._metrics = metrics
         self._clock = clock
         self._tried = float("-inf")
+        self._kit_seen = float("-inf")
+        self._kit_told = float("-inf")
+        self._to_do: set[str] = set()
+        self._certificates = Certificates(kit)
+        self._told = float("-inf")
+        metrics.watch(activity.health)
         self.accepted: set[str] = set()  # hashes of manifests whose participants are let in
         self._looked_through: set[str] = set()  # of these, those whose shares on disk are taken back in
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
@@ -83,6 +96,8 @@ class Watcher:
                 self._note(error, f"looking after {study.manifest.study} failed")
         self._leader.give_turns()
         self._tell(self._store.studies())
+        self._tell_slowly(studies)
+        self._look_at_kit([study.manifest.study for study in studies])
         self._activity.health.looked()
 
     def _try_writing(self) -> None:
@@ -95,6 +110,21 @@ class Watcher:
         if not health.note_trouble(self._store.writing_problem()) and before:
             self._activity.pauses.forget_all()
         self._tried = time.monotonic()
+
+    def _look_at_kit(self, accepted: Sequence[str]) -> None:
+        """Note what waits for the operator, and log it: when it changes, and every hour while it lasts."""
+        now = time.monotonic()
+        if now < self._kit_seen + _SECONDS_BETWEEN_TRIALS:
+            return
+        self._kit_seen = now
+        findings = tuple(awaiting_operator(self._kit, accepted))
+        self._activity.health.awaiting_operator = findings
+        to_do = {finding.fix for finding in findings}
+        if to_do == self._to_do and now < self._kit_told + _SECONDS_BETWEEN_REMINDERS:
+            return
+        self._to_do, self._kit_told = to_do, now
+        for finding in findings:
+            log.warning("for the operator", extra={"reason": finding.detail, "do": finding.fix})
 
     def _note(self, error: Exception, what: str) -> None:
         """Log what failed; a disk that cannot be written to is told of once."""
@@ -110,13 +140,36 @@ class Watcher:
             study.manifest.study for study in stopped if self._store.release_elsewhere(study.hash)
         )
 
+    def _tell_slowly(self, studies: Sequence[StudyRecord]) -> None:
+        """Tell what takes longer to find out than it matters."""
+        if time.monotonic() < self._told + _SECONDS_BETWEEN_TRIALS:
+            return
+        self._told = time.monotonic()
+        activity = self._activity
+        circumstances = Circumstances(
+            trouble=activity.health.trouble,
+            silenced=frozenset().union(*(silence.studies for silence in activity.peers.silences())),
+            computed=activity.studies_computed(),
+            paused=activity.pauses.reasons(),
+        )
+        self._metrics.waits(self._wait_reason(study, circumstances) for study in studies)
+        unaccepted = unaccepted_manifests(self._kit, [study.manifest.study for study in studies])
+        self._metrics.upkeep(
+            DiskSpace.of(self._kit), self._certificates.days_left(studies), len(list(unaccepted))
+        )
+
+    def _wait_reason(self, study: StudyRecord, circumstances: Circumstances) -> WaitReason | None:
+        try:
+            return wait_reason(self._kit, self._store, study, circumstances)
+        except InputError:  # the study does not mean this node
+            return WaitReason.OTHER
+
     def _tell_health(self) -> None:
         health = self._activity.health
         health.clock = self._clock.problem
         health.silences = self._activity.peers.silences()
         self._metrics.silences(health.silences)
-        self._metrics.not_ready.set(not all(finding.ok for finding in health.findings))
-        self._metrics.clock_not_believed.set(bool(health.clock))
+        self._metrics.clock_not_trusted.set(bool(health.clock))
 
     def _let_in(self, study: StudyRecord) -> None:
         for manifest in study.manifests:

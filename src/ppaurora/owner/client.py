@@ -19,14 +19,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from ppaurora.channel.servers import Server
-from ppaurora.channel.tls import LOST, is_lost, peer_pin
+from ppaurora.channel.tls import Stage, not_the_node, peer_pin, unreached
 from ppaurora.errors import (
     InputError,
+    PeerError,
     PeerLostError,
     PeerMisbehavedError,
-    PeerTimeoutError,
     RefusedError,
-    reason_of,
 )
 from ppaurora.io.models import StrictModel, from_json, to_json
 from ppaurora.io.text import printable
@@ -44,6 +43,7 @@ from ppaurora.messages.owners import (
     WithdrawalAcknowledgement,
     studies_path,
 )
+from ppaurora.messages.refusals import remedy_of
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
@@ -58,6 +58,8 @@ class NodeClient:
     def __init__(self, kit: OwnerKit, manifest: Manifest, server: Server, timeout: float = 60.0) -> None:
         self.server = server
         self.host, self.port = manifest.owners_address(server)
+        self._kit = kit
+        self._manifest = manifest
         self._pin = manifest.node(server).pin
         self._path = f"{studies_path(manifest.version)}/{manifest.study_hash}"
         self._context = kit.client_context(manifest)
@@ -118,24 +120,32 @@ class NodeClient:
 
         Whatever cuts the connection off until the block ends is raised as what happened to this node.
         """
-        title = self.server.title
+        self._kit.check_certificate()
         proxy = _https_proxy(self.host)
-        where = self.where if proxy is None else f"{self.where} through the web proxy {proxy.shown}"
         connection = self._connection(proxy)
         try:
             connection.connect()
             yield connection
         except PeerMisbehavedError:
             raise
-        except TimeoutError:
-            raise PeerTimeoutError(title, f"at {where} did not answer in time") from None
-        except (OSError, http.client.HTTPException) as error:
-            if not is_lost(error):
-                problem = f"failed the TLS handshake: {_tls_problem(error)}"
-                raise PeerMisbehavedError(title, f"at {where} {problem}") from None
-            raise PeerLostError(title, f"cannot be reached at {where}: {_loss(error)}") from None
+        except (OSError, UnicodeError, http.client.HTTPException) as error:
+            raise self._unreached(connection, proxy, error) from None
         finally:
             connection.close()
+
+    def _unreached(
+        self, connection: PinnedConnection, proxy: _WebProxy | None, error: Exception
+    ) -> PeerError:
+        title = self.server.title
+        if proxy is not None and connection.stage is Stage.CONNECT:
+            where = f"{self.where} through the web proxy {proxy.shown}"
+            said = getattr(error, "strerror", None) or printable(error)
+            return PeerLostError(title, f"cannot be reached at {where}: {said}", proxy.advice(self.where))
+        way = (
+            f"ask the administrators of your network to open outgoing TCP to {self.where}, or set "
+            "HTTPS_PROXY if connections leave it through a web proxy"
+        )
+        return unreached(title, self.where, connection.stage, error, way)
 
     def _ask(
         self,
@@ -151,6 +161,7 @@ class NodeClient:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
             connection.request(method, path, body, headers or {})
         response = connection.getresponse()
+        connection.stage = Stage.ANSWER
         content = self._content(response)
         try:
             if response.status == 200:
@@ -158,9 +169,14 @@ class NodeClient:
             problem = _printable(from_json(Refusal, content).error)
         except ValueError:
             raise PeerMisbehavedError(
-                title, f"at {self.where} gave an answer that ppaurora does not know"
+                title,
+                f"at {self.where} gave an answer that ppaurora does not know",
+                "the versions may differ: compare 'ppaurora --version' with the operator's",
             ) from None
-        raise RefusedError(title, problem.code, problem.message)
+        refused = RefusedError(title, problem.code, problem.message)
+        if remedy := remedy_of(problem.code):
+            refused.add_note(remedy)
+        raise refused
 
     def _content(self, response: http.client.HTTPResponse) -> bytes:
         """Return the body of an answer that says how long it is, within reason."""
@@ -171,17 +187,17 @@ class NodeClient:
         return response.read()
 
     def _connection(self, proxy: _WebProxy | None) -> PinnedConnection:
-        if proxy is None:
-            return PinnedConnection(self.host, self.port, self._context, self._timeout, self._check)
-        connection = PinnedConnection(proxy.host, proxy.port, self._context, self._timeout, self._check)
-        connection.set_tunnel(self.host, self.port, proxy.headers)
+        first = (self.host, self.port) if proxy is None else (proxy.host, proxy.port)
+        connection = PinnedConnection(*first, self.host, self._context, self._timeout, self._check)
+        if proxy is not None:
+            connection.set_tunnel(self.host, self.port, proxy.headers)
         return connection
 
     def _check(self, sock: ssl.SSLSocket) -> None:
-        if peer_pin(sock) != self._pin:
-            raise PeerMisbehavedError(
-                self.server.title, f"at {self.where} has another key than the manifest says; nothing was sent"
-            )
+        pin = peer_pin(sock)
+        if pin != self._pin:
+            other = self._manifest.server_of(pin)
+            raise not_the_node(self.server.title, self.where, "" if other is None else other.title)
 
 
 def clients_of(kit: OwnerKit, manifest: Manifest, timeout: float) -> dict[Server, NodeClient]:
@@ -206,6 +222,14 @@ class _WebProxy:
     def shown(self) -> str:
         return printable(f"{self.host}:{self.port} (HTTPS_PROXY)")
 
+    def advice(self, where: str) -> str:
+        """Return what to do if it does not answer, or does not let a connection through."""
+        return (
+            "the web proxy is in the way, and not the node: check HTTPS_PROXY (http://HOST:PORT, or "
+            "http://USER:PASSWORD@HOST:PORT), and ask those who run it whether it lets CONNECT to "
+            f"{where} through; without a web proxy, unset HTTPS_PROXY or add the host to NO_PROXY"
+        )
+
 
 def _https_proxy(host: str) -> _WebProxy | None:
     proxy = urllib.request.getproxies_environment().get("https")
@@ -229,22 +253,6 @@ def _https_proxy(host: str) -> _WebProxy | None:
     return _WebProxy(*address, headers)
 
 
-def _loss(error: Exception) -> str:
-    """Return how a connection was lost, in words for people."""
-    if isinstance(error, ssl.SSLError | http.client.IncompleteRead):
-        return LOST
-    return getattr(error, "strerror", None) or printable(error) or type(error).__name__
-
-
-def _tls_problem(error: Exception) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        said = printable(error.verify_message)
-        if "expired" in said or "not yet valid" in said:
-            return f"{said}; is this machine's clock right? 'ppaurora preflight' tells"
-        return said
-    return reason_of(error)
-
-
 def _printable(message: M) -> M:
     """Return a message with another machine's texts as people may see them, also those of nested models."""
     fields = {name: _shown(getattr(message, name)) for name in message.__struct_fields__}
@@ -260,19 +268,27 @@ def _shown(value: Any) -> Any:
 
 
 class PinnedConnection(http.client.HTTPSConnection):
-    """Checks whom it has reached before it says anything."""
+    """Checks whom it has reached before it says anything, and knows how far it came."""
 
-    def __init__(self, host: str, port: int, context: ssl.SSLContext, timeout: float, check: Check) -> None:
+    def __init__(
+        self, host: str, port: int, name: str, context: ssl.SSLContext, timeout: float, check: Check
+    ) -> None:
         super().__init__(host, port, context=context, timeout=timeout)
+        self.stage = Stage.CONNECT
+        self._name = name  # of the node, also if it is reached through another host
+        self._tls = context
         self._check = check
 
     def connect(self) -> None:
-        super().connect()
-        sock = self.sock
-        assert isinstance(sock, ssl.SSLSocket)  # noqa: S101
+        """Do as `HTTPSConnection` does, step by step."""
+        http.client.HTTPConnection.connect(self)  # with the tunnel through a web proxy
+        self.stage = Stage.HANDSHAKE
+        sock = self._tls.wrap_socket(self.sock, server_hostname=self._name)
+        self.sock = sock
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             self._check(sock)
         except PeerMisbehavedError:
             self.close()
             raise
+        self.stage = Stage.REQUEST

@@ -7,7 +7,6 @@ What it has taken stands; the others get the same afterwards, and no attempt beg
 from __future__ import annotations
 
 import contextlib
-import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,8 +18,10 @@ from ppaurora.errors import (
     PeerMisbehavedError,
     PeerTimeoutError,
     RefusedError,
+    Wording,
 )
-from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.io.system import command_line
+from ppaurora.messages.owners import GONE, StudyState, StudyStatus
 from ppaurora.messages.refusals import FINAL, REPLACEABLE, RefusalCode
 from ppaurora.owner.client import NodeClient
 from ppaurora.owner.ledger import Ledger, Sketch
@@ -32,6 +33,7 @@ from ppaurora.study.manifest import Manifest
 _MOST_AHEAD = 1_000_000  # revisions that a node may know of and this kit not
 _SECONDS_FOR_OTHERS = 10.0  # in which a withdrawal is passed on, if all are well
 _SECONDS_BETWEEN_LOOKS = 0.3
+_HAS_NOTHING = (RefusalCode.UNKNOWN_STUDY, RefusalCode.EXPIRED, RefusalCode.DELETED)  # a server that says so
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Delivery:
             submission = self.outbox.prepare(samples, replace=other, above=above)
             for server in self.servers:
                 submission = self._deliver(submission, server, sketch)
+        self.ledger.forget_replaced(self.manifest)
         return submission
 
     def _check_unchanged(self, prepared: PreparedSubmission) -> None:
@@ -150,7 +153,8 @@ class Delivery:
                 submission = self.outbox.leaves_for(submission, server)
                 answer = client.submit(submission.offer, body, connection)
         except RefusedError as error:
-            if error.code in FINAL:
+            never_had_it = first is not None and error.code == RefusalCode.UNKNOWN_STUDY
+            if error.code in FINAL or never_had_it:
                 self.outbox.not_taken(submission, server)
                 if first is not None:
                     self.ledger.restore(self.manifest, before)
@@ -186,39 +190,72 @@ class Delivery:
         if found is None or not found.sent:
             if not is_final:
                 state = "nothing was sent, and this or another file can be submitted"
-                return f"{state}: '{self.command('submit', 'DATA')}'"
+                return Wording(f"{state}: '{self.command('submit', 'DATA')}'", state)
             if isinstance(error, RefusedError) and error.code in REPLACEABLE:
-                replacing = self.command("submit", "DATA", "--replace")
-                return f"until the computation begins, '{replacing}' sends this in its place"
+                replacing, until = (
+                    self.command("submit", "DATA", "--replace"),
+                    "until the computation begins,",
+                )
+                return Wording(
+                    f"{until} '{replacing}' sends this in its place",
+                    f"{until} submit this file once more, and it takes the place of that",
+                )
             state = "nothing is kept of this file"
         elif self.outbox.is_complete(found):
             return f"what was submitted before stands: {self.outbox.delivered(found)}"
         else:
             state = f"{found.samples:,} samples are {self.outbox.delivered(found)}"
         if is_final:
-            return f"{state}; '{self.command('status')}' shows how far the study is"
-        return f"{state}; to go on, run '{self.command('submit', 'DATA')}' again with the same file"
+            shows = "shows how far the study is"
+            return Wording(
+                f"{state}; '{self.command('status')}' {shows}", f"{state}; the study's page {shows}"
+            )
+        return Wording(
+            f"{state}; to go on, run '{self.command('submit', 'DATA')}' again with the same file",
+            f"{state}; to go on, submit the same file again",
+        )
 
     def command(self, name: str, *arguments: str) -> str:
         """Return the command to type, with this kit and study."""
         study = ("--study", self.manifest.study)
-        return shlex.join(["ppaurora", name, str(self.kit.folder), *arguments, *study])
+        return command_line(["ppaurora", name, str(self.kit.folder), *arguments, *study])
 
-    def describe(self, heard: Mapping[str, StudyStatus]) -> str:
-        """Return what was sent and who has it: as the nodes say, by title, else as they have acknowledged."""
+    def describe(self, heard: Mapping[str, StudyStatus], *, has_result: bool = False) -> str:
+        """Return what was sent and who has it: as the nodes say, by title, else as they have acknowledged.
+
+        Nobody is told to send again what a study that is over does not take.
+        """
         found = self.outbox.find()
         if found is None or not (found.sent or found.withdrawal):
             return "nothing"
         has = [server.title for server in self.servers if self._has(found, server, heard.get(server.title))]
         lacks = [server.title for server in self.servers if server.title not in has]
         if found.withdrawal:
-            what, again = "withdrawn", f"'{self.command('withdraw')}' completes it"
+            what = "withdrawn"
+            again = Wording(f"'{self.command('withdraw')}' completes it", "withdraw again to complete it")
         else:
-            again = f"run '{self.command('submit', 'DATA')}' again with the same file"
+            again = Wording(
+                f"run '{self.command('submit', 'DATA')}' again with the same file",
+                "submit the same file again",
+            )
             what = f"{found.samples:,} samples"
-        parts = [f"{what}: {' and '.join(has) or 'nobody'} acknowledged it"]
-        parts += [f"{' and '.join(lacks)} did not; {again}"] if lacks else []
-        return ", ".join(parts)
+        said = f"{what}: {' and '.join(has) or 'nobody'} acknowledged it"
+        if not lacks:
+            return said
+        names, states = " and ".join(lacks), {answer.state for answer in heard.values()}
+        if has_result:
+            return f"{said}, {names} no longer has it; this kit has the result: nothing is to be sent again"
+        if StudyState.RELEASED in states:
+            return (
+                f"{said}, {names} has lost it since. The result was released, so nothing can be sent again: "
+                f"ask the operator of {names} for a backup; without one, a new study is needed"
+            )
+        if states.intersection(GONE):
+            return f"{said}, {names} no longer has it; the study is over"
+        if StudyState.STOPPED in states and not found.withdrawal:
+            return f"{said}, {names} did not; the study has stopped, and takes nothing until it goes on"
+        said = f"{said}, {names} did not;"
+        return Wording(f"{said} {again}", f"{said} {again.page}")
 
     def _has(self, found: OutgoingSubmission, server: Server, heard: StudyStatus | None) -> bool:
         if heard is None:
@@ -241,21 +278,47 @@ class Delivery:
         except RefusedError as error:
             if found is not None and error.code in FINAL:
                 self.outbox.withdraws(found, 0)
+            if self.forget_if_never_begun(self._statuses()):
+                error.add_note("nothing was computed with what was submitted; other studies may have it")
             raise
         except (PeerError, KeyboardInterrupt) as error:
-            error.add_note(
+            said = (
                 f"{leader.title} has not acknowledged a withdrawal: what was submitted may still be computed "
-                f"with. To go on, run '{self.command('withdraw')}' again"
+                "with. To go on,"
             )
+            again = f"{said} run '{self.command('withdraw')}' again"
+            error.add_note(Wording(again, f"{said} withdraw again"))
             raise
         if found is not None:
             found = self.outbox.acknowledge_withdrawal(found, leader)
-        self.ledger.forget(self.manifest)
+        has_nothing: RefusedError | None = None
         for server in others:
-            self._hear_of_withdrawal(server, revision)
+            try:
+                self._hear_of_withdrawal(server, revision)
+            except RefusedError as error:
+                if error.code not in _HAS_NOTHING:
+                    raise
+                has_nothing = error
+                continue
             if found is not None:
                 found = self.outbox.acknowledge_withdrawal(found, server)
+        self.ledger.forget(self.manifest)
+        if has_nothing is not None:
+            raise has_nothing
         return found
+
+    def forget_if_never_begun(self, answers: Mapping[Server, StudyStatus]) -> bool:
+        """Take a study off the ledger that is over, if no node has an attempt; return whether that is so.
+
+        Nothing begins at a leader where the study is over. If one of the others is silent, nobody knows what
+        a leader that was restored from a backup has forgotten.
+        """
+        leader = answers.get(self.manifest.protocol.leader)
+        is_over = leader is not None and leader.state in GONE
+        if not is_over or len(answers) < len(self.clients) or any(one.attempt for one in answers.values()):
+            return False
+        self.ledger.forget(self.manifest)
+        return True
 
     def _withdrawal_revision(self, found: OutgoingSubmission | None) -> int:
         """Return the revision of a withdrawal that was begun, or one above all that any node knows.
@@ -293,9 +356,10 @@ class Delivery:
         deadline = time.monotonic() + _SECONDS_FOR_OTHERS
         leader = self.servers[0].title
         recorded = f"{leader} has recorded the withdrawal: nothing will be computed with what was submitted"
-        note = (
-            f"{recorded}. {server.title} has not acknowledged it yet; {leader} tells it as soon as it can. "
-            f"To see whether it has, run '{self.command('withdraw')}' again"
+        told = f"{recorded}. {server.title} has not acknowledged it yet; {leader} tells it as soon as it can."
+        note = Wording(
+            f"{told} To see whether it has, run '{self.command('withdraw')}' again",
+            f"{told} The study's page shows whether it has",
         )
         while True:
             try:

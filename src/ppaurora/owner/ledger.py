@@ -14,19 +14,18 @@ they are the same people, which is never too little.
 
 What a study spends counts from before the first share leaves, and whether or not it ever has a result: an
 attempt that failed may have told somebody, and an owner cannot see that it did not. It counts no longer once
-the study's leader has acknowledged a withdrawal, as it does only before the first attempt. Data that was
-replaced counts, too: shares of both were out, and only the servers know which they used.
+all who take submissions have acknowledged a withdrawal, as they do only before the first attempt; nor once
+the study is over, and no node has an attempt on record. Data that is replaced counts beside the other until
+all have acknowledged the replacement: then nothing can be computed with it any more.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import math
-import os
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 
 from ppaurora.check import Concern, DataWarning
 from ppaurora.data import CountTable, Grid, Samples
+from ppaurora.io.locks import folder_locked
 from ppaurora.io.models import StrictModel
 from ppaurora.owner.records import keep_record, read_record
 from ppaurora.policy.budget import Spending
@@ -201,7 +201,7 @@ class LedgerEntry(_Redacted):
     hashes: bytes  # of eight bytes each, ascending, little endian
     epsilon: float | None = None  # that the study spends; without noise there is no bound
     grid: Grid | None = None  # on which the samples were counted, if no row of them was there
-    replaced: tuple[LedgerEntry, ...] = ()  # what was submitted to it before
+    replaced: tuple[LedgerEntry, ...] = ()  # what it replaces, until all nodes have acknowledged that
 
     @property
     def sketch(self) -> Sketch:
@@ -213,7 +213,7 @@ class LedgerEntry(_Redacted):
         return math.inf if self.epsilon is None else self.epsilon
 
     def shares_people_with(self, sketch: Sketch) -> bool:
-        """Return whether the study has these people, or had them before its data was replaced.
+        """Return whether the study has these people, or has them still where its data is being replaced.
 
         It has them for all that is known, if they cannot be compared.
         """
@@ -320,6 +320,13 @@ class Ledger:
         """Remove the entry of a study: what was withdrawn is part of none, and spends nothing."""
         self.restore(manifest, None)
 
+    def forget_replaced(self, manifest: Manifest) -> None:
+        """Remove what was submitted before: what all nodes have replaced is part of no study."""
+        with self._locked():
+            entry = self._content().studies.get(manifest.study_hash)
+            if entry is not None and entry.replaced:
+                self._put(manifest, msgspec.structs.replace(entry, replaced=()))
+
     def _put(self, manifest: Manifest, entry: LedgerEntry | None) -> None:
         content = self._content()
         studies = {hash_: known for hash_, known in content.studies.items() if hash_ != manifest.study_hash}
@@ -339,15 +346,9 @@ class Ledger:
     def _write(self, content: LedgerContent) -> None:
         keep_record(self._path, content)
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> AbstractContextManager[None]:
         """Against others who submit from the same kit to another study."""
-        descriptor = os.open(self._folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return folder_locked(self._folder)
 
 
 def by_chance(sketch: Sketch, samples: int) -> bool:
@@ -373,6 +374,7 @@ def _concern(overlap: float, earlier: LedgerEntry, sketch: Sketch, policy: Polic
     unsure = by_chance(sketch, earlier.samples)
     why = ". Scores have so few decimals that other samples would look the same" if unsure else ""
     said += (
-        f"two results on nearly the same data can be subtracted to learn about the samples that differ{why}"
+        f"two results on nearly the same data can be subtracted to learn about the samples that differ{why}. "
+        "As long as that study has computed nothing, 'ppaurora withdraw' takes them back from it"
     )
     return Concern("overlap", said, is_warning=not unsure)

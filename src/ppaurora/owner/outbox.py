@@ -8,7 +8,6 @@ have left is on record before they leave; as long as there is none, nothing was 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import time
 from collections.abc import Iterator
@@ -21,8 +20,9 @@ from numpy.typing import NDArray
 
 from ppaurora.channel.servers import Server
 from ppaurora.data import CountTable, Samples
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, Wording
 from ppaurora.io.files import sync, write_secret
+from ppaurora.io.locks import lock, unlock
 from ppaurora.io.models import StrictModel, canonical_json
 from ppaurora.messages.owners import Acknowledgement, Offer
 from ppaurora.owner.records import keep_record, read_record, writing
@@ -134,18 +134,23 @@ class Outbox:
                 path = self._folder.parent / f".{self._folder.name}.lock"
                 file = opened.enter_context(path.open("ab"))
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file)
             except BlockingIOError:
-                raise InputError(
+                said = (
                     f"another process is submitting to the study '{self._manifest.study}' with this kit, or "
-                    "withdrawing from it; nothing was done now. Wait until it has ended: 'ppaurora status' "
-                    "shows what has arrived"
+                    "withdrawing from it; nothing was done now. Wait until it has ended:"
+                )
+                raise InputError(
+                    Wording(
+                        f"{said} 'ppaurora status' shows what has arrived",
+                        f"{said} the study's page shows what has arrived",
+                    )
                 ) from None
             try:
                 yield
             finally:
                 # A process that another thread starts just now may have a copy of this file for a moment.
-                fcntl.flock(file, fcntl.LOCK_UN)
+                unlock(file)
 
     def find(self) -> OutgoingSubmission | None:
         submission = read_record(OutgoingSubmission, self._folder / _RECORD)
@@ -225,11 +230,17 @@ class Outbox:
 
     def other_data(self, found: OutgoingSubmission) -> InputError:
         """Return the error of whoever submits something else than before."""
-        return InputError(
+        said = (
             f"other data was submitted to the study '{self._manifest.study}' from this kit before "
             f"({found.samples:,} samples: {self.delivered(found)}); nothing was sent now. Until the "
-            "computation begins, 'ppaurora submit --replace' sends this in its place, and 'ppaurora "
-            "withdraw' takes it back"
+            "computation begins,"
+        )
+        return InputError(
+            Wording(
+                f"{said} 'ppaurora submit --replace' sends this in its place, and 'ppaurora withdraw' takes "
+                "it back",
+                f"{said} it can be replaced by this, or withdrawn, on the study's page",
+            )
         )
 
     def delivered(self, submission: OutgoingSubmission) -> str:
@@ -248,8 +259,7 @@ class Outbox:
         """Raise if the study does not take these samples, or takes none now."""
         manifest = self._manifest
         self.check_time()
-        awaited = len(manifest.owners) - 1
-        problem = manifest.terms.problem_with([len(samples)], [self._floors], awaited=awaited)
+        problem = manifest.problem_with_own(len(samples), self._floors)
         if problem:
             raise InputError(f"{samples.source}: has {len(samples):,} samples: {problem}")
         read = manifest.evaluation.read(samples)
@@ -397,9 +407,15 @@ class Outbox:
 
 def has_result(study: str) -> InputError:
     """Return the error of whoever submits to a study that has its result."""
-    return InputError(
+    said = (
         f"the study '{study}' has its result, with what was submitted from this kit before; "
-        "nothing was sent now. 'ppaurora result' shows it again, in Python Study.result()"
+        "nothing was sent now."
+    )
+    return InputError(
+        Wording(
+            f"{said} 'ppaurora result' shows it again, in Python Study.result()",
+            f"{said} The study's page shows it",
+        )
     )
 
 

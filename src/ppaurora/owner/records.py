@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ppaurora.errors import InputError
+from ppaurora.errors import InputError, Wording
 from ppaurora.io.files import read_text, replace_file
 from ppaurora.io.models import StrictModel, canonical_json, checked, to_builtins, to_json
 
@@ -49,9 +49,14 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        said = (
+            f"{path}: cannot be written: {error.strerror or error}. Make room, or let this user write there;"
+        )
         raise InputError(
-            f"{path}: cannot be written: {error.strerror or error}. Make room, or let this user write there; "
-            "then run the same command again. 'ppaurora status' shows what was sent before"
+            Wording(
+                f"{said} then run the same command again. 'ppaurora status' shows what was sent before",
+                f"{said} then do the same again. The study's page shows what was sent before",
+            )
         ) from None
 
 

@@ -23,6 +23,8 @@ from ppaurora.errors import (
     PeerTimeoutError,
     ProtocolError,
     RefusedError,
+    Wording,
+    text_of,
 )
 from ppaurora.messages.owners import UNDER_WAY, ReleasedPart, SignedStatement, StudyState, StudyStatus
 from ppaurora.messages.refusals import PASSING, RefusalCode
@@ -191,7 +193,8 @@ class Study:
             manifest=self.manifest,
             overlaps=seen.overlaps,
             spending=seen.spending,
-            refusal="" if refusal is None else str(refusal),
+            floors=self.kit.settings.floors,
+            refusal="" if refusal is None else text_of(refusal),
             moved=own.moved,
             design=self.design,
         )
@@ -359,12 +362,13 @@ class Study:
     def sent(self, answers: Mapping[str, NodeStatus]) -> str:
         """Return what was sent from this kit and who has it, as the nodes' answers and the kit say."""
         heard = {title: answer for title, answer in answers.items() if isinstance(answer, StudyStatus)}
-        return self._delivery.describe(heard)
+        return self._delivery.describe(heard, has_result=self.is_collected)
 
     def status(self) -> dict[str, NodeStatus]:
         """Return what each node says of the study, by title; of one that cannot be reached, why.
 
-        A node that does not know of the release whose result this kit has was rolled back, and is told.
+        A node that does not know of the release whose result this kit has was rolled back, and is told. A
+        study that is over and never began has no part in this owner's budget any more.
         """
         released = self._signed_release()
 
@@ -375,8 +379,10 @@ class Study:
                 return Unreachable(str(error), refused=isinstance(error, RefusedError))
 
         with ThreadPoolExecutor(len(self._clients)) as pool:
-            answers = pool.map(ask, self._clients.values())
-            return {server.title: answer for server, answer in zip(self._clients, answers, strict=True)}
+            answers = dict(zip(self._clients, pool.map(ask, self._clients.values()), strict=True))
+        heard = {server: answer for server, answer in answers.items() if isinstance(answer, StudyStatus)}
+        self._delivery.forget_if_never_begun(heard)
+        return {server.title: answer for server, answer in answers.items()}
 
     def _signed_release(self) -> SignedStatement | None:
         """Return a statement of the release whose result this kit has; None without one.
@@ -522,11 +528,17 @@ class Study:
         except RefusedError as error:
             if error.code in (RefusalCode.NOT_RELEASED, RefusalCode.EXPIRED, RefusalCode.DELETED):
                 missing = NotReleasedError(str(error))
-                missing.add_note(f"'{self._delivery.command('status')}' shows how far the study is")
+                for note in getattr(error, "__notes__", ()):
+                    missing.add_note(note)
+                shows = "shows how far the study is"
+                missing.add_note(
+                    Wording(f"'{self._delivery.command('status')}' {shows}", f"the study's page {shows}")
+                )
                 raise missing from None
             raise
         except PeerError as error:
-            error.add_note(f"'{self._delivery.command('preflight')}' says what to do, or ask whether it runs")
+            checks = f"'{self._delivery.command('preflight')}' checks the connections to all nodes"
+            error.add_note(Wording(checks, f"in a terminal, {checks}"))
             raise
 
     def _check_own_submission(self, answer: ReleasedPart) -> None:
@@ -546,10 +558,9 @@ def _summary(answers: dict[str, NodeStatus]) -> str:
     """Describe the study in one line for people."""
     heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
     missing = sorted({name for answer in heard for name in answer.missing})
-    if missing:
-        return f"waiting for submissions of {', '.join(missing)}"
     progress = next((answer.progress for answer in heard if answer.progress), "")
-    said = [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
+    said = [f"waiting for submissions of {', '.join(missing)}"] if missing else []
+    said += [f"{title}: {answer.note}" for title, answer in answers.items() if answer.note]
     return progress or "; ".join(said) or next(iter(answers.values())).state
 
 

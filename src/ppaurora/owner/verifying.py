@@ -8,6 +8,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+
 from ppaurora.errors import InputError, NotVerifiedError, PpauroraError
 from ppaurora.io.files import read_text
 from ppaurora.io.models import canonical_json, checked
@@ -85,7 +87,8 @@ def read_json(path: Path) -> Any:
 def _verified(content: Any, manifest_hash: str | None) -> tuple[Verification, StudyReport | None]:
     is_result = isinstance(content, dict) and "receipt" in content
     receipt = Receipt.parse(content["receipt"] if is_result else content)
-    if manifest_hash is not None and not is_hash_of(manifest_hash, receipt.manifest):
+    known = (receipt.manifest,) if receipt.amended is UNSET else receipt.amended.amendments.manifests
+    if manifest_hash is not None and not any(is_hash_of(manifest_hash, one) for one in known):
         raise NotVerifiedError(
             f"its manifest has the hash {receipt.manifest.hash}, which is not the one that was given"
         )

@@ -8,7 +8,8 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ppaurora.errors import MissingPackageError
+from ppaurora.errors import MissingPackageError, on_a_page
+from ppaurora.io.system import INSTALL_APP
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -21,6 +22,7 @@ TEMPLATES = _HERE / "templates"
 def environment(*folders: Path) -> Environment:
     """Templates of these folders first, then those of this package; every value is escaped, none is missing.
 
+    A text that has words of its own for pages is printed in those.
     Templates have `style_sheet` (to inline), which is safe to put between `<style>` and `</style>`.
     """
     try:
@@ -28,12 +30,13 @@ def environment(*folders: Path) -> Environment:
         from markupsafe import Markup
     except ModuleNotFoundError:
         raise MissingPackageError(
-            "a page needs one more package: sh install.sh app, or pip install 'ppaurora[report]'"
+            f"a page needs one more package: {INSTALL_APP}, or pip install 'ppaurora[report]'"
         ) from None
     made = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=on_a_page,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import IO, Any
@@ -18,6 +19,8 @@ from ppaurora.party.starting import WarmPool, discard, pass_listener
 from ppaurora.party.starting import start_process as start_process
 
 _SECONDS_TO_END = 2.0
+# What writing to a process raises that has ended; Windows calls it by various names.
+_GONE: type[OSError] = OSError if sys.platform == "win32" else ConnectionError
 
 
 def links_for(
@@ -87,7 +90,7 @@ class ServerProcess:
         self._process = warm or start_process(module, title)
         self._writer: threading.Thread | None = None
         try:
-            with contextlib.suppress(ConnectionError):  # that it has gone is heard on its other pipe
+            with contextlib.suppress(_GONE):  # that it has gone is heard on its other pipe
                 pass_listener(self._process, listener, *beside)
             threading.Thread(target=self._listen, daemon=True).start()
         except Exception:  # the machine may have no more threads
@@ -142,7 +145,7 @@ class ServerProcess:
             self._writer.join()
         self._process.wait()
         if self._process.stdin is not None:
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(_GONE):
                 self._process.stdin.close()
 
 
@@ -150,7 +153,7 @@ def _write(commands: IO[bytes], content: Sequence[bytes], before: threading.Thre
     if before is not None:
         before.join()
     # That a server has gone is heard on its other pipe.
-    with contextlib.suppress(ConnectionError):
+    with contextlib.suppress(_GONE):
         for part in content:
             commands.write(part)
         commands.flush()

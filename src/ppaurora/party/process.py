@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import sys
@@ -20,11 +19,13 @@ from typing import TypeVar
 
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, PassedSockets, TlsTransport, connect_parties
+from ppaurora.channel.tls.polling import new_poll
 from ppaurora.errors import PartyFailedError, PpauroraError, place_of
 from ppaurora.io.dumps import forbid_dumps
 from ppaurora.io.models import from_json, to_json
 from ppaurora.messages.process import Alive, Event, Failed, Finished, Links, Opened, Progressed, Task
 from ppaurora.party.run import RunOutcome, take_part
+from ppaurora.party.shared_socket import read_shared
 from ppaurora.session.freed import keep_large_arrays_apart
 from ppaurora.sharing.commitment import SALT_BYTES
 from ppaurora.sharing.stages import OwnerShare
@@ -44,7 +45,7 @@ def run_server(serve: Callable[[Starter], None]) -> int:
     """Serve, and tell of any error. Returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides what Ctrl-C means
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="utf-8")
     forbid_dumps()  # afterwards that file is no longer this user's
     keep_large_arrays_apart()
     starter = Starter()
@@ -85,6 +86,9 @@ class Starter:
 
     def passed_sockets(self, most: int) -> list[socket.socket]:
         """Return the listening socket and what was passed with it; nothing if they never come."""
+        if sys.platform == "win32":
+            listener = read_shared(self._commands)
+            return [] if listener is None else [listener]
         with socket.socket(fileno=os.dup(self._commands.fileno())) as commands:
             _, descriptors, _, _ = socket.recv_fds(commands, 1, most)
         return [socket.socket(fileno=descriptor) for descriptor in descriptors]
@@ -113,7 +117,7 @@ class Starter:
         What is too late ends all; so does, at once, that the other end is gone.
         """
         done = threading.Event()
-        other_end = select.poll()
+        other_end = new_poll()
         other_end.register(self._commands.fileno(), 0)  # that it hung up is told unasked
 
         def give() -> None:
@@ -137,15 +141,22 @@ class Starter:
 
     def stay_in_touch(self, seconds: float) -> None:
         """Give a sign of life now and then from now on, and leave when the other end is gone."""
-        threading.Thread(target=self._stay_in_touch, args=(seconds,), daemon=True).start()
+        threading.Thread(target=self._give_signs, args=(seconds,), daemon=True).start()
+        threading.Thread(target=self._leave_with_starter, daemon=True).start()
 
-    def _stay_in_touch(self, seconds: float) -> None:
-        # On bare descriptors: a daemon thread that holds the lock of a buffered stream makes the
-        # interpreter abort when it shuts down.
-        descriptor = self._commands.fileno()
-        with contextlib.suppress(ConnectionError):
-            while not select.select([descriptor], [], [], seconds)[0] or os.read(descriptor, 1):
+    def _give_signs(self, seconds: float) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                time.sleep(seconds)
                 self.tell(Alive())
+        os._exit(_EXIT_STARTER_GONE)
+
+    def _leave_with_starter(self) -> None:
+        # On a bare descriptor: a daemon thread that holds the lock of a buffered stream makes the
+        # interpreter abort when it shuts down.
+        with contextlib.suppress(OSError):
+            while os.read(self._commands.fileno(), 1):
+                pass
         os._exit(_EXIT_STARTER_GONE)
 
 

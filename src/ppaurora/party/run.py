@@ -80,13 +80,15 @@ def take_part(
 
 
 def peak_memory() -> int:
-    """Return the most memory this process ever held, in bytes."""
+    """Return the most memory this process ever held, in bytes; 0 on Windows, where nobody is asked."""
     try:
         # Linux's ru_maxrss remembers the process that started this one; VmHWM does not.
-        status = Path("/proc/self/status").read_text()
+        status = Path("/proc/self/status").read_text("utf-8")
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
     except (OSError, IndexError):
-        import resource  # Unix only
+        if sys.platform == "win32":
+            return 0
+        import resource
 
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import threading
 
+from ppaurora.party.shared_socket import write_shared
+
 # Arrays of a chunk, up to a few megabytes, come and go by the million; keep glibc from giving their pages
 # back to the kernel each time. Whole lists are larger: their pages are given back. Elsewhere these variables
 # mean nothing.
@@ -27,31 +29,48 @@ PROCESS_VARIABLES = {**_ALLOCATOR, **ONE_THREAD}
 def start_process(module: str, title: str) -> subprocess.Popen[bytes]:
     """Start a process that sees the packages that this one sees; it complains only to who debugs.
 
-    It waits for its task on a local socket, which can also carry the descriptor that comes first.
+    It waits for its task on a local socket, which can also carry the descriptor that comes first; on Windows,
+    on a pipe.
     """
+    if sys.platform == "win32":
+        return _start(module, title, subprocess.PIPE)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        process = subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
-            [sys.executable, "-P", "-m", module, title],
-            stdin=theirs.fileno(),
-            stdout=subprocess.PIPE,
-            stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
-            env={
-                **PROCESS_VARIABLES,
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            },
-        )
+        process = _start(module, title, theirs.fileno())
         process.stdin = ours.makefile("wb")
     return process
+
+
+def _start(module: str, title: str, commands: int) -> subprocess.Popen[bytes]:
+    variables = {
+        **PROCESS_VARIABLES,
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    python = sys.executable
+    if sys.platform == "win32":
+        # An environment's python.exe starts another process, of another number; this is what it starts.
+        python = getattr(sys, "_base_executable", python)
+        variables["__PYVENV_LAUNCHER__"] = sys.executable
+    return subprocess.Popen(  # noqa: S603 (this interpreter, our own words)
+        [python, "-P", "-m", module, title],
+        stdin=commands,
+        stdout=subprocess.PIPE,
+        stderr=None if os.environ.get("PPAURORA_DEBUG") else subprocess.DEVNULL,
+        env=variables,
+    )
 
 
 def pass_listener(process: subprocess.Popen[bytes], listener: int, *more: int) -> None:
     """Pass a server process the first that it gets: the socket at which the others will find it.
 
-    A worker also gets those that lead to the other workers of its server.
+    A worker also gets those that lead to the other workers of its server. On Windows, where a server has one
+    worker, the socket itself is shared with that process, which is told how to find it.
     """
     assert process.stdin is not None  # noqa: S101
+    if sys.platform == "win32":
+        write_shared(process.stdin, listener, process.pid)
+        return
     with socket.socket(fileno=os.dup(process.stdin.fileno())) as commands:
         socket.send_fds(commands, [b"."], [listener, *more])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from ppaurora.errors import InputError
+from ppaurora.io.locks import lock
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = [signal.SIGINT, signal.SIGTERM]
+if sys.platform != "win32":  # where this is loaded, and does nothing
+    _SIGNALS.append(signal.SIGHUP)
 _POLL = 0.05
 _SECONDS_TO_END = 30.0
 
@@ -77,7 +80,7 @@ def _take(file: IO[bytes]) -> None:
     """Whoever only looks has the lock for a moment, too."""
     for _ in range(20):
         with contextlib.suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file)
             return
         time.sleep(_POLL)
     raise InputError(f"{file.name}: the process of this file runs already")
@@ -85,7 +88,7 @@ def _take(file: IO[bytes]) -> None:
 
 def _is_free(file: IO[bytes]) -> bool:
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock(file, shared=True)
     except BlockingIOError:
         return False
     return True
@@ -96,7 +99,7 @@ def only_one(path: Path, told: str) -> Iterator[None]:
     """Refuses, in these words, while somebody else is inside."""
     with path.open("ab") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file)
         except BlockingIOError:
             raise InputError(told) from None
         yield

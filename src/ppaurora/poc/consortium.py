@@ -271,7 +271,7 @@ class ProofOfConcept:
                 time.sleep(0.05)
             else:
                 return
-        last = self.log(name).read_text().rstrip().rpartition("\n")[2]
+        last = self.log(name).read_text("utf-8").rstrip().rpartition("\n")[2]
         raise PartyFailedError(
             f"{name.replace('-', ' ')} did not start: {printable(last).removeprefix('ppaurora: ')} "
             f"(log {self.log(name)}); if it stays, begin anew after 'ppaurora poc clean'"

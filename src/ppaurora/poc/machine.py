@@ -76,7 +76,7 @@ def participants(
 def listen_here(kit: Path, ports: Ports, changes: Mapping[str, str] | None = None) -> None:
     """Edit a node's settings, as an operator would: on loopback only, at these ports."""
     path = kit / "node.toml"
-    text = path.read_text()
+    text = path.read_text("utf-8")
     for old, new in {"0.0.0.0:": "127.0.0.1:", ":9464": f":{ports.admin}", **(changes or {})}.items():
         text = text.replace(old, new)
     path.write_text(text)

@@ -16,6 +16,8 @@ from typing import Any
 from ppaurora.errors import BudgetError
 from ppaurora.policy.rules import Policy
 
+_WITHDRAW = "'ppaurora withdraw' from a study that has computed nothing"
+
 
 @dataclass(frozen=True)
 class Spending:
@@ -75,9 +77,15 @@ class Spending:
                 "person. Agree on kind = 'private'"
             )
         elif math.isinf(self.before):
-            why = "one of these had no noise, so nothing bounds what all tell together. Submit other data"
+            why = (
+                "one of these had no noise, so nothing bounds what all tell together. Submit other data, or "
+                f"{_WITHDRAW}"
+            )
         else:
-            why = "together they would spend more. Submit other data, or agree on a smaller epsilon"
+            why = (
+                "together they would spend more. Submit other data, agree on a smaller epsilon, or "
+                f"{_WITHDRAW}"
+            )
         raise BudgetError(
             f"epsilon: {self}: {why}; [floors] in owner.toml is yours to change. Nothing was sent"
         )

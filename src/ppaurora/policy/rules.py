@@ -7,6 +7,7 @@ leaves a server.
 
 from __future__ import annotations
 
+import fractions
 import math
 import warnings
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ from msgspec import Meta
 
 from ppaurora.errors import InputError
 from ppaurora.io.models import StrictModel, checked, to_builtins
+from ppaurora.policy.broken_rules import BrokenRule, Cure
 
 Kind = Literal["publication", "private", "exact"]
 
@@ -255,22 +257,62 @@ class Policy(StrictModel):
         """Return how much of a budget a study spends: epsilon; without noise there is no bound."""
         return math.inf if self.epsilon is None else self.epsilon
 
-    def problem_with(self, sizes: Sequence[int], *, awaited: int = 0) -> str:
+    def problem_with(self, sizes: Sequence[int], *, awaited: int = 0, most: int = MOST_DEMANDED) -> str:
         """Return which public rule the owners' numbers of samples break; empty if none.
 
-        While further owners are awaited, only what can no longer become right is a problem.
+        While further owners are awaited, who have so many samples at `most`, only what can no longer become
+        right is a problem.
         """
-        if any(size < self.minimum_samples_per_owner for size in sizes):
-            return f"an owner has fewer than {self.minimum_samples_per_owner:,} samples"
-        if awaited:
+        broken = self.broken_rule(sizes, awaited=awaited, most=most)
+        return "" if broken is None else str(broken)
+
+    def broken_rule(
+        self, sizes: Sequence[int], *, awaited: int = 0, most: int = MOST_DEMANDED
+    ) -> BrokenRule | None:
+        """Return the public rule that `problem_with` tells of, with whose it is and what would mend it."""
+        owners, possible = len(sizes) + awaited, sum(sizes) + awaited * most
+        for place, size in enumerate(sizes):
+            if size < self.minimum_samples_per_owner:
+                few = f"has fewer than {self.minimum_samples_per_owner:,} samples"
+                return BrokenRule("an owner", few, Cure.LARGER, place)
+        if owners < self.minimum_owners:
+            return BrokenRule(
+                "the policy", f"asks for at least {self.minimum_owners} owners, there are {owners}"
+            )
+        if possible < self.minimum_samples:
+            if awaited:
+                few = (
+                    f"can be no {self.minimum_samples:,} samples in all, with at most {most:,} of every owner"
+                )
+            else:
+                few = f"are fewer than {self.minimum_samples:,} samples in all: {possible:,}"
+            return BrokenRule("there", few, Cure.LARGER)
+        fraction, largest = Decimal(str(self.largest_owner_fraction)), max(sizes, default=0)
+        if largest > fraction * possible:
+            too_large = f"has more than {self.largest_owner_fraction} of all samples"
+            return BrokenRule(
+                "one owner",
+                too_large if awaited else f"{too_large}: {largest:,} of {possible:,}",
+                Cure.BALANCED,
+                sizes.index(largest),
+            )
+        if fraction * owners < 1:
+            return BrokenRule(
+                "one", f"of {owners} owners always has more than {self.largest_owner_fraction} of all samples"
+            )
+        return None
+
+    def asked_of_others(self, samples: int, others: int) -> str:
+        """Say how many samples others need together beside one with so many; empty if any number will do."""
+        fraction = fractions.Fraction(str(self.largest_owner_fraction))
+        by_fraction = math.ceil(samples / fraction) - samples
+        least = max(by_fraction, self.minimum_samples - samples)
+        if least <= others * self.minimum_samples_per_owner:
             return ""
-        if len(sizes) < self.minimum_owners:
-            return f"the policy asks for at least {self.minimum_owners} owners, there are {len(sizes)}"
-        if sum(sizes) < self.minimum_samples:
-            return f"there are fewer than {self.minimum_samples:,} samples in all"
-        if max(sizes) > Decimal(str(self.largest_owner_fraction)) * sum(sizes):
-            return f"one owner has more than {self.largest_owner_fraction} of all samples"
-        return ""
+        why = f"no owner may have more than {self.largest_owner_fraction} of all"
+        if least > by_fraction:
+            why = f"the study needs {self.minimum_samples:,} in all"
+        return f"at least {least:,} samples together, as {why}"
 
     def strictest(self, floors: Iterable[Floors]) -> Policy:
         """Return the strictest rules of this policy and all owners' floors.

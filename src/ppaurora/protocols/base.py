@@ -140,6 +140,11 @@ class Protocol(ABC):
         """Return on which grid owners may count their samples in the place of keeping them, if they may."""
         return self.grid if self.tabulated else None
 
+    @property
+    def takes_float64(self) -> bool:
+        """Return whether scores may have all digits of a float64."""
+        return True
+
     def check_table(self, table: CountTable) -> None:
         """Raise unless owners may submit this table in the place of samples."""
         if self.counting_grid is None:

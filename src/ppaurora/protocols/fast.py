@@ -79,6 +79,10 @@ class Fast(ListProtocol):
         return self.parameters.key_bits
 
     @property
+    def takes_float64(self) -> bool:
+        return self.key_bits == 64
+
+    @property
     def grid(self) -> Grid | None:
         return self.parameters.grid
 

@@ -7,11 +7,12 @@ another have left.
 from __future__ import annotations
 
 import ctypes
+import sys
 
 _LARGE_BYTES = 4 << 20  # parts of lists; what a round of gates works with is smaller, and used again
 _KEPT_BYTES = 64 << 20  # of what rounds work with, from one to the next
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as mallopt(3) has them
-_library = ctypes.CDLL(None)
+_library = None if sys.platform == "win32" else ctypes.CDLL(None)
 _trim = getattr(_library, "malloc_trim", None)  # of glibc; others have none
 _set_option = getattr(_library, "mallopt", None)
 

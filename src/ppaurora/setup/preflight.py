@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 from ppaurora.channel.servers import Server
-from ppaurora.credentials.certificates import days_left, read_pem
-from ppaurora.errors import InputError, PeerError, PeerMisbehavedError, PpauroraError, RefusedError
+from ppaurora.channel.tls import HungUpError
+from ppaurora.errors import InputError, PeerError, PpauroraError, RefusedError, StudyNotNamedError
+from ppaurora.io.system import quoted
+from ppaurora.io.text import printable
+from ppaurora.io.times import as_people_say
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.nodes import Hello, Verdict
-from ppaurora.messages.refusals import RefusalCode
+from ppaurora.messages.refusals import RefusalCode, remedy_of
 from ppaurora.messages.workers import Crew
+from ppaurora.node.admin_client import find_running
+from ppaurora.node.attention import DAYS_OF_WARNING, not_accepted
+from ppaurora.node.operating import opened
 from ppaurora.node.questions import ask
-from ppaurora.node.store import Store
+from ppaurora.node.store import NeedsRecoveryError
 from ppaurora.owner.client import NodeClient
-from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.kit import NodeKit, OwnerKit, unaccepted_manifests
 from ppaurora.study.manifest import Manifest
 from ppaurora.version import __version__
 from ppaurora.workers.cluster import Cluster, installed_ray
@@ -25,13 +31,15 @@ from ppaurora.workers.inspecting import inspect
 
 _SECONDS_TO_ANSWER = 10.0
 _MOST_SECONDS_APART = 60.0
-_DAYS_OF_WARNING = 30
 _RAY_DASHBOARD, _RAY_CLIENT = 8265, 10001
+_ASK = "ask the operator of {}"
 
 
 def _check(name: str, look: Callable[[], str], fix: str = "") -> Finding:
     try:
         return Finding.good(name, look())
+    except StudyNotNamedError:
+        raise  # it is for the caller to name one
     except PpauroraError as error:
         return Finding.bad(name, str(error), fix)
 
@@ -49,7 +57,12 @@ def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Finding]:
         kit.check_own(manifest)
         return f"{manifest.study}, hash {manifest.hash}"
 
-    yield _check("manifest", read_manifest, "ask whoever provisioned the study for this owner's kit")
+    folder = quoted(str(kit.folder))
+    fix = (
+        f"add the manifest that the coordinator sent: ppaurora accept {folder} MANIFEST; if it is there and "
+        "does not fit, ask for the kit that was made for this owner"
+    )
+    yield _check("manifest", read_manifest, fix)
     if manifest is None:
         return
     protocol = manifest.protocol
@@ -58,29 +71,26 @@ def check_owner(kit: OwnerKit, study: str | None = None) -> Iterator[Finding]:
 
 
 def _own_files(kit: OwnerKit | NodeKit) -> Iterator[Finding]:
-    yield _check(
-        "certificate",
-        lambda: _valid(kit.certificate, kit.folder / "authority.pem"),
-        "ask for a renewed certificate: 'ppaurora renew' makes one for the same key",
-    )
+    yield _certificate(kit)
 
     def key() -> str:
         kit.check_key()
         return "is the certificate's, and private"
 
-    yield _check("key", key, f"chmod 600 {kit.key}, or put the kit's own key there")
+    mode = "" if sys.platform == "win32" else f", and: chmod 600 {quoted(str(kit.key))}"
+    yield _check("key", key, f"put the kit's own key there, without a pass phrase{mode}")
 
 
-def _valid(certificate: Path, authority: Path) -> str:
-    """Return for how long a certificate is valid, which is as long as its authority is, or raise."""
-    ends = {path: days_left(read_pem(path)) for path in (certificate, authority) if path.exists()}
-    if not certificate.exists() or ends[certificate] == float("inf"):
-        raise InputError(f"{certificate}: is missing, or not valid yet; is this machine's clock right?")
-    path, left = min(ends.items(), key=lambda item: item[1])
-    if left <= 0:
-        raise InputError(f"{path}: expired {-left:.0f} days ago")
-    warning = "; renew it soon" if left < _DAYS_OF_WARNING else ""
-    return f"valid for {left:.0f} more days{warning}"
+def _certificate(kit: OwnerKit | NodeKit) -> Finding:
+    """Return for how long the certificate is valid, which is as long as its authority is."""
+    try:
+        path, validity = kit.validity()
+    except InputError as error:
+        return Finding.bad("certificate", str(error), "take the file from the kit as it was handed over")
+    if validity.problem:
+        return Finding.bad("certificate", f"{path}: {validity.problem}", validity.remedy)
+    warning = "; renew it soon" if validity.days_left < DAYS_OF_WARNING else ""
+    return Finding.good("certificate", f"valid for {validity.days_left:.0f} more days{warning}")
 
 
 def _node(client: NodeClient, manifest: Manifest) -> Iterator[Finding]:
@@ -91,19 +101,17 @@ def _node(client: NodeClient, manifest: Manifest) -> Iterator[Finding]:
         apart = answer.time - (before + time.time()) / 2
     except RefusedError as error:
         yield Finding.good(f"{title} reached", client.where)
-        fixes: dict[str, str] = {
-            RefusalCode.UNKNOWN_STUDY: f"the operator of {title} has not accepted it yet: ppaurora accept",
-            RefusalCode.NOT_AN_OWNER: "the node knows another key for this owner: compare manifests' hashes",
-        }
-        yield Finding.bad(f"{title} knows the study", str(error), fixes.get(error.code, ""))
+        yield Finding.bad(f"{title} knows the study", str(error), remedy_of(error.code) or _ASK.format(title))
         return
-    except PeerMisbehavedError as error:
-        fix = "is this the right kit? does something on the way open TLS? compare the manifests' hashes"
-        yield Finding.bad(f"{title} reached", str(error), fix)
+    except HungUpError as error:
+        yield Finding.good(f"{title} reached", client.where)
+        yield Finding.bad(f"{title} knows the study", str(error), error.advice)
         return
     except PeerError as error:
-        fix = f"open outgoing TCP to {client.where}, or set HTTPS_PROXY; ask its operator whether it runs"
-        yield Finding.bad(f"{title} reached", str(error), fix)
+        yield Finding.bad(f"{title} reached", str(error), error.advice or _ASK.format(title))
+        return
+    except InputError as error:
+        yield Finding.bad(f"{title} reached", str(error))
         return
     yield Finding.good(f"{title} reached", client.where)
     same = (answer.protocol_version, answer.study) == (manifest.version, manifest.study_hash)
@@ -113,33 +121,50 @@ def _node(client: NodeClient, manifest: Manifest) -> Iterator[Finding]:
         f"{answer.state}; ppaurora {answer.version} there, {__version__} here",
         "use versions that speak the same protocol",
     )
-    yield Finding.judge(
-        f"clock against {title}",
-        abs(apart) < _MOST_SECONDS_APART,
-        f"{abs(apart):.0f} s apart",
-        "set this machine's clock, for instance with NTP",
+    yield _clock(title, apart)
+
+
+def _clock(title: str, apart: float) -> Finding:
+    """Return how far a node's clock is ahead of this machine's, and whether that matters."""
+    name, shown = f"clock against {title}", f"{abs(apart):.0f} s apart"
+    if abs(apart) < _MOST_SECONDS_APART:
+        return Finding.good(name, shown)
+    ours = time.time()
+    here, there = as_people_say(ours), as_people_say(ours + apart)
+    return Finding.bad(
+        name,
+        f"{shown}: this machine's clock says {here}, that of {title} {there}",
+        f"if this machine's is wrong, set it, for instance with NTP; else tell the operator of {title}",
     )
 
 
 def check_node(kit: NodeKit) -> Iterator[Finding]:
     own = list(_own_files(kit))
     yield from own
+    yield _running(kit)
     studies: list[Manifest] = []
-
-    def read_studies() -> str:
-        with Store(kit.data) as store:
-            studies.extend(study.manifest for study in store.studies() if study.ended_at is None)
-        return str(kit.data)
-
-    data = _check("data folder", read_studies, f"let this user read and write {kit.data}")
+    accepted: set[str] = set()
+    data = Finding.good("data folder", str(kit.data))
+    try:
+        with opened(kit) as store:
+            records = store.studies()
+        accepted.update(record.manifest.study for record in records)
+        studies.extend(record.manifest for record in records if record.ended_at is None)
+    except NeedsRecoveryError as error:
+        data = Finding.bad("data folder", str(error))
+    except InputError as error:
+        data = Finding.bad("data folder", str(error), f"let this user read and write {kit.data}")
     yield data
     yield from check_workers(kit)
     if not data.ok or not all(check.ok for check in own):
         return
     names = ", ".join(manifest.study for manifest in studies)
-    yield Finding.judge(
-        "studies under way", bool(studies), names or "none accepted", "review one: ppaurora accept"
-    )
+    review = f"review one: ppaurora accept {quoted(str(kit.folder))} MANIFEST"
+    proposed = [not_accepted(one) for one in unaccepted_manifests(kit, accepted)]
+    if studies or not proposed:
+        yield Finding.judge("studies under way", bool(studies), names or "none accepted", review)
+    for finding in proposed:
+        yield Finding.bad(finding.name, finding.detail, finding.fix)
     for manifest in studies:
         yield _check(
             f"manifest of {manifest.study}",
@@ -147,12 +172,7 @@ def check_node(kit: NodeKit) -> Iterator[Finding]:
             "provision the study with this node's certificate",
         )
         for peer in kit.server(manifest).peers:
-            yield _check(
-                f"{peer.title} reached for {manifest.study}",
-                partial(_reach, kit, manifest, peer),
-                f"open TCP to {manifest.node(peer).nodes_address}; ask its operator whether it runs, and "
-                "has accepted the study",
-            )
+            yield _reach(kit, manifest, peer)
 
 
 def check_workers(kit: NodeKit) -> Iterator[Finding]:
@@ -187,12 +207,44 @@ def _means_this_node(kit: NodeKit, manifest: Manifest) -> str:
     return "means this node"
 
 
-def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> str:
-    answer = ask(kit, manifest, peer, Hello(study=manifest.study_hash), _SECONDS_TO_ANSWER)
-    if answer.answer is Verdict.UNKNOWN_STUDY:
-        raise RefusedError(peer.title, RefusalCode.UNKNOWN_STUDY, RefusalCode.UNKNOWN_STUDY.meaning)
-    if answer.answer is Verdict.IN_TROUBLE:
-        raise RefusedError(peer.title, RefusalCode.NOT_READY, answer.note)
+def _reach(kit: NodeKit, manifest: Manifest, peer: Server) -> Finding:
+    """Return whether another node answers, and takes part in the study."""
+    name, title = f"{peer.title} reached for {manifest.study}", peer.title
+    try:
+        answer = ask(kit, manifest, peer, Hello(study=manifest.study_hash), _SECONDS_TO_ANSWER)
+    except PeerError as error:
+        return Finding.bad(name, str(error), error.advice or _ASK.format(title))
+    codes = {Verdict.UNKNOWN_STUDY: RefusalCode.UNKNOWN_STUDY, Verdict.IN_TROUBLE: RefusalCode.NOT_READY}
+    if answer.answer in codes:
+        code = codes[answer.answer]
+        told = RefusedError(title, code, answer.note or code.meaning)
+        return Finding.bad(name, str(told), remedy_of(code))
     if answer.protocol_version != manifest.version:
-        raise PeerMisbehavedError(peer.title, "speaks another version of the protocol")
-    return f"{manifest.node(peer).nodes_address}; ppaurora {answer.version} there, {__version__} here"
+        said = f"{title} speaks another version of the protocol, ppaurora {answer.version}"
+        return Finding.bad(
+            name, said, f"this is ppaurora {__version__}: use versions that speak the same one"
+        )
+    where = manifest.node(peer).nodes_address
+    return Finding.good(name, f"{where}; ppaurora {answer.version} there, {__version__} here")
+
+
+def _running(kit: NodeKit) -> Finding:
+    """Return whether this node runs, and how it is by its own account."""
+    where, start = kit.settings.listen_admin, f"start it: ppaurora serve {quoted(str(kit.folder))}"
+    running = find_running(kit)
+    if running is None:
+        return Finding.bad(
+            "node",
+            f"is not running: nothing answers at {where} as {kit.title}; owners and the other nodes cannot "
+            "reach it",
+            start,
+        )
+    detail = f"runs ppaurora {running.version}"
+    if running.version != __version__:
+        return Finding.warn(
+            "node", f"{detail}, and this is {__version__}", f"restart it: stop it, and {start}"
+        )
+    if running.status == "ok":
+        return Finding.good("node", detail)
+    told = printable(f"{detail}, {running.status}: {'; '.join(running.problems)}")
+    return Finding(name="node", severity=running.severity, detail=told)

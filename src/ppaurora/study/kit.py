@@ -14,7 +14,8 @@ A kit outlives a study: `ppaurora accept KIT MANIFEST` adds another one.
 from __future__ import annotations
 
 import ssl
-import stat
+import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -23,14 +24,15 @@ from msgspec import UNSET, Meta
 
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls import Identity, tls_context
-from ppaurora.credentials.certificates import pin_of_pem, read_pem
+from ppaurora.credentials.certificates import Validity, pin_of_pem, read_pem
 from ppaurora.errors import InputError, StudyNotNamedError
-from ppaurora.io.files import replace_file
+from ppaurora.io.files import others_can_read, replace_file
 from ppaurora.io.models import StrictModel
+from ppaurora.io.system import quoted
 from ppaurora.policy.rules import Floors
 from ppaurora.study.amendments import Amendments
 from ppaurora.study.manifest import Manifest, is_hash_of
-from ppaurora.study.names import Address, Name
+from ppaurora.study.names import Address, LocalAddress, Name
 from ppaurora.study.plan import read_toml
 from ppaurora.study.workers import WorkerSettings
 
@@ -49,7 +51,7 @@ class NodeSettings(StrictModel):
     role: str
     listen_nodes: Address
     listen_owners: Address | None = None
-    listen_admin: Address = Address("127.0.0.1:9464")  # health and metrics, without TLS: keep it local
+    listen_admin: LocalAddress = LocalAddress("127.0.0.1:9464")  # health and metrics, without TLS
     data: str = "data"
     jobs: Annotated[int, Meta(ge=1, le=64)] = 2  # attempts at the same time
     silence_seconds: Annotated[float, Meta(gt=0, le=86400)] = 60.0
@@ -84,10 +86,22 @@ class _Kit:
     def pin(self) -> str:
         return pin_of_pem(read_pem(self.certificate))
 
+    def validity(self) -> tuple[Path, Validity]:
+        """Return the file that is valid for the shortest time, certificate or authority, and for how long."""
+        paths = [self.certificate, self.folder / "authority.pem"]
+        found = [(path, Validity.of(read_pem(path))) for path in paths if path == paths[0] or path.exists()]
+        return min(found, key=lambda one: (not one[1].is_yet_to_begin, one[1].ends))
+
+    def check_certificate(self) -> None:
+        """Raise unless it is valid by this machine's clock: nobody would let this participant in."""
+        path, validity = self.validity()
+        if validity.problem:
+            raise InputError(f"{path}: {validity.problem}; {validity.remedy}")
+
     def check_key(self) -> None:
         """Present, for this certificate, and for nobody else to read."""
         try:
-            mode = self.key.stat().st_mode
+            is_readable = others_can_read(self.key)
             content = self.key.read_bytes()
         except OSError as error:
             raise InputError(
@@ -95,7 +109,7 @@ class _Kit:
             ) from None
         if b"ENCRYPTED" in content:
             raise InputError(f"{self.key}: has a passphrase; a node starts without anybody to type it")
-        if stat.S_IMODE(mode) & 0o077:
+        if is_readable:
             raise InputError(f"{self.key}: others on this machine can read it; run: chmod 600 {self.key}")
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self.certificate, self.key)
@@ -197,6 +211,34 @@ class NodeKit(_Kit):
 
 
 @dataclass(frozen=True)
+class ProposedStudy:
+    """A manifest that lies in a node's kit, which its operator has not accepted."""
+
+    kit: Path
+    path: Path
+    manifest: Manifest
+
+    @property
+    def command(self) -> str:
+        """Return the command that accepts it."""
+        return f"ppaurora accept {quoted(str(self.kit))} {quoted(str(self.path))}"
+
+
+def unaccepted_manifests(kit: NodeKit, accepted: Collection[str]) -> Iterator[ProposedStudy]:
+    """Yield what lies in a node's kit and is of none of the accepted studies, which are given by name.
+
+    A file that is no manifest of this version is left out, and one that takes no submissions any more.
+    """
+    for path in sorted((kit.folder / STUDIES).glob("*.json")):
+        try:
+            manifest = Manifest.read(path)
+        except InputError:
+            continue
+        if manifest.study not in accepted and manifest.evaluation.takes_submissions(time.time()):
+            yield ProposedStudy(kit.folder, path, manifest)
+
+
+@dataclass(frozen=True)
 class OwnerKit(_Kit):
     """The kit of an owner, as a folder."""
 
@@ -248,17 +290,29 @@ class OwnerKit(_Kit):
         return context
 
 
+_MOST_SHOWN = 5
 _KINDS = {"node.toml": "a node's kit", "owner.toml": "an owner's kit"}
 
 
 def _expect(folder: Path, settings: str, others: str) -> None:
     kind = _KINDS[settings]
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder; {kind} is needed")
+        raise InputError(f"{folder}: there is no such folder; {kind} is needed{_kits_in(folder.parent)}")
     if (folder / others).exists() and not (folder / settings).exists():
         raise InputError(f"{folder}: is {_KINDS[others]}, and this command takes {kind}")
     if not (folder / settings).exists():
-        raise InputError(f"{folder}: is not {kind}; it holds no {settings}")
+        raise InputError(f"{folder}: is not {kind}; it holds no {settings}{_kits_in(folder)}")
+
+
+def _kits_in(folder: Path) -> str:
+    """Return which kits lie in a folder, for whoever has named something else; empty if none does."""
+    found = sorted({path.parent for name in _KINDS for path in folder.glob(f"*/{name}")})
+    packed = sorted(path for path in folder.glob("*.kit") if path.is_file())
+    if found:
+        return f". Kits here: {', '.join(map(str, found[:_MOST_SHOWN]))}"
+    if packed:
+        return f". To set up the kit that is here: ppaurora unpack {quoted(str(packed[0]))}"
+    return ""
 
 
 def _names(manifests: list[Manifest]) -> str:
@@ -271,4 +325,8 @@ def read_kit(folder: Path) -> NodeKit | OwnerKit:
         return NodeKit.read(folder)
     if (folder / "owner.toml").exists():
         return OwnerKit.read(folder)
-    raise InputError(f"{folder}: is not a kit folder; it holds neither node.toml nor owner.toml")
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; a kit is needed{_kits_in(folder.parent)}")
+    raise InputError(
+        f"{folder}: is not a kit folder; it holds neither node.toml nor owner.toml{_kits_in(folder)}"
+    )

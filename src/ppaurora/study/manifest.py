@@ -27,6 +27,7 @@ from ppaurora.io.files import read_text
 from ppaurora.io.models import StrictModel, canonical_json, checked
 from ppaurora.messages import SUPPORTED, VERSION, VERSIONS
 from ppaurora.messages.owners import Digest, Submitted
+from ppaurora.policy.rules import Floors
 from ppaurora.protocols import Protocol
 from ppaurora.study.names import Address, Name, Organisation, Pin, split_address
 
@@ -204,10 +205,23 @@ class Manifest(StrictModel):
         terms = self.terms.under([submitted.floors for submitted in agreed])
         return Job(terms=terms, sizes=sizes, negated=self.evaluation.lower_is_positive)
 
-    def problem_with_submissions(self, agreed: Sequence[Submitted]) -> str:
-        """Return which public rule submissions break, or nothing."""
-        sizes = [submitted.samples for submitted in agreed]
-        return self.terms.problem_with(sizes, [submitted.floors for submitted in agreed])
+    def problem_with_submissions(self, agreed: Sequence[Submitted], at: float | None = None) -> str:
+        """Return which public rule submissions break and who can do what about it `at` this time, or nothing.
+
+        While owners are missing, only what cannot become right without a change is a problem.
+        """
+        sizes, floors = [one.samples for one in agreed], [one.floors for one in agreed]
+        broken = self.terms.broken_rule(sizes, floors, awaited=len(self.owners) - len(agreed))
+        if broken is None:
+            return ""
+        is_open = at is None or self.evaluation.takes_submissions(at)
+        too_late = "" if is_open else self.evaluation.too_late
+        return broken.note([one.owner for one in agreed], too_late=too_late)
+
+    def problem_with_own(self, samples: int, floors: Floors) -> str:
+        """Return which public rule one owner's submission breaks whatever others submit, or nothing."""
+        broken = self.terms.broken_rule([samples], [floors], awaited=len(self.owners) - 1)
+        return "" if broken is None else broken.advice()
 
     def node(self, server: Server) -> NodeEntry:
         return self.nodes[server.file_name]

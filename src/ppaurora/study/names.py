@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Annotated
 
@@ -40,6 +41,30 @@ class Address(CheckedText):
             raise ValueError(
                 "an address is a host and a port from 1 to 65535, such as proxy.example.org:8443"
             )
+
+
+class LocalAddress(Address):
+    """A host and a port at which only this machine connects."""
+
+    __slots__ = ()
+
+    @classmethod
+    def check(cls, text: str) -> None:
+        super().check(text)
+        host, _ = split_address(text)
+        if host != "localhost" and not is_loopback(host):
+            raise ValueError(
+                "there is no password, so it is for this machine alone, such as 127.0.0.1:9464; "
+                "'ppaurora serve KIT --expose-admin ADDRESS' lets others connect"
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether this is a numeric address of the machine itself."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -13,7 +13,6 @@ import json
 import os
 import secrets
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from ppaurora.errors import InputError
-from ppaurora.io.files import write_secret
+from ppaurora.io.files import put_in_place, write_secret
 from ppaurora.io.models import StrictModel, checked, to_json
 from ppaurora.io.text import printable
 from ppaurora.study.kit import STUDIES, NodeKit, OwnerKit, read_kit
@@ -39,7 +38,7 @@ _PLAIN, _ENCRYPTED = "ppaurora kit", "ppaurora kit, encrypted"
 _NEEDED = ("certificate.pem", "authority.pem")
 _SETTINGS = ("node.toml", "owner.toml")
 _NO_KIT = "is not a kit written by 'ppaurora provision --pack', or is incomplete; ask for it again"
-_MOST_BYTES = 16 << 20
+MOST_BYTES = 16 << 20
 # No letters that look alike; 20 of them are some 99 bits.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP = 4, 5
@@ -144,9 +143,22 @@ def unpack(
 
     `key` is that of a certificate of the participant's own; a copy goes into the kit.
     """
-    if into.exists() or into.is_symlink():
-        raise InputError(f"{into}: exists; name a new folder with --into, so that no kit is overwritten")
-    packed = _read(path, ask_passphrase)
+    _check_free(into)
+    return unpack_content(_content(path), path, into, ask_passphrase, key=key, expect_hash=expect_hash)
+
+
+def unpack_content(
+    content: bytes,
+    path: Path,
+    into: Path,
+    ask_passphrase: Callable[[], str],
+    *,
+    key: Path | None = None,
+    expect_hash: str | None = None,
+) -> Unpacked:
+    """Set up a kit from the content of its file, as `unpack` does. `path` is only what the file is called."""
+    _check_free(into)
+    packed = _read(content, path, ask_passphrase)
     files = _checked_files(path, packed)
     if key is not None:
         files[KEY] = _own_key(path, key, files)
@@ -155,6 +167,19 @@ def unpack(
     except OSError as error:
         raise InputError(f"{into}: cannot be written: {error.strerror}; nothing was unpacked") from None
     return Unpacked(read_kit(into), packed.participant, manifest, KEY in files)
+
+
+def is_locked(content: bytes, path: Path) -> bool:
+    """Return whether a pass phrase is needed to unpack it; raises if it is no packed kit at all."""
+    said = _parsed(path, content).get("format")
+    if said not in (_PLAIN, _ENCRYPTED):
+        raise InputError(f"{path}: {_NO_KIT}")
+    return bool(said == _ENCRYPTED)
+
+
+def _check_free(into: Path) -> None:
+    if into.exists() or into.is_symlink():
+        raise InputError(f"{into}: exists; name a new folder with --into, so that no kit is overwritten")
 
 
 def _set_up(
@@ -168,13 +193,13 @@ def _set_up(
         try:
             manifest = _check_kit(kit, packed, expect_hash)
         except InputError as error:
-            told = str(error).replace(f"{kit}/", "")
+            told = str(error).replace(f"{kit}{os.sep}", "")
             raise InputError(f"{path}: {told}; nothing was unpacked") from None
         _check_file_name(path, packed, manifest)
         for unit in packed.files.keys() & UNITS:
             node = manifest.nodes[packed.participant]
             write_secret(kit / unit, unit_file(unit, packed.participant, node))
-        kit.rename(into)
+        put_in_place(kit, into)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return manifest
@@ -189,10 +214,6 @@ def _own_key(path: Path, key: Path, files: Mapping[str, bytes]) -> bytes:
         raise InputError(f"{key}: cannot be read: {error.strerror}; nothing was unpacked") from None
 
 
-def others_can_read(path: Path) -> bool:
-    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
-
-
 def _parent(into: Path) -> Path:
     if not into.absolute().parent.is_dir():
         raise InputError(f"{into}: the folder {into.absolute().parent} does not exist")
@@ -205,19 +226,19 @@ def _key_of(passphrase: str, salt: bytes) -> bytes:
     return Scrypt(salt=salt, length=32, n=1 << 15, r=8, p=1).derive(letters.encode())
 
 
-def _read(path: Path, ask_passphrase: Callable[[], str]) -> PackedKit:
-    content = _parsed(path, _content(path))
+def _read(raw: bytes, path: Path, ask_passphrase: Callable[[], str]) -> PackedKit:
+    content = _parsed(path, raw)
     if content.get("format") == _ENCRYPTED:
         locked = checked(EncryptedKit, content, str(path))
         passphrase = ask_passphrase()
         try:
             key = _key_of(passphrase, locked.salt)
-            raw = AESGCM(key).decrypt(locked.iv, locked.sealed, locked.participant.encode())
+            opened = AESGCM(key).decrypt(locked.iv, locked.sealed, locked.participant.encode())
         except (InvalidTag, ValueError):
             raise InputError(
                 f"{path}: the pass phrase does not open it, or the file was changed; ask whoever sent it"
             ) from None
-        content = _parsed(path, raw)
+        content = _parsed(path, opened)
     if content.get("format") != _PLAIN:
         raise InputError(f"{path}: {_NO_KIT}")
     return checked(PackedKit, content, str(path))
@@ -228,11 +249,11 @@ def _content(path: Path) -> bytes:
         raise InputError(f"{path}: there is no such file")
     try:
         with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
+            raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(raw) > _MOST_BYTES:
-        raise InputError(f"{path}: is larger than any kit ({_MOST_BYTES >> 20} MB)")
+    if len(raw) > MOST_BYTES:
+        raise InputError(f"{path}: is larger than any kit ({MOST_BYTES >> 20} MB)")
     return raw
 
 

@@ -266,7 +266,7 @@ def read_toml(model: type[T], path: Path) -> T:
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    text = read_text(path)
+    text = read_text(path).removeprefix("\ufeff")  # as editors on Windows begin a text
     try:
         return tomllib.loads(text)
     except ValueError as error:  # also of a number with thousands of digits

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from ppaurora.credentials.certificates import Authority, days_left, pin_of_pem, public_key_of, read_pem
 from ppaurora.errors import InputError
-from ppaurora.io.files import write_secret
+from ppaurora.io.files import put_in_place, write_secret
 from ppaurora.messages import VERSION
 from ppaurora.study.kit import STUDIES
 from ppaurora.study.manifest import WITH_AMENDMENTS, Manifest, NodeEntry, OwnerEntry
@@ -29,6 +29,14 @@ LIFETIME = datetime.timedelta(days=3 * 365)
 AUTHORITY_LIFETIME = datetime.timedelta(days=20 * 365)  # it has to outlive what it renews
 AUTHORITY = "authority"
 PASSPHRASES = "passphrases.txt"
+# Of files and folders on Windows, whatever their ending.
+_RESERVED = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)),
+}
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def provision(
             write_secret(building / PASSPHRASES, lines.encode())
         _write_authority(building / AUTHORITY, authority, reuse)
         (building / f"{plan.name}.json").write_bytes(manifest.text().encode())
-        building.rename(out)
+        put_in_place(building, out)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
@@ -98,6 +106,9 @@ def provision(
 
 def participants(plan: Plan, plan_path: Path) -> dict[str, Certified]:
     """Return all nodes and owners of a plan, by name."""
+    for name in (plan.name, *plan.nodes, *plan.owners):
+        if name in _RESERVED:
+            raise InputError(f"{plan_path}: '{name}': Windows can have no file of this name; choose another")
     for name in plan.owners:
         if name in plan.nodes or name == AUTHORITY:
             raise InputError(
@@ -186,6 +197,8 @@ def manifest_of(
         check_nodes_apart(manifest, force=force)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
+    if impossible := manifest.terms.problem_with((), awaited=len(manifest.owners)):
+        raise InputError(f"{source}: nothing could be computed, whatever owners submit: {impossible}")
     return manifest
 
 
@@ -218,7 +231,7 @@ def _node_toml(name: str, node: PlannedNode) -> str:
         lines.append(f'listen_owners = "0.0.0.0:{split_address(node.owners_address)[1]}"')
     lines += [
         "",
-        "# /healthz and /metrics, without TLS: keep it local.",
+        "# /healthz and /metrics, without TLS and password, for this machine alone.",
         'listen_admin = "127.0.0.1:9464"',
         "",
         "# Submissions, attempts and results. Back it up as one folder while the node is stopped.",
@@ -244,7 +257,7 @@ def _write_authority(folder: Path, authority: Authority, reuse: Path | None) -> 
     (folder / "certificate.pem").write_bytes(authority.certificate)
     write_secret(folder / "key.pem", authority.key)
     if reuse is not None:
-        (folder / "README").write_text(f"The same authority as in {reuse.name}.\n")
+        (folder / "README").write_bytes(f"The same authority as in {reuse.name}.\n".encode())
 
 
 def renew(kits: Path, name: str) -> Path:

@@ -30,14 +30,26 @@ LimitCORE=0
 NoNewPrivileges=true
 CapabilityBoundingSet=
 LockPersonality=true
+MemoryDenyWriteExecute=true
 PrivateDevices=true
 PrivateTmp=true
+PrivateUsers=true
+ProtectClock=true
 ProtectControlGroups=true
 ProtectHome=true
+ProtectHostname=true
+ProtectKernelLogs=true
 ProtectKernelModules=true
 ProtectKernelTunables=true
+ProtectProc=invisible
 ProtectSystem=strict
+RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
+RestrictNamespaces=true
+RestrictRealtime=true
 RestrictSUIDSGID=true
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
 ReadWritePaths=/srv/ppaurora/kit
 
 [Install]
@@ -65,9 +77,13 @@ services:
     tmpfs: ["/tmp"]
     # The kit, with its data folder, is all that it can write to.
     volumes: ["./:/kit:Z"]
-    ports: [{ports}]
-    # Wrong settings do not get better by themselves, so not for ever.
-    restart: "on-failure:10"
+    # Health and metrics have no password: they are for other containers of this network, such as Prometheus,
+    # which finds them at node:9464, and for this machine.
+    command: ["serve", "/kit", "--expose-admin", "0.0.0.0:9464"]
+    ports: [{ports}, "127.0.0.1:9464:9464"]
+    # Also after a reboot; rootless podman needs for that, once:
+    # loginctl enable-linger && systemctl --user enable podman-restart
+    restart: "always"
     stop_grace_period: 30s
     healthcheck:
       test: ["CMD", "python", "-c", "{healthcheck}"]
@@ -87,7 +103,7 @@ def systemd_unit(name: str) -> str:
 
 
 def compose_file(name: str, node: NodeEntry) -> str:
-    """Return a compose file with the plan's ports; /healthz stays inside the container."""
+    """Return a compose file with the plan's ports; health and metrics stay on this machine."""
     addresses = [node.nodes_address, *([] if node.owners_address is None else [node.owners_address])]
     ports = sorted(split_address(address)[1] for address in addresses)
     return _SERVICES.format(

@@ -7,7 +7,6 @@ import functools
 import itertools
 import os
 import queue
-import resource
 import socket
 import time
 from collections.abc import Sequence
@@ -45,7 +44,7 @@ def _cores() -> int:
 
 def _available_bytes() -> int:
     try:
-        told = Path("/proc/meminfo").read_text()
+        told = Path("/proc/meminfo").read_text("utf-8")
         return int(told.split("MemAvailable:")[1].split()[0]) * 1024
     except (OSError, IndexError, ValueError):  # a system that does not tell
         return 1 << 40
@@ -145,6 +144,8 @@ class LocalEngine:
 
 
 def _allow_descriptors(count: int) -> None:
+    import resource  # a node's, and Windows has none
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(count, hard)), hard))

@@ -11,6 +11,7 @@ import zipfile
 import numpy as np
 
 from tests.cli.bad_inputs.row import GOOD, Place, Row, data, file
+from tests.support.workbooks import workbook
 
 
 def zipped(name: str, content: bytes) -> bytes:
@@ -46,16 +47,32 @@ def without_pyarrow(place: Place) -> None:
 
 WRONG_KINDS = [
     Row(
-        "an Excel workbook",
+        "an Excel workbook that is damaged",
         (file("data.xlsx", zipped("xl/workbook.xml", b"")),),
         "check data.xlsx",
-        "ppaurora: data.xlsx: is an Excel workbook (save the sheet as CSV in UTF-8)",
+        "ppaurora: data.xlsx: looks like an Excel workbook, but is damaged or not whole (open it in Excel "
+        "and save it again, or save the sheet as CSV in UTF-8)",
+    ),
+    Row(
+        "a workbook of several sheets",
+        (file("data.xlsx", workbook({"A": [("score", "label")], "B": [("score", "label")]})),),
+        "check data.xlsx",
+        "ppaurora: data.xlsx: has several sheets: 'A', 'B' (write --sheet A, in Python sheet='A', or another "
+        "of them)",
+    ),
+    Row(
+        "an encoding that is none",
+        (file("data.csv", "score,label\n0.5,1\n"),),
+        "check data.csv --encoding klingon",
+        "ppaurora: encoding: is none that is known; usual ones are cp1252 (Western Europe), cp1250 (Central "
+        "Europe), cp1251 (Cyrillic), cp1253 (Greek), cp1254 (Turkish), cp1257 (Baltic)",
     ),
     Row(
         "an old workbook",
         (file("data.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0"),),
         "check data.xls",
-        "ppaurora: data.xls: is an Excel workbook (save the sheet as CSV in UTF-8)",
+        "ppaurora: data.xls: is an Excel workbook of an old format (.xls) (save it as an Excel workbook "
+        "(.xlsx), or as CSV in UTF-8)",
     ),
     Row(
         "a PDF",
@@ -67,7 +84,7 @@ WRONG_KINDS = [
         "a picture",
         (file("data.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),),
         "check data.png",
-        "ppaurora: data.png, row 1: is not UTF-8 text (save the table as CSV in UTF-8)",
+        "ppaurora: data.png: is a picture, not a table (export the table as CSV in UTF-8)",
     ),
     Row(
         "a web page",
@@ -149,7 +166,8 @@ WRONG_KINDS = [
         "a header only",
         (file("data.csv", b"score,label\n"),),
         "check data.csv",
-        "ppaurora: data.csv: has a header but no samples (leave this file out)",
+        "ppaurora: data.csv: has a header but no samples (is it the right file? Without samples, leave "
+        "it out)",
     ),
     Row(
         "no header",
@@ -166,9 +184,13 @@ WRONG_KINDS = [
     ),
     Row(
         "Latin-1",
-        (file("data.csv", "score,label,ward\n0.5,1,Süd\n".encode("latin-1")),),
+        (file("data.csv", "score,label\n0.5,sí\n".encode("latin-1")),),
         "check data.csv",
-        "ppaurora: data.csv, row 2: is not UTF-8 text (save the table as CSV in UTF-8)",
+        "ppaurora: data.csv, row 2, column 'label': the text is not UTF-8, and reads differently in "
+        "different code pages (save it as CSV in UTF-8, or name its code page, in Western Europe --encoding "
+        "cp1252, in "
+        "Python encoding='cp1252'; Central Europe cp1250, Cyrillic cp1251, Greek cp1253, Turkish cp1254, "
+        "Baltic cp1257)",
     ),
 ]
 
@@ -212,8 +234,8 @@ WRONG_VALUES = [
         "percentages",
         (file("data.csv", "score,label\n50%,1\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 2, column 'score': the score is not a number (write digits and a "
-        "decimal point, as in 0.25)",
+        "ppaurora: data.csv, row 2, column 'score': the score has a percent sign (if 12.5% means "
+        "0.125, add --percent, in Python percent=True; else remove the signs)",
     ),
     Row(
         "decimal commas between commas",
@@ -232,32 +254,32 @@ WRONG_VALUES = [
         "NaN",
         (file("data.csv", "score,label\n0.5,1\nnan,0\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'score': the score is missing (NaN) (leave the row "
-        "out; evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-        "leave_out_missing=True)",
+        "ppaurora: data.csv, row 3, column 'score': the score is missing (NaN) (correct it at "
+        "the source, or leave the row out: evaluate, check and submit do so, and count it, with "
+        "--leave-out-missing, in Python leave_out_missing=True; never make up a value)",
     ),
     Row(
         "infinity",
         (file("data.csv", "score,label\n0.5,1\ninf,0\n"),),
         "check data.csv",
         "ppaurora: data.csv, row 3, column 'score': the score is infinite (every score must be a "
-        "finite number)",
+        "finite number: correct it where it is computed, or leave the row out)",
     ),
     Row(
         "a missing score",
         (file("data.csv", "score,label\n0.5,1\n,0\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'score': the score is missing (leave the row out; "
-        "evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-        "leave_out_missing=True)",
+        "ppaurora: data.csv, row 3, column 'score': the score is missing (correct it at the "
+        "source, or leave the row out: evaluate, check and submit do so, and count it, with "
+        "--leave-out-missing, in Python leave_out_missing=True; never make up a value)",
     ),
     Row(
         "a missing label",
         (file("data.csv", "score,label\n0.5,1\n0.5,NA\n"),),
         "check data.csv",
-        "ppaurora: data.csv, row 3, column 'label': the label is missing (leave the row out; "
-        "evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
-        "leave_out_missing=True)",
+        "ppaurora: data.csv, row 3, column 'label': the label is missing (correct it at the "
+        "source, or leave the row out: evaluate, check and submit do so, and count it, with "
+        "--leave-out-missing, in Python leave_out_missing=True; never make up a value)",
     ),
     Row(
         "a ragged row",

@@ -44,10 +44,53 @@ ROWS = [
         "a file for a kit",
         (file("kit", "x"), data),
         SUBMIT,
-        "Usage: ppaurora submit [OPTIONS] KIT DATA\n"
-        "Try 'ppaurora submit --help' for help.\n"
-        "\n"
-        "Error: Invalid value for 'KIT': Directory 'kit' is a file.",
+        "ppaurora: kit: is a file, and a kit is a folder; name the folder that 'ppaurora unpack' made",
+    ),
+    Row(
+        "a packed kit",
+        (file("north.kit", "x"), data),
+        "submit north.kit data.csv --yes",
+        "ppaurora: north.kit: is a packed kit; unpack it first: ppaurora unpack north.kit; then name the "
+        "folder north",
+    ),
+    Row(
+        "a packed kit, for the app",
+        (file("north.kit", "x"),),
+        "app north.kit",
+        "ppaurora: north.kit: is a packed kit; unpack it first: ppaurora unpack north.kit; then name the "
+        "folder north",
+    ),
+    Row(
+        "a packed kit beside its folder",
+        (file("kit.kit", "x"), NORTH),
+        "preflight kit.kit",
+        "ppaurora: kit.kit: is the packed kit; name the folder that it was unpacked into: kit",
+    ),
+    Row(
+        "a packed kit, for a check",
+        (file("north.kit", "x"), data),
+        "check data.csv --kit north.kit",
+        "ppaurora: north.kit: is a packed kit; unpack it first: ppaurora unpack north.kit; then name the "
+        "folder north",
+    ),
+    Row(
+        "a folder that is not called kit",
+        (NORTH, data),
+        "submit hospital data.csv --yes",
+        "ppaurora: hospital: there is no such folder; an owner's kit is needed. Kits here: kit",
+    ),
+    Row(
+        "the folder above the kit",
+        (NORTH,),
+        "preflight .",
+        "ppaurora: .: is not a kit folder; it holds neither node.toml nor owner.toml. Kits here: kit",
+    ),
+    Row(
+        "a kit that was not unpacked yet",
+        (file("north.kit", "x"),),
+        "preflight north",
+        "ppaurora: north: there is no such folder; a kit is needed. To set up the kit that is here: ppaurora "
+        "unpack north.kit",
     ),
     Row(
         "a node's kit for an owner's command",

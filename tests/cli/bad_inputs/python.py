@@ -74,8 +74,9 @@ ROWS = [
         "NaN in Python",
         (),
         lambda _: evaluate([(Y, P), (Y, [0.5, np.nan, 0.5, 0.5])]),
-        "owner 2, row 2, column 'y_score': the score is missing (NaN) (leave the row out; evaluate, check "
-        "and submit do so, and count it, with --leave-out-missing, in Python leave_out_missing=True)",
+        "owner 2, row 2, column 'y_score': the score is missing (NaN) (correct it at the source, or leave "
+        "the row out: evaluate, check and submit do so, and count it, with --leave-out-missing, in Python "
+        "leave_out_missing=True; never make up a value)",
     ),
     Row(
         "a misspelt metric in Python",

@@ -22,6 +22,12 @@ from tests.cli.bad_inputs.row import Row, data, file, kit, study
 SUBMIT = "submit kit data.csv --yes"
 NORTH = kit("north", "trial")
 LATE = '[evaluation]\nsubmissions_until = "2099-12-31"\n'
+NOBODY_LISTENS = (
+    "    the machine is there, and nothing listens at this port: ask the operator of PEER whether the node "
+    "runs ('ppaurora serve'). If others reach it, a firewall refuses connections: ask the administrators of "
+    "your network to open outgoing TCP to 127.0.0.1:PORT, or set HTTPS_PROXY if connections leave it through "
+    "a web proxy\n"
+)
 INVERTED = b"score,label\n" + b"".join(b"0.%d,%d\n" % (score, score < 50) for score in range(10, 99))
 
 ROWS = [
@@ -145,6 +151,7 @@ ROWS = [
         SUBMIT,
         "ppaurora: proxy 0 refused (deleted): this node's operator has deleted the study; nothing "
         "was stored\n"
+        "    ask its operator why, and whoever coordinates the study for a new one\n"
         "    nothing is kept of this file; 'ppaurora status kit --study deleted' shows how far the "
         "study is",
     ),
@@ -154,6 +161,7 @@ ROWS = [
         "result kit",
         "ppaurora: proxy 0 refused (deleted): this node's operator has deleted the study; its "
         "result was deleted\n"
+        "    ask its operator why, and whoever coordinates the study for a new one\n"
         "    'ppaurora status kit --study deleted-2' shows how far the study is",
         4,
     ),
@@ -162,6 +170,7 @@ ROWS = [
         (study("expired"), kit("north", "expired"), data, expired("expired")),
         SUBMIT,
         "ppaurora: proxy 0 refused (expired): the study's time is over; nothing was stored\n"
+        "    its shares and results were deleted there; what is still wanted takes a new study\n"
         "    nothing is kept of this file; 'ppaurora status kit --study expired' shows how far the "
         "study is",
     ),
@@ -170,6 +179,7 @@ ROWS = [
         (study("expired-2"), kit("north", "expired-2"), expired("expired-2")),
         "result kit",
         "ppaurora: proxy 0 refused (expired): the study's time is over; its result was deleted\n"
+        "    its shares and results were deleted there; what is still wanted takes a new study\n"
         "    'ppaurora status kit --study expired-2' shows how far the study is",
         4,
     ),
@@ -177,7 +187,8 @@ ROWS = [
         "a stopped study",
         (study("stopped"), kit("north", "stopped"), data, does("stop NODE stopped")),
         SUBMIT,
-        "ppaurora: proxy 0 refused (closed): the study is stopped; nothing more can be submitted\n"
+        "ppaurora: proxy 0 refused (closed): the study is stopped; nothing more can be submitted: "
+        "this node's operator stopped the study; they let it go on with 'ppaurora retry'\n"
         "    nothing is kept of this file; 'ppaurora status kit --study stopped' shows how far the "
         "study is",
     ),
@@ -191,7 +202,8 @@ ROWS = [
             does("stop NODE stopped-2"),
         ),
         "submit kit data.csv --yes --wait",
-        "ppaurora: proxy 0: the study is stopped: this node's operator stopped the study",
+        "ppaurora: proxy 0: the study is stopped: this node's operator stopped the study; they let it "
+        "go on with 'ppaurora retry'",
         4,
     ),
     Row(
@@ -199,7 +211,8 @@ ROWS = [
         (elsewhere("half-2", "proxy-1"), kit("north", "half-2"), data, does("submit kit data.csv --yes")),
         "withdraw kit --yes",
         "ppaurora: proxy 1 cannot be reached at 127.0.0.1:PORT: Connection refused\n"
-        "    proxy 0 has recorded the withdrawal: nothing will be computed with what was "
+        + NOBODY_LISTENS.replace("PEER", "proxy 1")
+        + "    proxy 0 has recorded the withdrawal: nothing will be computed with what was "
         "submitted. proxy 1 has not acknowledged it yet; proxy 0 tells it as soon as it can. To "
         "see whether it has, run 'ppaurora withdraw kit --study half-2' again",
         3,
@@ -216,7 +229,8 @@ ROWS = [
         "too few samples",
         (study("large", policy=POLICY + "minimum_samples_per_owner = 100\n"), kit("north", "large"), data),
         SUBMIT,
-        "ppaurora: data.csv: has 60 samples: an owner has fewer than 100 samples",
+        "ppaurora: data.csv: has 60 samples: an owner has fewer than 100 samples; submit more samples, or "
+        "ask the coordinator to amend the study",
     ),
     Row(
         "probabilities above one",
@@ -234,7 +248,8 @@ ROWS = [
         (elsewhere("half", "proxy-1"), kit("north", "half"), data),
         SUBMIT,
         "ppaurora: proxy 1 cannot be reached at 127.0.0.1:PORT: Connection refused\n"
-        "    60 samples are acknowledged by proxy 0; to go on, run 'ppaurora submit kit DATA "
+        + NOBODY_LISTENS.replace("PEER", "proxy 1")
+        + "    60 samples are acknowledged by proxy 0; to go on, run 'ppaurora submit kit DATA "
         "--study half' again with the same file",
         3,
         goes_on=True,
@@ -244,7 +259,8 @@ ROWS = [
         (elsewhere("none", "proxy-0", "proxy-1"), kit("north", "none"), data),
         SUBMIT,
         "ppaurora: proxy 0 cannot be reached at 127.0.0.1:PORT: Connection refused\n"
-        "    nothing was sent, and this or another file can be submitted: 'ppaurora submit kit "
+        + NOBODY_LISTENS.replace("PEER", "proxy 0")
+        + "    nothing was sent, and this or another file can be submitted: 'ppaurora submit kit "
         "DATA --study none'",
         3,
     ),
@@ -252,8 +268,8 @@ ROWS = [
         "both nodes down, for status",
         (elsewhere("none-2", "proxy-0", "proxy-1"), kit("north", "none-2")),
         "status kit",
-        "ppaurora: proxy 0 and proxy 1 cannot be reached; 'ppaurora preflight' says what to do, or "
-        "ask their operators",
+        "ppaurora: proxy 0 and proxy 1 gave no answer; the notes say why, and 'ppaurora preflight kit "
+        "--study none-2' what to do",
         3,
     ),
     Row(
@@ -261,7 +277,8 @@ ROWS = [
         (elsewhere("none-3", "proxy-0", "proxy-1"), kit("north", "none-3")),
         "withdraw kit --yes",
         "ppaurora: proxy 0 cannot be reached at 127.0.0.1:PORT: Connection refused\n"
-        "    proxy 0 has not acknowledged a withdrawal: what was submitted may still be computed "
+        + NOBODY_LISTENS.replace("PEER", "proxy 0")
+        + "    proxy 0 has not acknowledged a withdrawal: what was submitted may still be computed "
         "with. To go on, run 'ppaurora withdraw kit --study none-3' again",
         3,
     ),
@@ -270,7 +287,8 @@ ROWS = [
         (elsewhere("none-4", "proxy-0", "proxy-1"), kit("north", "none-4")),
         "result kit",
         "ppaurora: proxy 0 cannot be reached at 127.0.0.1:PORT: Connection refused\n"
-        "    'ppaurora preflight kit --study none-4' says what to do, or ask whether it runs",
+        + NOBODY_LISTENS.replace("PEER", "proxy 0")
+        + "    'ppaurora preflight kit --study none-4' checks the connections to all nodes",
         3,
     ),
     Row(
@@ -279,6 +297,9 @@ ROWS = [
         SUBMIT,
         "ppaurora: proxy 0 cannot be reached at 127.0.0.1:PORT through the web proxy "
         "127.0.0.1:PORT (HTTPS_PROXY): Connection refused\n"
+        "    the web proxy is in the way, and not the node: check HTTPS_PROXY (http://HOST:PORT, or "
+        "http://USER:PASSWORD@HOST:PORT), and ask those who run it whether it lets CONNECT to "
+        "127.0.0.1:PORT through; without a web proxy, unset HTTPS_PROXY or add the host to NO_PROXY\n"
         "    nothing was sent, and this or another file can be submitted: 'ppaurora submit kit "
         "DATA --study trial'",
         3,

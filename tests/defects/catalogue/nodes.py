@@ -44,11 +44,9 @@ DEFECTS = (
         "attempt-on-record-too-late",
         "an attempt is written down when its process has begun to speak: its number may be used again",
         file=f"{_NODE}/runner.py",
-        old="        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)\n"
-        "        earlier = self.activity.attempt(study.hash)\n",
-        new="        earlier = self.activity.attempt(study.hash)\n"
-        "        Attempt(self.kit, self.router, plan, self.warm_pool)\n"
-        "        self.store.begin_attempt(study.hash, plan.number, plan.agreed, has_shares=has_shares)\n",
+        old="        self.store.begin_attempt(\n",
+        new="        Attempt(self.kit, self.router, plan, self.warm_pool)\n"
+        "        self.store.begin_attempt(\n",
         tests=("tests/node/test_durability.py",),
     ),
     Defect(
@@ -119,8 +117,8 @@ DEFECTS = (
         "share-of-another-study",
         "the same shares are taken by two studies, whose results then can be subtracted",
         file=f"{_STORE}/store.py",
-        old="SELECT 1 FROM submissions WHERE study != ? AND instr(commitments, ?) LIMIT 1",
-        new="SELECT 1 FROM submissions WHERE study != ? AND commitments = ? LIMIT 1",
+        old='f"SELECT 1 FROM {table} WHERE study != ? AND instr(commitments, ?) LIMIT 1"',
+        new='f"SELECT 1 FROM {table} WHERE study != ? AND commitments = ? LIMIT 1"',
         tests=("tests/node/test_same_data.py::test_what_another_study_has_is_refused",),
     ),
     Defect(
@@ -220,6 +218,26 @@ DEFECTS = (
         tests=("tests/node/test_policy.py::test_a_node_takes_no_leaders_word_for_it",),
     ),
     Defect(
+        "rule-is-mended-after-an-attempt",
+        "a study that has begun collects again, and would give a second result of other submissions",
+        file=f"{_NODE}/leading.py",
+        old="if problem and self._store.has_begun(study.hash):",
+        new="if problem and not problem:",
+        tests=(
+            "tests/node/test_leading.py::test_submissions_that_break_a_rule_after_all_are_collected_again",
+        ),
+    ),
+    Defect(
+        "gathered-in-spite-of-a-rule",
+        "a replacement that breaks a rule in the moment before an attempt stops the study for good",
+        file=f"{_STORE}/store.py",
+        old="if problem := study.manifest.problem_with_submissions(submitted):",
+        new="if problem := study.manifest.problem_with_submissions(submitted[:0]):",
+        tests=(
+            "tests/node/test_leading.py::test_submissions_that_break_a_rule_after_all_are_collected_again",
+        ),
+    ),
+    Defect(
         "submissions-are-not-compared",
         "a follower computes with other submissions than the leader",
         file=f"{_NODE}/following.py",
@@ -255,9 +273,9 @@ DEFECTS = (
         "anybodys-part",
         "whoever has a certificate of the study's authority is served as its first owner",
         file=f"{_NODE}/service.py",
-        old="owner = None if session is None else study.manifest.owner_of(peer_pin(session))",
+        old="owner = None if session is None else study.owner_of(peer_pin(session))",
         new="owner = None if session is None else (\n"
-        "            study.manifest.owner_of(peer_pin(session)) or study.manifest.owner_names[0]\n        )",
+        "            study.owner_of(peer_pin(session)) or study.manifest.owner_names[0]\n        )",
         tests=("tests/node/test_admission.py::test_a_participant_in_another_role_is_told_so",),
     ),
     Defect(
@@ -288,7 +306,7 @@ DEFECTS = (
         "asked-whoever-answers",
         "a node asks whoever answers at another node's address, and believes it",
         file=f"{_NODE}/questions.py",
-        old="            identity.check(peer, sock)\n",
+        old="                identity.check(peer, sock)\n",
         new="",
         tests=("tests/node/test_answers.py::test_a_node_with_another_nodes_key_is_not_believed",),
     ),
@@ -312,8 +330,9 @@ DEFECTS = (
         "placement-of-another-attempt",
         "where workers were in an earlier attempt is taken for this one",
         file=f"{_NODE}/rendezvous.py",
-        old="if (said.study, said.attempt, said.token) != (plan.manifest.hash, plan.number, plan.token):",
-        new="if said.study != plan.manifest.hash:",
+        old="if (said.study, said.attempt, said.token) != "
+        "(plan.manifest.study_hash, plan.number, plan.token):",
+        new="if said.study != plan.manifest.study_hash:",
         tests=("tests/workers/test_rendezvous.py::test_anything_else_is_refused",),
     ),
     Defect(
@@ -336,8 +355,8 @@ DEFECTS = (
         "two-nodes-on-one-folder",
         "two processes serve one kit, and undo each other's work",
         file=f"{_STORE}/holding.py",
-        old="        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
-        new="        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)\n",
+        old="        lock(file)\n",
+        new="        lock(file, shared=True)\n",
         tests=("tests/node/test_store.py::test_one_process_serves_a_kit",),
     ),
     Defect(
@@ -503,5 +522,45 @@ DEFECTS = (
         old="if spent < study.manifest.terms.limits.attempts:",
         new="if spent < 1000 * study.manifest.terms.limits.attempts:",
         tests=("tests/node/test_following.py::test_no_more_attempts_than_the_manifest_allows",),
+    ),
+    Defect(
+        "settings-open-the-metrics",
+        "health and metrics are open to everybody because a line beside it says 0.0.0.0, too",
+        file="src/ppaurora/study/names.py",
+        old='if host != "localhost" and not is_loopback(host):',
+        new="if not host:",
+        tests=("tests/node/test_exposed_admin.py",),
+    ),
+    Defect(
+        "compose-publishes-the-metrics",
+        "the compose file publishes health and metrics at all addresses of the machine",
+        file="src/ppaurora/study/units.py",
+        old='"127.0.0.1:9464:9464"',
+        new='"9464:9464"',
+        tests=("tests/study/test_units.py",),
+    ),
+    Defect(
+        "no-alert-of-a-forgotten-accept",
+        "a study waits for another node's acceptance, and no alert says so",
+        file=f"{_NODE}/leading.py",
+        old="case NotAcceptedError() | HungUpError():",
+        new="case HungUpError():",
+        tests=("tests/node/test_waiting.py",),
+    ),
+    Defect(
+        "renewed-and-not-restarted",
+        "a renewed certificate ends the alert although the node still serves with the old one",
+        file=f"{_NODE}/upkeep.py",
+        old="own, authorities = [self._served], []",
+        new="own, authorities = [], []",
+        tests=("tests/node/test_metrics.py",),
+    ),
+    Defect(
+        "a-stuck-node-is-ready",
+        "a node whose watcher is stuck says in its metrics that it is ready",
+        file=f"{_NODE}/metrics.py",
+        old="self._not_ready.set_function(lambda: not all(finding.ok for finding in health.findings))",
+        new="self._not_ready.set(not all(finding.ok for finding in health.findings))",
+        tests=("tests/node/test_metrics.py",),
     ),
 )

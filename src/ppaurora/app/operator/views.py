@@ -6,21 +6,20 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ppaurora.credentials.certificates import days_left, read_pem
 from ppaurora.errors import InputError
 from ppaurora.io.text import printable
-from ppaurora.messages.findings import Finding, Severity
+from ppaurora.io.times import as_people_say
+from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.node.admin_client import RunningNode, find_running
+from ppaurora.node.attention import DAYS_OF_WARNING
 from ppaurora.node.audit import Entry
-from ppaurora.node.clock import as_people_say
 from ppaurora.node.operating import StudyRecords, look_at_records, look_at_study, read_log
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import AttemptRecord
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 
-_DAYS_OF_WARNING = 30
 _LITTLE_ROOM = 1 << 30
 ENTRIES_AT_ONCE = 200
 
@@ -58,6 +57,8 @@ class StudyRow:
     @classmethod
     def of(cls, status: StudyStatus, running: RunningNode | None) -> StudyRow:
         kind, meaning = _STATES[status.state]
+        if status.state is StudyState.COLLECTING and not status.missing:
+            meaning = "all owners have submitted"
         return cls(
             status.name,
             status.study,
@@ -118,9 +119,8 @@ def _problems(running: RunningNode | None) -> list[Finding]:
     """Return what the running node itself says is wrong with it."""
     if running is None or running.status == "ok":
         return []
-    severity = Severity.WARN if running.status == "attention" else Severity.BAD
     told = printable(f"{running.status}: {'; '.join(running.problems)}")
-    return [Finding(name="Reported by the node", severity=severity, detail=told)]
+    return [Finding(name="Reported by the node", severity=running.severity, detail=told)]
 
 
 def _database(trouble: str) -> Finding:
@@ -142,13 +142,12 @@ def _machine(kit: NodeKit) -> list[Finding]:
         free = shutil.disk_usage(kit.folder).free
         space = "Disk space", f"{free / 1e9:,.0f} GB free"
         found.append(Finding.good(*space) if free >= _LITTLE_ROOM else Finding.warn(*space))
-        left = days_left(read_pem(kit.certificate))
-        valid = "Certificate", f"valid for {max(left, 0):.0f} more days"
-        renew = "ask the coordinator to renew it: ppaurora renew"
-        if left <= 0:
-            found.append(Finding.bad(*valid, renew))
-        elif left < _DAYS_OF_WARNING:
-            found.append(Finding.warn(*valid, renew))
+        file, validity = kit.validity()
+        valid = "Certificate", f"valid for {validity.days_left:.0f} more days"
+        if validity.problem:
+            found.append(Finding.bad("Certificate", f"{file.name} {validity.problem}", validity.remedy))
+        elif validity.days_left < DAYS_OF_WARNING:
+            found.append(Finding.warn(*valid, "ask the coordinator to renew it: ppaurora renew"))
         else:
             found.append(Finding.good(*valid))
     except (OSError, InputError) as error:

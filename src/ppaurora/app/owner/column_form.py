@@ -87,6 +87,9 @@ def columns_of(form: Mapping[str, Any], design: Design) -> Columns:
         weight=chosen("weight") if design.weight is not None else None,
         leave_out_missing=design.left_out and "leave-out-missing" in form,
         left_out=_excluded(str(form.get("excluded", ""))) if design.left_out else {},
+        sheet=str(form.get("sheet", "")) or None,
+        encoding=str(form.get("encoding", "")) or None,
+        percent="percent" in form,
     )
     if not columns.is_complete:
         what = "every choice" if design.names_columns else "the scores and one for the labels"

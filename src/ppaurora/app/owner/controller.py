@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ppaurora.app.jobs import AppJob, BusyError, Jobs
 from ppaurora.app.owner.draft import Draft
+from ppaurora.app.owner.own_values import OwnValues, OwnValuesFile
 from ppaurora.app.owner.poller import StatusPoller
 from ppaurora.check import DataCheck
 from ppaurora.data import Columns
-from ppaurora.errors import InputError, NotReleasedError
+from ppaurora.errors import InputError, NotReleasedError, PpauroraError
+from ppaurora.owner.outbox import OutgoingSubmission
+from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.study import Study
 from ppaurora.study.kit import OwnerKit
@@ -27,6 +31,7 @@ class Agreement:
     to_the_study: bool
     despite_warnings: bool
     replace: bool
+    keep_own: bool  # values of the owner's own samples, in its kit
 
 
 class OwnerController:
@@ -35,6 +40,7 @@ class OwnerController:
     def __init__(self, kit: OwnerKit, manifest: Manifest) -> None:
         self.study = Study(kit.folder, manifest.study, expect_hash=manifest.hash)
         self.manifest = manifest
+        self.own_values = OwnValuesFile(kit, manifest)
         self.jobs = Jobs()
         self.poller = StatusPoller(Study(kit.folder, manifest.study, timeout=_SECONDS_FOR_STATUS).status)
         self.draft: Draft | None = None
@@ -49,15 +55,25 @@ class OwnerController:
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
-            self._put(draft)
-            if draft.columns.is_complete:
-                self._put(draft.checked(draft.columns, self.study, job))
+            self._look(draft, job)
 
         try:
             return self.jobs.start(f"reading {name}", work)
         except BusyError:
             path.unlink(missing_ok=True)
             raise
+
+    def open(self, number: str, sheet: str | None, encoding: str | None) -> AppJob:
+        """Read the names of its columns from another sheet, or in another encoding, and begin anew."""
+        draft = self._current(number)
+        return self.jobs.start(
+            f"reading {draft.name}", lambda job: self._look(draft.opened(self.study, sheet, encoding), job)
+        )
+
+    def _look(self, draft: Draft, job: AppJob) -> None:
+        self._put(draft)
+        if draft.columns.is_complete:
+            self._put(draft.checked(draft.columns, self.study, job))
 
     def check(self, number: str, columns: Columns) -> AppJob:
         """Read the file with these columns, and look at it."""
@@ -78,9 +94,10 @@ class OwnerController:
         agreed = replace(prepared, replace=agreement.replace)
 
         def work(job: AppJob) -> None:
-            job.tell("splitting the data into shares, and sending each node its own")
-            self.study.send(agreed)
+            job.tell("splitting the data into shares, and sending each server its own")
+            sent = self.study.send(agreed)
             self._put(None)
+            self._keep_own(sent, agreed, keep=agreement.keep_own)
 
         return self.jobs.start(f"submitting {draft.name}", work)
 
@@ -88,8 +105,9 @@ class OwnerController:
         """Take back what was submitted."""
 
         def work(job: AppJob) -> None:
-            job.tell("telling the nodes")
+            job.tell("telling the servers")
             self.study.withdraw()
+            self.own_values.delete()
 
         return self.jobs.start("withdrawing", work)
 
@@ -108,12 +126,24 @@ class OwnerController:
             raise NotReleasedError("the result was not fetched yet; the study's page has a button for it")
         return self.study.result()
 
+    def own_beside(self) -> OwnValues | None:
+        """Return the owner's own values of what the result was computed with, if they were kept."""
+        return self.own_values.find(self.study.submitted)
+
     def put_away(self, number: str) -> None:
         """Delete the file that was taken, unless work on it is under way."""
         self._current(number)
         self.jobs.check_idle()
         self.jobs.forget()
         self._put(None)
+
+    def _keep_own(self, sent: OutgoingSubmission, prepared: PreparedSubmission, *, keep: bool) -> None:
+        """What was sent stands, whatever comes of this."""
+        with contextlib.suppress(PpauroraError):
+            if keep:
+                self.own_values.keep(OwnValues.of(sent, prepared, self.manifest))
+            else:
+                self.own_values.delete()
 
     def _current(self, number: str) -> Draft:
         draft = self.draft

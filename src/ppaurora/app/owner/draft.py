@@ -10,11 +10,16 @@ from msgspec import structs
 
 from ppaurora.app.jobs import AppJob
 from ppaurora.app.owner.column_form import ColumnField, fields_of, planned_columns
-from ppaurora.app.owner.guessing import guess_columns, guess_positive
+from ppaurora.app.owner.guessing import guess_columns, named_positive
 from ppaurora.app.owner.pictures import pictures_of
 from ppaurora.check import DataCheck
 from ppaurora.data import Columns, CountedDataset, Dataset, Description, read_columns, read_dataset
-from ppaurora.errors import DataError, InputError
+from ppaurora.data.answers import yes_and_no
+from ppaurora.data.candidates import Candidate
+from ppaurora.data.encodings import ENCODING_HINT, REPLACEMENT
+from ppaurora.data.reading import read_candidates, read_sheets
+from ppaurora.data.text import PERCENT_HINT
+from ppaurora.errors import DataError, InputError, text_of
 from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.study import Study
 from ppaurora.pages.charts import Chart
@@ -56,15 +61,56 @@ class Draft:
     columns: Columns
     looked: Looked = Looked()
     dataset: Dataset | CountedDataset | None = field(default=None, repr=False)
+    sheets: tuple[str, ...] = ()  # of a workbook
+    candidates: tuple[Candidate, ...] = ()  # where it is not clear which columns are meant
     number: str = field(default_factory=_new_number)
 
     @classmethod
     def of(cls, path: Path, name: str, study: Study) -> Draft:
         """Make a draft of a file, with a guess at its columns; a file that is no table is refused."""
-        names = read_columns(path, name)
+        sheets = read_sheets(path, name)
+        draft = cls(path, name, path.stat().st_size, (), Columns(score="", label=""), sheets=sheets)
+        return draft if draft.needs_sheet else draft.opened(study, None, None)
+
+    def opened(self, study: Study, sheet: str | None, encoding: str | None) -> Draft:
+        """Return a draft of this sheet, or of the text in this encoding, with a guess at its columns."""
+        names = read_columns(self.path, self.name, sheet=sheet, encoding=encoding)
         guessed = guess_columns(names, study.manifest.evaluation)
-        columns = planned_columns(guessed, names, study.design)
-        return cls(path, name, path.stat().st_size, names, columns)
+        planned = planned_columns(guessed, names, study.design)
+        columns = structs.replace(planned, sheet=sheet, encoding=encoding, percent=self.columns.percent)
+        candidates: tuple[Candidate, ...] = ()
+        if not columns.is_complete:
+            candidates = read_candidates(self.path, self.name, sheet=sheet, encoding=encoding)
+        return replace(
+            self,
+            names=names,
+            columns=columns,
+            candidates=candidates,
+            looked=Looked(),
+            dataset=None,
+            number=_new_number(),
+        )
+
+    @property
+    def needs_sheet(self) -> bool:
+        """Whether a person must say first which of several sheets is meant."""
+        return len(self.sheets) > 1 and self.columns.sheet is None
+
+    @property
+    def needs_encoding(self) -> bool:
+        """Whether a value that is needed depends on the encoding of the file."""
+        return ENCODING_HINT in self.looked.problem
+
+    @property
+    def may_need_encoding(self) -> bool:
+        """Whether an encoding was chosen, or would make names or labels readable."""
+        unreadable = any(REPLACEMENT in name for name in self.names)
+        return self.columns.encoding is not None or unreadable or self.needs_encoding
+
+    @property
+    def needs_percent(self) -> bool:
+        """Whether scores have percent signs, and nobody has said that they are hundredths."""
+        return PERCENT_HINT in self.looked.problem
 
     @property
     def fields(self) -> tuple[ColumnField, ...]:
@@ -83,6 +129,11 @@ class Draft:
         """Whether all that is missing is which of two labels is the positive one."""
         return bool(self.looked.problem) and len(self.labels) == 2 and self.columns.pos_label is None
 
+    @property
+    def answers(self) -> tuple[str, str] | None:
+        """The labels that say yes and no, if these are the two, for a person to confirm."""
+        return yes_and_no(self.labels)
+
     def checked(self, columns: Columns, study: Study, job: AppJob) -> Draft:
         """Read the same file with these columns. What is wrong with it is told as the command line does."""
         job.tell(f"reading {self.name}", 0.0)
@@ -100,7 +151,7 @@ class Draft:
                     grid=study.manifest.protocol.counting_grid,
                 )
             except InputError as error:
-                found = Looked(problem=str(error))
+                found = Looked(problem=text_of(error))
                 return replace(self, columns=columns, dataset=None, looked=found, number=number)
         job.tell(f"checking {dataset.description.rows:,} rows", _SHARE_OF_READING)
         if columns.pos_label is None:
@@ -115,11 +166,11 @@ def _are_same(columns: Columns, others: Columns) -> bool:
 
 
 def _needed_positive(dataset: Dataset | CountedDataset, study: Study) -> str | None:
-    """Guess the positive label; None if labels are 0 and 1, or there is no good guess."""
+    """Return the positive label that the plan names; None if labels are 0 and 1, or it names none."""
     try:
         dataset.samples()
     except DataError:
-        return guess_positive(tuple(dataset.description.label_values), study.manifest.evaluation)
+        return named_positive(tuple(dataset.description.label_values), study.manifest.evaluation)
     return None
 
 
@@ -127,7 +178,7 @@ def _look(dataset: Dataset | CountedDataset, columns: Columns, study: Study) -> 
     try:
         dataset.samples(columns.pos_label)
     except InputError as error:
-        return Looked(problem=str(error), description=dataset.description)
+        return Looked(problem=text_of(error), description=dataset.description)
     # Whether it is to replace something, a person says only when they agree.
     prepared = study.prepare(dataset, pos_label=columns.pos_label, replace=True)
     return Looked(prepared, pictures_of(prepared.check), dataset.description)

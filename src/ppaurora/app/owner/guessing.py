@@ -27,12 +27,11 @@ def guess_columns(names: Sequence[str], evaluation: EvaluationSpec) -> Columns:
     return Columns(score=score, label=label, id=_best(ids, _IDS) or None)
 
 
-def guess_positive(labels: Sequence[str], evaluation: EvaluationSpec) -> str | None:
-    """Return which of two labels is positive, if they are not 0 and 1: what the plan names, or says yes."""
-    spelt = [Spelling(label, 0, positive=True) for label in labels]
-    named = [one for one in spelt if evaluation.positive_class and one.names(evaluation.positive_class)]
-    found = named or [one for one in spelt if one.says_yes]
-    return found[0].label if len(labels) <= 2 and len(found) == 1 else None
+def named_positive(labels: Sequence[str], evaluation: EvaluationSpec) -> str | None:
+    """Return which of two labels is the positive class that the plan names, if one is."""
+    wanted = evaluation.positive_class
+    named = [one for one in labels if wanted and Spelling(one, 0, positive=True).names(wanted)]
+    return named[0] if len(labels) <= 2 and len(named) == 1 else None
 
 
 def _best(names: Sequence[str], known: Sequence[str]) -> str:

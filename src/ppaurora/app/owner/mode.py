@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ppaurora.app.lazy import LazyPages, behind_this_page
 from ppaurora.app.modes import Mode, NavigationEntry
+from ppaurora.app.owner.kits import OwnerKits
+from ppaurora.app.owner.overview import STUDIES, StudyRow, listing
 from ppaurora.study.kit import OwnerKit
 
 if TYPE_CHECKING:
@@ -17,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class OwnerMode(Mode):
-    """The app for one owner's kit: its list of studies is there at once, their pages are loaded behind."""
+    """The app for one owner's kit: its list of studies is there at once, how they stand is loaded behind."""
 
     def __init__(self, kit: OwnerKit) -> None:
         kit.check_key()
-        self._kit = kit
+        self._kits = OwnerKits(kit)
         self._pages = LazyPages(self._load)
         self.title = kit.name
 
@@ -31,7 +33,7 @@ class OwnerMode(Mode):
 
     @property
     def folder(self) -> Path:
-        return self._kit.folder
+        return self._kits.first.folder
 
     @property
     def under_way(self) -> str:
@@ -42,9 +44,15 @@ class OwnerMode(Mode):
     def routes(self) -> Sequence[web.RouteDef]:
         from aiohttp import web
 
-        study, of = "/studies/{study}", self._pages.handler
+        study, addition, of = "/studies/{study}", "/add/{number}", self._pages.handler
         return [
             web.get("/", self._studies),
+            web.get("/live", of("studies_live")),
+            web.post("/add", of("take_addition")),
+            web.get(addition, of("addition")),
+            web.post(f"{addition}/open", of("open_addition")),
+            web.post(f"{addition}/agree", of("agree_to_addition")),
+            web.post(f"{addition}/away", of("put_addition_away")),
             web.get(study, of("study")),
             web.get(f"{study}/live", of("live")),
             web.get(f"{study}/data", of("data")),
@@ -57,17 +65,21 @@ class OwnerMode(Mode):
             web.post(f"{study}/withdraw", of("withdraw")),
             web.post(f"{study}/collect", of("collect")),
             web.get(f"{study}/result", of("result")),
+            web.post(f"{study}/result/forget-own", of("forget_own")),
             web.get(f"{study}/result/{{kind}}", of("save")),
         ]
 
-    async def _studies(self, request: web.Request) -> web.Response:
+    async def _studies(self, request: web.Request) -> web.StreamResponse:
+        if self._pages.is_there:
+            return await self._pages.handler("studies")(request)
         from ppaurora.app.rendering import page
 
-        response = page(request, "owner/studies.html", kit=self._kit, manifests=self._kit.manifests())
+        rows = [StudyRow.of(one) for one in self._kits.studies]
+        response = page(request, STUDIES, **listing(self._kits.first, rows))
         behind_this_page(self._pages.begin)
         return response
 
     def _load(self) -> OwnerPages:
         from ppaurora.app.owner.pages import OwnerPages
 
-        return OwnerPages(self._kit)
+        return OwnerPages(self._kits)

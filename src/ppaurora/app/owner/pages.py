@@ -9,23 +9,29 @@ from http import HTTPStatus
 from aiohttp import web
 
 from ppaurora.app.keys import PRIVATE_FOLDER
+from ppaurora.app.owner.additions import Additions, receive_addition
 from ppaurora.app.owner.column_form import columns_of
 from ppaurora.app.owner.controller import Agreement, OwnerController
+from ppaurora.app.owner.kits import KitStudy, OwnerKits
+from ppaurora.app.owner.overview import STUDIES, Standing, StudyRow, listing
+from ppaurora.app.owner.poller import Seen
 from ppaurora.app.owner.results import KINDS, ResultView, saved
 from ppaurora.app.owner.uploads import MOST_BYTES, check_length, receive_file, too_large
-from ppaurora.app.owner.views import LiveView, WorkView
+from ppaurora.app.owner.views import LiveView, WorkView, standing
 from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
-from ppaurora.study.kit import OwnerKit
+from ppaurora.data.encodings import WINDOWS
+from ppaurora.errors import InputError
 
 _PATIENCE = 0.4  # seconds that a page waits for what nodes say
 
 
 class OwnerPages:
-    """Pages of the studies of one owner's kit, with a controller for each study."""
+    """Pages of the studies of one owner, with a controller for each study."""
 
-    def __init__(self, kit: OwnerKit) -> None:
-        self._kit = kit
+    def __init__(self, kits: OwnerKits) -> None:
+        self._kits = kits
+        self._additions = Additions(kits)
         self._controllers: dict[str, OwnerController] = {}
 
     @property
@@ -34,14 +40,77 @@ class OwnerPages:
 
     def _controller(self, request: web.Request) -> OwnerController:
         """Find the study by the name in the address; a kit may have got it while the app runs."""
-        name = request.match_info["study"]
-        manifest = next((one for one in self._kit.manifests() if one.study == name), None)
-        if manifest is None:
-            raise web.HTTPNotFound
-        found = self._controllers.get(manifest.hash)
+        found = self._kits.find(request.match_info["study"])
         if found is None:
-            found = self._controllers[manifest.hash] = OwnerController(self._kit, manifest)
-        return found
+            raise web.HTTPNotFound
+        return self._controller_of(found)
+
+    def _controller_of(self, study: KitStudy) -> OwnerController:
+        """Return the one that all tabs share, whichever thread asks first."""
+        hash_ = study.manifest.hash
+        found = self._controllers.get(hash_)
+        return found or self._controllers.setdefault(hash_, OwnerController(study.kit, study.manifest))
+
+    async def studies(self, request: web.Request) -> web.Response:
+        rows = await self._rows(_PATIENCE)
+        return page(request, STUDIES, **listing(self._kits.first, rows))
+
+    async def studies_live(self, request: web.Request) -> web.Response:
+        return page(request, "owner/studies-live.html", rows=await self._rows(0.0))
+
+    async def _rows(self, patience: float) -> list[StudyRow]:
+        studies = self._kits.studies
+        return list(await asyncio.gather(*(asyncio.to_thread(self._row, one, patience) for one in studies)))
+
+    def _row(self, study: KitStudy, patience: float) -> StudyRow:
+        """Make the row of one study; what is wrong with it stays with it."""
+        try:
+            controller = self._controller_of(study)
+            # Nobody is asked about a study that is over.
+            seen = Seen() if controller.study.is_collected else controller.poller.look(patience)
+            return StudyRow.of(study, standing(controller, seen))
+        except InputError as error:
+            return StudyRow.of(study, Standing("This study cannot be shown", str(error), "bad"))
+
+    async def take_addition(self, request: web.Request) -> web.StreamResponse:
+        content, name = await receive_addition(request)
+        folder = request.app[PRIVATE_FOLDER].path
+        found = await asyncio.to_thread(self._additions.take, content, name, folder)
+        return _go(f"/add/{found.number}")
+
+    async def addition(self, request: web.Request) -> web.Response:
+        found = self._additions.find(request.match_info["number"])
+        told = None if found.manifest is None else await asyncio.to_thread(Told.of, found.manifest)
+        return page(
+            request,
+            "owner/addition.html",
+            addition=found,
+            manifest=found.manifest,
+            told=told,
+            path=request.path,
+        )
+
+    async def open_addition(self, request: web.Request) -> web.StreamResponse:
+        form, folder = await request.post(), request.app[PRIVATE_FOLDER].path
+        number, passphrase = request.match_info["number"], str(form.get("passphrase", ""))
+        found = await asyncio.to_thread(self._additions.open, number, passphrase, folder)
+        return _go(f"/add/{found.number}")
+
+    async def agree_to_addition(self, request: web.Request) -> web.StreamResponse:
+        number, form = request.match_info["number"], await request.post()
+        found = self._additions.find(number)
+        if "agree" not in form:
+            raise InputError("not added: read the agreement, and confirm that you have. Nothing was changed")
+        if found.shared and "force" not in form:
+            raise InputError(f"not added: {'; '.join(found.shared)}. Nothing was changed")
+        if found.kit is not None and found.manifest is not None:
+            found.kit.expect(found.manifest, str(form.get("expect-hash", "")).strip() or None)
+        manifest = await asyncio.to_thread(self._additions.agree, number, force="force" in form)
+        return _go(f"/studies/{manifest.study}")
+
+    async def put_addition_away(self, request: web.Request) -> web.StreamResponse:
+        self._additions.put_away(request.match_info["number"])
+        return _go("/")
 
     async def study(self, request: web.Request) -> web.Response:
         controller = self._controller(request)
@@ -50,7 +119,7 @@ class OwnerPages:
             request,
             "owner/study.html",
             manifest=controller.manifest,
-            owner=self._kit.name,
+            owner=controller.study.kit.name,
             live=LiveView.of(controller, seen),
             told=await asyncio.to_thread(Told.of, controller.manifest),
             reload=True,
@@ -74,12 +143,13 @@ class OwnerPages:
             manifest=controller.manifest,
             draft=draft,
             states_left_out=controller.study.design.left_out,
+            encodings=WINDOWS,
             check=check,
             work=work,
             told=told,
             before=_sent_before(controller),
             most_bytes=MOST_BYTES,
-            too_large=too_large(self._kit.folder, controller.manifest.study),
+            too_large=too_large(),
             reload=controller.jobs.running is not None,
         )
 
@@ -93,14 +163,18 @@ class OwnerPages:
         controller = self._controller(request)
         controller.jobs.check_idle()
         folder = request.app[PRIVATE_FOLDER].path
-        check_length(request, folder, too_large(self._kit.folder, controller.manifest.study))
+        check_length(request, folder, too_large())
         controller.take(*await receive_file(request, folder))
         return _go(f"/studies/{controller.manifest.study}/data")
 
     async def columns(self, request: web.Request) -> web.StreamResponse:
         controller, form = self._controller(request), await request.post()
-        columns = columns_of(form, controller.study.design)
-        controller.check(str(form.get("draft", "")), columns)
+        number, draft = str(form.get("draft", "")), controller.draft
+        written = [str(form.get(name, "")) or None for name in ("sheet", "encoding")]
+        if draft is not None and written != [draft.columns.sheet, draft.columns.encoding]:
+            controller.open(number, *written)
+        else:
+            controller.check(number, columns_of(form, controller.study.design))
         return _go(f"/studies/{controller.manifest.study}/data")
 
     async def put_away(self, request: web.Request) -> web.StreamResponse:
@@ -110,7 +184,9 @@ class OwnerPages:
 
     async def submit(self, request: web.Request) -> web.StreamResponse:
         controller, form = self._controller(request), await request.post()
-        agreement = Agreement("agree" in form, "despite-warnings" in form, "replace" in form)
+        agreement = Agreement(
+            "agree" in form, "despite-warnings" in form, "replace" in form, "keep-own" in form
+        )
         controller.submit(str(form.get("draft", "")), agreement)
         return _go(f"/studies/{controller.manifest.study}")
 
@@ -120,7 +196,7 @@ class OwnerPages:
             request,
             "owner/withdraw.html",
             manifest=controller.manifest,
-            owner=self._kit.name,
+            owner=controller.study.kit.name,
             sent=_sent_before(controller),
         )
 
@@ -140,6 +216,11 @@ class OwnerPages:
         controller = self._controller(request)
         view = await asyncio.to_thread(ResultView.of, controller)
         return page(request, "owner/result.html", manifest=controller.manifest, result=view, kinds=KINDS)
+
+    async def forget_own(self, request: web.Request) -> web.StreamResponse:
+        controller = self._controller(request)
+        controller.own_values.delete()
+        return _go(f"/studies/{controller.manifest.study}/result")
 
     async def save(self, request: web.Request) -> web.Response:
         controller = self._controller(request)

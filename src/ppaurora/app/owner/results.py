@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ppaurora.app.owner.controller import OwnerController
+from ppaurora.app.owner.own_values import OwnView
 from ppaurora.owner.report import receipt_path
 from ppaurora.pages.charts import Chart
 from ppaurora.pages.report import make_report
@@ -26,6 +27,7 @@ class ResultView:
     charts: tuple[Chart, ...]
     section_charts: dict[str, list[Chart]]
     file: Path
+    own: OwnView | None  # beside the released values, on this page only
 
     @property
     def owners(self) -> list[tuple[str, str]]:
@@ -47,8 +49,14 @@ class ResultView:
     def of(cls, controller: OwnerController) -> ResultView:
         """Verified anew each time; raises if the result is undefined, or not what its receipt says."""
         controller.result()
-        facts = facts_of(source_of(controller.study.results))
-        return cls(facts, tuple(pooled_charts(facts)), section_charts(facts), controller.study.results)
+        facts, kept = facts_of(source_of(controller.study.results)), controller.own_beside()
+        return cls(
+            facts,
+            tuple(pooled_charts(facts)),
+            section_charts(facts),
+            controller.study.results,
+            None if kept is None else OwnView.of(kept, facts, controller.manifest),
+        )
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ KINDS = {
         "Receipt only, without values, to share",
         "receipt.json",
         "application/json",
-        lambda path: receipt_path(path).read_text(),
+        lambda path: receipt_path(path).read_text("utf-8"),
     ),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 import shutil
 from pathlib import Path
 
@@ -20,12 +19,11 @@ _SPARE = 256 << 20  # that stays free on the disk
 _PIECE = 1 << 18
 
 
-def too_large(kit: Path, study: str) -> str:
+def too_large() -> str:
     """Return what to do with a file that is too large for the page."""
-    command = shlex.join(["ppaurora", "submit", str(kit), "FILE", "--study", study])
     return (
-        f"The page takes files up to {MOST_BYTES >> 30} GB. Keep only the score and label columns, or "
-        f"submit it in a terminal: {command}"
+        f"The page takes files up to {MOST_BYTES >> 30} GB. Keep only the columns that the study needs. "
+        "If the file is still larger, ask whoever installed ppaurora here to submit it without the browser"
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ppaurora.app.jobs import AppJob, sentence_of
 from ppaurora.app.owner.controller import OwnerController
+from ppaurora.app.owner.overview import ASKING, YOU, Standing, deadline_of
 from ppaurora.app.owner.poller import Seen
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState, StudyStatus
@@ -23,18 +24,6 @@ _STATE_KINDS = {
     "deleted": "bad",
     "unknown": "warn",
 }
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a study is, and what this owner may do now. Kinds are those of a notice."""
-
-    title: str
-    text: str
-    kind: str = "plain"
-    can_choose: bool = False  # a file
-    can_withdraw: bool = False
-    can_collect: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,19 +67,22 @@ class LiveView:
     owners: tuple[ParticipantRow, ...]
     sent: str
     is_collected: bool
+    deadline: str
 
     @classmethod
     def of(cls, controller: OwnerController, seen: Seen) -> LiveView:
         manifest, study = controller.manifest, controller.study
         work = WorkView.of(controller.jobs.last)  # first: work that is over has left the study so
+        stands = standing(controller, seen)
         return cls(
             path=f"/studies/{manifest.study}",
-            standing=standing(controller, seen),
+            standing=stands,
             work=work,
             nodes=tuple(_node_rows(manifest, seen.answers)),
             owners=tuple(_owner_rows(manifest, study.kit.name, seen.answers)),
             sent=study.sent(seen.answers),
             is_collected=study.is_collected,
+            deadline=deadline_of(manifest, stands),
         )
 
 
@@ -100,27 +92,35 @@ def standing(controller: OwnerController, seen: Seen) -> Standing:
     if study.is_collected:
         return Standing("The result is here", "It is saved in your kit, with its receipt.", "good")
     if controller.jobs.running is not None:
-        return Standing(
-            "Work in progress", "You may close this page: the work continues as long as the app runs."
-        )
+        text = "You may close this page: the work continues as long as the app runs."
+        return Standing("Work in progress", text, turn="this app", step=controller.jobs.running.title)
     if seen.problem is not None:
-        return Standing("The nodes cannot be reached", sentence_of(seen.problem), "bad")
+        return Standing("The servers cannot be reached", sentence_of(seen.problem), "bad")
     if not seen.answers:
-        return Standing("Contacting the nodes", "One moment.")
+        return ASKING
     leader = seen.answers.get(controller.manifest.protocol.leader.title)
     states = {answer.state for answer in seen.answers.values()}
     if states == {StudyState.RELEASED}:
-        text = "All nodes have released it. Each holds one part, which reveals nothing on its own."
-        return Standing("The result is ready", text, "good", can_collect=True)
+        text = "All servers have released it. Each holds one part, which reveals nothing on its own."
+        return Standing(
+            "The result is ready", text, "good", turn=YOU, step="fetch the result", can_collect=True
+        )
     for title, answer in seen.answers.items():
         is_stopped = answer.state == StudyState.STOPPED and answer is leader
         if is_stopped or answer.state in (StudyState.EXPIRED, StudyState.DELETED):
-            text = f"{title} says: {printable(answer.note) or 'no more'}. Ask its operator."
-            return Standing(f"The study is {answer.state}", text, "bad", can_withdraw=True)
+            text = f"{title} says: {printable(answer.note) or 'no reason given'}"
+            turn, step = "the coordinator", "make a new study, if it is still wanted"
+            if is_stopped:
+                turn, step = f"the operator of {title}", "resume the study, once the cause is fixed"
+            return Standing(
+                f"The study is {answer.state}", text, "bad", turn=turn, step=step, can_withdraw=True
+            )
     if leader is not None and leader.state in (StudyState.RUNNING, StudyState.RELEASED):
         said = leader.progress if isinstance(leader, StudyStatus) else ""
         text = printable(said or leader.note) or "The servers are computing on shares."
-        return Standing("The computation is in progress", text, "plain", can_withdraw=True)
+        return Standing(
+            "The computation is in progress", text, turn="the servers", step="compute", can_withdraw=True
+        )
     return _before_it_runs(controller, seen)
 
 
@@ -130,28 +130,80 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
     missing = sorted({name for answer in heard for name in answer.missing})
     if not controller.manifest.evaluation.takes_submissions(heard[0].time if heard else 0.0):
         return Standing(
-            "Too late to submit", controller.manifest.evaluation.too_late, "warn", can_withdraw=True
+            "Too late to submit",
+            _sentence(controller.manifest.evaluation.too_late),
+            "warn",
+            turn="the coordinator",
+            step="extend the deadline, or make a new study",
+            can_withdraw=True,
         )
     if submission is None or not (submission.sent or submission.withdrawal):
-        return Standing("Waiting for your data", "Choose a file and check it first.", can_choose=True)
-    if submission.withdrawal and not study.is_withdrawn:
-        text = "Not all nodes have acknowledged it. Withdraw again to complete it."
-        return Standing("Your withdrawal is not complete", text, "warn", can_withdraw=True)
-    if submission.withdrawal:
-        text = "You can submit this or other data again."
-        return Standing("You have withdrawn your data", text, can_choose=True)
-    if not study.is_submitted or (heard and study.kit.name in missing):
-        text = (
-            "Choose the same file again: the same shares go to servers that lack them; nothing is sent twice."
+        return Standing(
+            "Waiting for your data",
+            "It is checked on this machine before anything is sent.",
+            turn=YOU,
+            step="choose a file, and submit it",
+            can_choose=True,
+            takes_data=True,
         )
-        return Standing("Your submission is not complete", text, "warn", can_choose=True, can_withdraw=True)
-    others = [name for name in missing if name != study.kit.name]
+    if submission.withdrawal and not study.is_withdrawn:
+        return Standing(
+            "Your withdrawal is not complete",
+            "Not all servers have acknowledged it.",
+            "warn",
+            turn=YOU,
+            step="withdraw again, to complete it",
+            can_withdraw=True,
+        )
+    if submission.withdrawal:
+        return Standing(
+            "You have withdrawn your data",
+            "The study waits until you submit this or other data.",
+            turn=YOU,
+            step="submit data again, if you still take part",
+            can_choose=True,
+            takes_data=True,
+        )
+    if not study.is_submitted or (heard and study.kit.name in missing):
+        return Standing(
+            "Your submission is not complete",
+            "Choose the same file again: servers that lack shares get the same ones; nothing is sent twice.",
+            "warn",
+            turn=YOU,
+            step="choose the same file again",
+            can_choose=True,
+            can_withdraw=True,
+            takes_data=True,
+        )
+    leader = seen.answers.get(controller.manifest.protocol.leader.title)
+    return _after_own(heard, [name for name in missing if name != study.kit.name], leader)
+
+
+def _after_own(heard: Sequence[StudyStatus], others: Sequence[str], leader: NodeStatus | None) -> Standing:
+    """Return the standing of a study that has this owner's data, and waits for something else."""
     text = (
         f"Waiting for {', '.join(others)}." if others else "All have submitted; the computation starts soon."
     )
+    if isinstance(leader, StudyStatus) and leader.state == StudyState.COLLECTING and leader.note:
+        waiting = f"{text} " if others else ""
+        text = f"{waiting}{leader.server} says: {printable(leader.note)}."
     if not heard:
-        text = "No node is answering at the moment; they will be asked again. They have what you sent."
-    return Standing("Your data is submitted", text, "good", can_choose=True, can_withdraw=True)
+        text = "No server is answering at the moment; they will be asked again. They have what you sent."
+    return Standing(
+        "Your data is submitted",
+        text,
+        "good",
+        turn=", ".join(others) or "the servers",
+        step="submit their data" if others else "compute" if heard else "answer again",
+        can_choose=True,
+        can_withdraw=True,
+        takes_data=True,
+    )
+
+
+def _sentence(text: str) -> str:
+    """Return a clause as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _node_rows(manifest: Manifest, answers: Mapping[str, NodeStatus]) -> Sequence[ParticipantRow]:

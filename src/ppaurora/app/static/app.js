@@ -1,16 +1,20 @@
-// The little that pages cannot do by themselves: parts that stay up to date, an upload with progress, figures as PNG.
+// The little that pages cannot do by themselves: parts that stay up to date, an upload with progress, figures as PNG,
+// buttons that copy.
 "use strict";
 
 const SECONDS_BETWEEN_LOOKS = 1.5;
+const SECONDS_TO_FIRST_LOOK = 0.3; // of a part that has said so far only that it is being asked for
 const PNG_SCALE = 3; // dots of a picture for each of the screen's: about 300 in an inch
 
 // A part of a page that the app renders anew: data-live is its address, data-every how often, in seconds. What it shows may send the page on:
-// data-goto, for instance when the work is over that it tells of.
+// data-goto, for instance when the work is over that it tells of. data-soon: it is rendered anew at once.
 async function keepUpToDate(part) {
   const lost = document.getElementById("lost");
+  const every = Number(part.dataset.every) || SECONDS_BETWEEN_LOOKS;
+  let seconds = part.hasAttribute("data-soon") ? SECONDS_TO_FIRST_LOOK : every;
   for (;;) {
-    const seconds = Number(part.dataset.every) || SECONDS_BETWEEN_LOOKS;
     await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+    seconds = every;
     if (document.hidden) continue;
     let answer, text;
     try {
@@ -33,6 +37,7 @@ async function keepUpToDate(part) {
     const same = (one) => one.textContent === at.textContent;
     const isInside = part.contains(at);
     part.innerHTML = text;
+    for (const copied of part.querySelectorAll("[data-copy]")) offerCopy(copied);
     // Whoever is at a link or a button with the keyboard stays there.
     if (isInside) [...part.querySelectorAll(at.tagName)].find(same)?.focus({ preventScroll: true });
     for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
@@ -102,7 +107,7 @@ function chooseByDropping(form) {
     over(event);
     const files = event.dataTransfer.files;
     if (files.length === 1) take(files[0]);
-    else said.textContent = "One file, please: a table with a score and a label for each person.";
+    else said.textContent = form.dataset.one;
   });
   // A file that misses the form must not take the page's place.
   for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
@@ -131,7 +136,33 @@ function offerPng(link) {
   link.after(button);
 }
 
+// A button that copies what is before it, and says so: data-copy says what that is. It writes to the clipboard when it
+// is clicked, and never reads it. Where it may not, it selects the text, for the keys that copy.
+function offerCopy(copied) {
+  const button = document.createElement("button");
+  const said = document.createElement("span");
+  const what = document.createElement("span");
+  button.type = "button";
+  button.className = "copy";
+  what.className = "visually-hidden";
+  what.textContent = ` ${copied.dataset.copy}`;
+  button.append("Copy", what);
+  said.className = "copy__said";
+  said.setAttribute("role", "status");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(copied.innerText.trim());
+      said.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(copied);
+      said.textContent = "Selected: copy it with Ctrl+C or ⌘C";
+    }
+  });
+  copied.after(button, said);
+}
+
 for (const link of document.querySelectorAll(".figure__save a")) offerPng(link);
+for (const copied of document.querySelectorAll("[data-copy]")) offerCopy(copied);
 for (const part of document.querySelectorAll("[data-live]")) keepUpToDate(part);
 for (const form of document.querySelectorAll("form[data-upload]")) chooseByDropping(form);
 for (const form of document.querySelectorAll("form:not([data-upload])")) {

@@ -39,7 +39,7 @@ def _look(consortium: ProofOfConcept, name: str) -> ServerSeen:
 
 def _cost(log: Path) -> ServerCost | None:
     """Read the cost from the last line that tells of it; one that is being written is not there yet."""
-    for line in reversed(log.read_text().rpartition("\n")[0].splitlines()):
+    for line in reversed(log.read_text("utf-8").rpartition("\n")[0].splitlines()):
         if '"attempt computed"' in line:
             said = json.loads(line)
             return ServerCost(said["seconds"], said["rounds"], said["bytes"], said["openings"])

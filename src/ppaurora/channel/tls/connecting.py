@@ -8,6 +8,7 @@ from __future__ import annotations
 import selectors
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
@@ -44,15 +45,17 @@ class PassedSockets:
         self._pipe.setblocking(flag)
 
     def accept(self) -> tuple[socket.socket, Any]:
-        _, descriptors, _, _ = socket.recv_fds(self._pipe, 1, 1)
-        if not descriptors:
-            raise ConnectionAbortedError("the process that accepts connections is gone")
-        return socket.socket(fileno=descriptors[0]), None
+        if sys.platform != "win32":  # where a server has one worker
+            _, descriptors, _, _ = socket.recv_fds(self._pipe, 1, 1)
+            if descriptors:
+                return socket.socket(fileno=descriptors[0]), None
+        raise ConnectionAbortedError("the process that accepts connections is gone")
 
 
 def pass_socket(pipe: socket.socket, connection: socket.socket) -> None:
     """Pass a connection on to the other end of `PassedSockets`."""
-    socket.send_fds(pipe, [b"."], [connection.fileno()])
+    if sys.platform != "win32":
+        socket.send_fds(pipe, [b"."], [connection.fileno()])
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:

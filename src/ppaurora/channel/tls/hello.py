@@ -7,10 +7,11 @@ anybody has spoken TLS with it. It is routing only: who the client is, its certi
 from __future__ import annotations
 
 import re
-import select
 import socket
 import time
 from collections.abc import Callable
+
+from ppaurora.channel.tls.polling import READABLE, new_poll
 
 _HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST_NAME = 22, 1, 0, 0
 RECORD_HEADER = 5
@@ -38,8 +39,8 @@ def peek_server_name(
 ) -> str | None:
     """Wait for the first record, leave it where it is, and return the name that it asks for."""
     deadline = time.monotonic() + seconds
-    ready = select.poll()
-    ready.register(connection, select.POLLIN)
+    ready = new_poll()
+    ready.register(connection.fileno(), READABLE)
     while True:
         remaining = deadline - time.monotonic()
         if remaining <= 0 or not may_stay() or not ready.poll(remaining * 1000):

@@ -16,7 +16,6 @@ The workers of a party share its room: each keeps to its part of both limits.
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 import ssl
 import time
@@ -27,6 +26,7 @@ from ppaurora.channel.base import Buffer
 from ppaurora.channel.frames import HEADER_BYTES, MAX_PAYLOAD_BYTES, Frame, FrameDecoder
 from ppaurora.channel.servers import Server
 from ppaurora.channel.tls.loss import is_lost
+from ppaurora.channel.tls.polling import READABLE, WRITABLE, new_poll
 from ppaurora.errors import PeerError, PeerLostError, PeerMisbehavedError, PeerTimeoutError, reason_of
 
 OUTBOX_LIMIT = 16 << 20  # of all workers of a party, for each of its peers
@@ -169,7 +169,7 @@ class TlsTransport:
         self._deadline = float("inf") if budget is None else time.monotonic() + budget
         self._sent_bytes = 0
         self._links = {peer: _Link(peer, sock, workers) for peer, sock in sockets.items()}
-        self._poll = select.poll()
+        self._poll = new_poll()
         self._by_descriptor: dict[int, _Link] = {}
         for link in self._links.values():
             link.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -230,9 +230,9 @@ class TlsTransport:
 
     def _poll_once(self, seconds: float) -> list[int]:
         for descriptor, link in self._by_descriptor.items():
-            events = select.POLLOUT if link.outbox else 0
+            events = WRITABLE if link.outbox else 0
             if link.open_to_more:
-                events |= select.POLLIN
+                events |= READABLE
             if events:
                 self._poll.register(descriptor, events)
             else:

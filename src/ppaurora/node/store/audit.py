@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ppaurora.io.files import sync
+from ppaurora.io.locks import wait_for_lock
 from ppaurora.io.text import printable
 from ppaurora.io.times import as_time
 from ppaurora.messages.owners import AuditHead
 from ppaurora.node.audit import BEGINNING, KeptLine, make_entry, read_entry
 from ppaurora.node.store.database import Database
-from ppaurora.node.store.holding import lock
 from ppaurora.node.store.trouble import STORAGE_ERRORS
 
 _SECONDS_FOR_A_LOCK = 2.0  # of somebody who reads the file, or writes to it
@@ -119,7 +119,7 @@ def _locked(path: Path) -> Iterator[int]:
     try:
         if is_new:
             sync(path.parent)
-        lock(descriptor, _SECONDS_FOR_A_LOCK)
+        wait_for_lock(descriptor, _SECONDS_FOR_A_LOCK)
         yield descriptor
     finally:
         os.close(descriptor)

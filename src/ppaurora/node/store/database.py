@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from ppaurora.errors import InputError
+from ppaurora.io.system import check_posix
 from ppaurora.node.store.holding import hold
 from ppaurora.node.store.mark import Mark, Reached
 from ppaurora.node.store.migration import damaged_before, keep_copy, problem_with_studies, write_anew
@@ -33,6 +34,7 @@ from ppaurora.node.store.row_checksums import (
 )
 from ppaurora.node.store.schema_checksum import keep_schema_checksum
 from ppaurora.node.store.trouble import DAMAGED, STORAGE_ERRORS, DamagedError, known_trouble, trouble_of
+from ppaurora.version import SCHEMA_VERSION as SCHEMA_VERSION
 
 _SCHEMA = """
 CREATE TABLE studies (
@@ -127,7 +129,6 @@ CREATE TABLE progress (
 );
 INSERT INTO progress (id, changes, content) VALUES (1, 0, '0');
 """
-SCHEMA_VERSION = 9
 _NEW = 0  # what SQLite says of a database that nobody has written to
 
 _SECONDS_FOR_A_LOCK = 2.0  # somebody else's; whoever holds it longer is waited for outside
@@ -143,6 +144,7 @@ class Database:
         """Open a database, or make one; with `recovering`, by who holds the folder, also one that lacks
         what its node had done.
         """
+        check_posix("a node")
         self.now: Callable[[], float] = time.time  # by which everything is stamped
         try:
             self._open(folder, recovering)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ppaurora.io.files import sync
-from ppaurora.node.store.holding import lock
+from ppaurora.io.locks import wait_for_lock
 
 MARK = "node.mark"
 _SLOT = 1 << 12  # bytes, of which a disk writes all or none
@@ -48,7 +48,7 @@ class Mark:
         try:
             if is_new:
                 sync(self._path.parent)
-            lock(descriptor, _SECONDS_FOR_A_LOCK)
+            wait_for_lock(descriptor, _SECONDS_FOR_A_LOCK)
             slots = _parsed(os.pread(descriptor, _SLOTS * _SLOT, 0))
             if max(slots) < reached:
                 os.pwrite(descriptor, _slot(reached), slots.index(min(slots)) * _SLOT)

@@ -41,7 +41,9 @@ from ppaurora.node.audit import (
 )
 from ppaurora.node.states import (
     ATTEMPT_CHANGES,
+    NEW_STUDY,
     STUDY_CHANGES,
+    THEY_RETRY,
     AttemptState,
     ChangedError,
     StaleAttemptError,
@@ -172,7 +174,7 @@ class Store(AuditedDatabase):
                 self.end_with(study, released)
                 return []
             self._fail_running(study, "this node was rolled back")
-            to_go_on = f"{note}; {TO_GO_ON} 'ppaurora retry'"
+            to_go_on = f"{note}; {TO_GO_ON} {THEY_RETRY}"
             self.set_state(study, StudyState.STOPPED, to_go_on, among=UNDER_WAY)
             db.execute("UPDATE studies SET rolled_back = 1 WHERE hash = ?", (study,))
         return []
@@ -224,7 +226,7 @@ class Store(AuditedDatabase):
         why = "that attempt failed here" if rows else "this node does not know of it: it was rolled back"
         return (
             f"its result was released with attempt {said.attempt}, as {said.server} has signed, and {why}. "
-            "Nothing more is computed; owners without a result need a new study"
+            f"Nothing more is computed; {NEW_STUDY}"
         )
 
     def _fail_running(self, study: str, note: str) -> None:
@@ -702,12 +704,18 @@ class Store(AuditedDatabase):
             )
 
     def is_reused(self, study: str, commitments: Sequence[str]) -> bool:
-        """Return whether another study has a submission with one of these commitments."""
+        """Return whether one of these commitments was submitted to another study, replaced since or not.
+
+        An owner draws new shares for every study, so data that it has taken back is not refused in another.
+        """
         return any(
             self._rows(
-                "SELECT 1 FROM submissions WHERE study != ? AND instr(commitments, ?) LIMIT 1", study, one
+                f"SELECT 1 FROM {table} WHERE study != ? AND instr(commitments, ?) LIMIT 1",  # noqa: S608
+                study,
+                one,
             )
             for one in commitments
+            for table in ("submissions", "history")
         )
 
     def acknowledged(self, study: StudyRecord) -> list[SubmissionRecord]:
@@ -894,10 +902,13 @@ class Store(AuditedDatabase):
         return int(row["failures"]) + len(self._open_attempts(study))
 
     def gather(self, study: StudyRecord) -> None:
-        """Let attempts be made, at the leader, now that all owners have submitted."""
+        """Let attempts be made, at the leader, now that all owners have submitted what the terms allow."""
         with self._transaction():
-            if len(self.acknowledged(study)) < len(study.manifest.owners):
+            submitted = [one.submitted for one in self.acknowledged(study)]
+            if len(submitted) < len(study.manifest.owners):
                 raise ChangedError("an owner has withdrawn its submission meanwhile")
+            if problem := study.manifest.problem_with_submissions(submitted):
+                raise ChangedError(problem)
             self.set_state(study.hash, StudyState.RUNNING, "", among=(StudyState.COLLECTING,))
 
     def begin_attempt(
@@ -1056,7 +1067,8 @@ class Store(AuditedDatabase):
         """Delete shares and results of a study whose time is over, and return the number of shares."""
         self._check_rows()
         with self._transaction():
-            files = self._end(study, StudyState.EXPIRED, "its time is over; everything was deleted")
+            over = f"its time is over; everything was deleted; {NEW_STUDY}"
+            files = self._end(study, StudyState.EXPIRED, over)
             self.record_of(
                 study, f"{TIME_IS_OVER}: {len(files)} shares and the parts of its result were deleted"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +43,7 @@ def own_facts(
     samples: Samples, metrics: Sequence[Metric], level: float | None, submitted: int, pooled: Iterable[Number]
 ) -> OwnFacts:
     """Compute them on samples as the study reads them: a higher score is the more positive one."""
-    confidence = LEVEL if level is None else level
-    numbers = numbers_of(_values(metrics, samples, confidence), settings_of(metrics), _DECIMALS)
+    numbers = own_numbers(own_values(metrics, samples, level), metrics)
     return OwnFacts(
         source=samples.source.replace("\\", "/").rsplit("/", 1)[-1],
         samples=len(samples),
@@ -59,14 +58,21 @@ def own_facts(
     )
 
 
-def _values(metrics: Iterable[Metric], samples: Samples, level: float) -> dict[str, Estimate | Table]:
+def own_values(
+    metrics: Iterable[Metric], samples: Samples, level: float | None
+) -> dict[str, Estimate | Table]:
     """Compute the metrics; for one class alone, only how well probabilities fit is defined."""
     has_both = 0 < samples.labels.sum() < len(samples)
     return {
-        metric.name: metric.on_own_data(samples, level)
+        metric.name: metric.on_own_data(samples, LEVEL if level is None else level)
         for metric in metrics
         if has_both or metric.of_probabilities
     }
+
+
+def own_numbers(values: Mapping[str, Estimate | Table], metrics: Sequence[Metric]) -> tuple[Number, ...]:
+    """Return the values as a report has them: nobody rounds them, so they have as many decimals each."""
+    return numbers_of(values, settings_of(metrics), _DECIMALS)
 
 
 def _in_words(samples: Samples, numbers: Iterable[Number], pooled: dict[Any, Number]) -> str:
