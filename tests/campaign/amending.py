@@ -24,7 +24,7 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from ppaurora.errors import PeerError, RefusedError
+from ppaurora.errors import InputError, PeerError, RefusedError
 from ppaurora.io.models import from_json
 from ppaurora.messages.owners import SignedAgreement
 from ppaurora.messages.refusals import RefusalCode
@@ -331,7 +331,9 @@ class Amended(Trial):
                 if proposal is not None:
                     study.agree(proposal)
                 is_told = study.tell_agreement()
-            except (PeerError, RefusedError) as error:
+            except (PeerError, RefusedError, InputError) as error:
+                if isinstance(error, InputError) and "another key" not in str(error):
+                    raise
                 if _LEADER in self.refused:
                     break
                 if time.monotonic() > deadline:

@@ -239,6 +239,10 @@ def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunC
     made = study.amend(reason="the key was lost", new_keys=("valley",))
     study.accept(run, *NODES)
     assert study.is_in_force(1)
+    code, said = run("accept", nodes.kit("valley"), study.file, "--yes")
+    assert code == 2
+    assert "names another key for valley than this kit has" in said
+    assert study.owner("valley").manifest.amendment == 0  # the kit before is as it was
     into = nodes.folder / "valley-again"
     code, said = run("unpack", made.kits[0], "--into", into)
     assert code == 0, said

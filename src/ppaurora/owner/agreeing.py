@@ -159,6 +159,11 @@ class Agreements:
                 f"amendment {proposal.number}: {self.kit.name} takes part no longer; there is nothing to "
                 "agree to. Ask the coordinator if that is not meant"
             )
+        if proposal.amendments.latest.owner_of(self.kit.pin) is None:
+            raise InputError(
+                f"amendment {proposal.number}: names another key for {self.kit.name} than this kit has; go "
+                "on with the kit that the coordinator has made with it"
+            )
         signed = None
         if proposal.needs_agreement:
             signed = sign_agreement(proposal.amendments, self.kit.name, time.time(), self.kit.key)

@@ -549,6 +549,14 @@ DEFECTS = (
         tests=("tests/node/test_amendments.py::test_an_owner_may_know_of_more_amendments_than_the_nodes",),
     ),
     Defect(
+        "kit-agrees-to-its-own-end",
+        "a kit takes an amendment that gives its owner another key, and is good for nothing any more",
+        file="src/ppaurora/owner/agreeing.py",
+        old="if proposal.amendments.latest.owner_of(self.kit.pin) is None:",
+        new="if not proposal.amendments.latest.owners:",
+        tests=("tests/node/test_amendments.py::test_an_owner_with_another_key_goes_on_where_it_was",),
+    ),
+    Defect(
         "agreement-to-an-earlier-amendment-counts",
         "who has agreed to the first amendment counts as one who has agreed to the next",
         file="src/ppaurora/study/amendments.py",
