@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import ssl
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -51,7 +50,6 @@ from ppaurora.node.store import (
     ClosedError,
     ConflictError,
     DamagedError,
-    DroppedError,
     ReusedError,
     Store,
     StudyRecord,
@@ -211,6 +209,7 @@ class OwnersService:
 
     async def _submit(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
+        pin = _pin(request)
         place = self._place_among_inputs(study)
         _refuse_if_deleted(study, "nothing was stored")
         offered = self._offer(request, study, owner)
@@ -218,7 +217,8 @@ class OwnersService:
         async with self._uploads[study.hash, owner]:
             path = await receive_share(request, offered.commitments[place], self._store.shares)
             # Not to be cut off between the row and the file: the thread goes on if this request ends.
-            stored = await asyncio.shield(asyncio.to_thread(self._keep, study, offered, path, place))
+            keep = partial(self._keep, study, offered, path, place, pin)
+            stored = await asyncio.shield(asyncio.to_thread(keep))
         return _response(
             Acknowledgement(
                 study=study.hash,
@@ -282,8 +282,6 @@ class OwnersService:
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was withdrawn")
         except TooOftenError as error:
             refuse(RefusalCode.TOO_OFTEN, f"{error}; there is nothing to withdraw")
-        except DroppedError as error:
-            refuse(RefusalCode.NOT_AN_OWNER, f"{error}, and what it had submitted was deleted")
         except ClosedError as error:
             refuse(RefusalCode.CLOSED, f"{error}; nothing can be withdrawn from it")
         finally:
@@ -322,11 +320,14 @@ class OwnersService:
         )
 
     def _keep(
-        self, study: StudyRecord, offered: SubmissionRecord, path: Path, place: int
+        self, study: StudyRecord, offered: SubmissionRecord, path: Path, place: int, pin: str | None
     ) -> SubmissionRecord:
         """Write the row that names the file. Without one that does, the file goes."""
         stored: SubmissionRecord | None = None
         try:
+            now = self._store.study(study.hash)
+            if now is None or pin is None or now.owner_of(pin) != offered.owner:  # amended meanwhile
+                refuse(RefusalCode.NOT_AN_OWNER, _dropped(now or study, pin))
             self._store.check_shares(study, place, offered.owner)
             stored = self._store.submit(study.hash, replace(offered, file=path.name))
         except ConflictError:
@@ -339,8 +340,6 @@ class OwnersService:
             refuse(RefusalCode.TOO_OFTEN, f"{error}; nothing was stored")
         except BegunError:
             refuse(RefusalCode.BEGUN, f"{RefusalCode.BEGUN.meaning}; nothing was stored")
-        except DroppedError as error:
-            refuse(RefusalCode.NOT_AN_OWNER, f"{error}; nothing was stored")
         except ClosedError as error:
             refuse(RefusalCode.CLOSED, f"{error}; nothing more can be submitted")
         finally:
@@ -396,19 +395,25 @@ class OwnersService:
         study = await asyncio.to_thread(self._store.study, request.match_info["study"])
         if study is None:
             refuse(RefusalCode.UNKNOWN_STUDY)
-        transport = request.transport
-        session = None if transport is None else transport.get_extra_info("ssl_object")
-        owner = None if session is None else study.owner_of(peer_pin(session))
+        pin = _pin(request)
+        owner = None if pin is None else study.owner_of(pin)
         if owner is None:
-            refuse(RefusalCode.NOT_AN_OWNER, _dropped(study, session))
+            refuse(RefusalCode.NOT_AN_OWNER, _dropped(study, pin))
         request[_PARTICIPANT] = study, owner
         return study, owner
 
 
-def _dropped(study: StudyRecord, session: ssl.SSLObject | None) -> str:
+def _pin(request: web.Request) -> str | None:
+    """Return the key that somebody has shown; None once the connection is gone."""
+    transport = request.transport
+    session = None if transport is None else transport.get_extra_info("ssl_object")
+    return None if session is None else peer_pin(session)
+
+
+def _dropped(study: StudyRecord, pin: str | None) -> str:
     """Return by which amendment an owner takes part no longer; empty for who never did."""
-    pin = None if session is None else peer_pin(session)
-    had = [number for number, one in enumerate(study.manifests) if pin and one.owner_of(pin)]
+    counted = study.manifests[: study.manifest.amendment + 1]
+    had = [number for number, one in enumerate(counted) if pin and one.owner_of(pin)]
     if not had:
         return ""
     return f"since amendment {had[-1] + 1} your key is not that of an owner of this study"

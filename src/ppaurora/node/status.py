@@ -88,6 +88,9 @@ def _note(
         return silence
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note
+    accepted = study.manifests[-1].amendment
+    if accepted > manifest.amendment:
+        return f"amendment {accepted} was accepted here, and waits for {manifest.protocol.leader.title}"
     awaited = still_to_agree(store.to_agree(study), manifest.amendment)
     if awaited:
         return awaited

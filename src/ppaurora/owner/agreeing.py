@@ -33,7 +33,7 @@ from ppaurora.study.amendments import (
     problem_with_agreement,
     sign_agreement,
 )
-from ppaurora.study.kit import OwnerKit
+from ppaurora.study.kit import STUDIES, OwnerKit, amendments_path
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.receipt import AgreedAmendments
 
@@ -50,6 +50,8 @@ class Proposal:
         Each line of the agreement that is another: what it is about, before, and after.
     reasons
         What the coordinator says of each amendment.
+    new_keys
+        Other participants with another key; whoever has that takes their place, so ask whether it is theirs.
     is_dropped
         Whether this owner takes part no longer.
     needs_agreement
@@ -59,6 +61,7 @@ class Proposal:
     amendments: Amendments
     changes: tuple[Change, ...]
     reasons: tuple[str, ...]
+    new_keys: tuple[str, ...]
     is_dropped: bool
     needs_agreement: bool
 
@@ -107,6 +110,7 @@ class Agreements:
             amendments,
             tuple(amendments.changes(since)),
             tuple(str(step.reason) for step in amendments.steps[since:]),
+            tuple(name for name in amendments.new_keys(since) if name != self.kit.name),
             self.kit.name not in amendments.latest.owner_names,
             is_awaited,
         )
@@ -114,11 +118,14 @@ class Agreements:
     def check(self, amendments: Amendments) -> None:
         """Raise unless these are amendments to the study as this kit has it, more of them or fewer."""
         known = self.kit.amendments(self.manifest.study)
-        if known is None:
-            fits = amendments.number_of(self.manifest.hash) is not None
-        else:
-            fits = amendments.follows(known) or known.follows(amendments)
-        if not fits:
+        if known is not None and not (amendments.follows(known) or known.follows(amendments)):
+            path = amendments_path(self.kit.folder / STUDIES, self.manifest.study)
+            raise InputError(
+                f"study {self.manifest.study}: these are other amendments ({amendments.latest.hash[:12]}) "
+                f"than this kit has ({known.latest.hash[:12]}); ask the coordinator which count. If these "
+                f"do, delete {path} and accept them"
+            )
+        if known is None and amendments.number_of(self.manifest.hash) is None:
             raise InputError(
                 f"study {self.manifest.study}: these are amendments to another manifest than this kit has "
                 f"({self.manifest.hash[:12]}); ask the coordinator"
@@ -127,7 +134,7 @@ class Agreements:
     def fetch(self, clients: Iterable[NodeClient]) -> Amendments | None:
         """Return the amendments that nodes have, of several the longest; None if they have none.
 
-        Raises if no node answers.
+        Raises if no node answers, or if they have different ones: an owner agrees to one of them only.
         """
         found: list[Amendments] = []
         unanswered: list[PeerError] = []
@@ -150,7 +157,15 @@ class Agreements:
             answered = True
         if unanswered and not answered:
             raise unanswered[0]
-        return max(found, key=lambda one: len(one.steps), default=None)
+        longest = max(found, key=lambda one: len(one.steps), default=None)
+        if longest is not None and not all(longest.follows(one) for one in found):
+            hashes = " and ".join(sorted({one.latest.hash[:12] for one in found}))
+            raise InputError(
+                f"study {self.manifest.study}: its servers have different amendments, with the hashes "
+                f"{hashes}; ask the coordinator which counts. There is nothing to agree to until they have "
+                "the same"
+            )
+        return longest
 
     def agree(self, proposal: Proposal) -> SignedAgreement | None:
         """Keep amendments in the kit, and sign them if this owner's agreement is awaited."""
@@ -208,7 +223,7 @@ class Agreements:
     def _amendments(self, answers: Sequence[ReleasedPart]) -> Amendments | None:
         """Return the amendments that nodes tell of with a result, or that are in the kit: the longest.
 
-        Nodes know of none that was refused by all as too late, and owners may have agreed to it before.
+        Nodes tell of fewer if the computation began before their operators had accepted what owners have.
         """
         known = self.kit.amendments(self.manifest.study)
         found = [] if known is None else [known]

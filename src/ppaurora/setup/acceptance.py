@@ -9,7 +9,7 @@ from ppaurora.agreement.disclosure import Disclosure, disclosure, example_sizes
 from ppaurora.errors import InputError
 from ppaurora.node.store import STORAGE_ERRORS, ClosedError, Store, trouble_of
 from ppaurora.study.amendments import Amendments
-from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.kit import NodeKit, OwnerKit, check_first
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 
@@ -61,6 +61,7 @@ def accept(kit: NodeKit | OwnerKit, manifest: Manifest, *, force: bool = False) 
 
     A study of which two nodes belong to one organisation has to be forced.
     """
+    check_first(manifest)
     check_nodes_apart(manifest, force=force)
     if isinstance(kit, NodeKit):
         try:

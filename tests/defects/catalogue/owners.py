@@ -544,8 +544,8 @@ DEFECTS = (
         "owner-ahead-of-nodes-accuses-them",
         "a node that has fewer amendments than an owner's kit is taken for one that misbehaves",
         file="src/ppaurora/owner/agreeing.py",
-        old="fits = amendments.follows(known) or known.follows(amendments)",
-        new="fits = amendments.follows(known)",
+        old="if known is None and amendments.number_of(self.manifest.hash) is None:",
+        new="if amendments.number_of(self.manifest.hash) is None:",
         tests=("tests/node/test_amendments.py::test_an_owner_may_know_of_more_amendments_than_the_nodes",),
     ),
     Defect(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from ppaurora.agreement.disclosure import disclosure
 from ppaurora.agreement.evaluation_spec import EvaluationSpec
@@ -39,7 +39,7 @@ from ppaurora.policy.rules import Kind, Policy
 from ppaurora.policy.sentences import privacy_of
 from ppaurora.protocols import find_protocol
 from ppaurora.study.organisations import organisation_warnings
-from ppaurora.study.receipt import Verification
+from ppaurora.study.receipt import Receipt, Verification
 from ppaurora.version import __version__
 
 FORMAT = "ppaurora report 1"
@@ -77,6 +77,7 @@ class ReceiptFacts:
     commitments: tuple[tuple[str, tuple[str, ...]], ...]
     proves: tuple[str, ...]
     does_not_prove: tuple[str, ...]
+    amendments: tuple[str, ...] = ()  # why the study was amended before anything was computed, one by one
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
             read=reading_of(manifest.protocol, grids_of(manifest.terms)),
             policy=receipt.policy,
             agreed="All participants had agreed on this beforehand, in a manifest with the SHA-256 "
-            f"{manifest.hash}; the servers signed a receipt of the release.",
+            f"{manifest.hash}; the servers signed a receipt of the release.{_amended(receipt)}",
             released=state == "released",
             of_patients=bool(manifest.terms.patient),
             more=design_methods(design, manifest.terms),
@@ -227,6 +228,18 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         own=own,
         design=design,
         table_caption=caption_of(() if design.has_several else numbers, where, unnamed),
+    )
+
+
+def _amended(receipt: Receipt) -> str:
+    """Return how often the study was amended, and why, as a sentence; nothing if it was not."""
+    if receipt.amended is UNSET:
+        return ""
+    count = len(receipt.amended.amendments.steps)
+    often = {1: "once", 2: "twice"}.get(count, f"{count} times")
+    return (
+        f" The manifest had been amended {often} before anything was computed, with the agreement of all "
+        f"participants (reasons given: {receipt.amended.reasons})."
     )
 
 
@@ -359,4 +372,5 @@ def _receipt(found: Verification) -> ReceiptFacts:
         commitments=tuple((owner, tuple(digests)) for owner, digests in receipt.commitments.items()),
         proves=found.proves,
         does_not_prove=found.does_not_prove,
+        amendments=() if receipt.amended is UNSET else receipt.amended.given_reasons,
     )

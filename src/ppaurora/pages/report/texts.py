@@ -266,6 +266,7 @@ def receipt_pairs(facts: Facts) -> list[tuple[str, str]]:
         return []
     return [
         ("manifest, SHA-256", receipt.manifest_hash),
+        *((f"amendment {number}", why) for number, why in enumerate(receipt.amendments, start=1)),
         ("attempt", str(receipt.attempt)),
         ("released", receipt.released_at),
         ("signed by", listed(receipt.signed_by)),
