@@ -1,5 +1,7 @@
 """`python -m tests.campaign.faulty FAULT KIT`: a node in which one named thing goes wrong.
 
+With further words after the fault, it is the `ppaurora` command of these words.
+
 kill MODULE:NAME before|after N         dies, as by a power cut, at the Nth call of a function
 kill transaction inside N               dies in the Nth transaction, before it is durable
 kill checkpoint N                       dies while SQLite writes its log back, at the Nth transaction
@@ -79,7 +81,7 @@ def _wrap(place: str, before: Callable[[], None], after: Callable[[], None]) -> 
 
 def _skip(place: str) -> None:
     holder, name, _ = _found(place)
-    setattr(holder, name, lambda *args, **kwargs: None)
+    setattr(holder, name, lambda *args, **kwargs: ())
 
 
 def _wrap_transactions(before: Callable[[], None], inside: Callable[[], None]) -> None:
@@ -143,4 +145,5 @@ def install(fault: str) -> None:
 
 if __name__ == "__main__":
     install(sys.argv[1])
-    main(["serve", sys.argv[2]])
+    words = sys.argv[2:]
+    main(words if len(words) > 1 else ["serve", *words])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.campaign import (
+    amending,
     clock_jumps,
     damage,
     data_folders,
@@ -40,6 +41,7 @@ KINDS = {
     "named-kills": Kind(named_kills.run, 1, 400),
     "random-kills": Kind(random_kills.run, 1, 600),
     "mending": Kind(mending.run, 3, 600),
+    "amendments": Kind(amending.run, 10, 200),
     "shares": Kind(damage.shares, 2, 80),
     "parts": Kind(damage.parts, 1, 20),
     "databases": Kind(damage.databases, 1, 60),

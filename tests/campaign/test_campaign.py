@@ -10,10 +10,12 @@ import pytest
 
 from ppaurora.node.store import row_checksums
 from ppaurora.node.store.database import Database
-from tests.campaign import damage, data_folders, full_disk, mending, rolled_back
+from tests.campaign import amending, damage, data_folders, full_disk, mending, rolled_back
 from tests.campaign.plan import KINDS, carry_out
 from tests.campaign.tally import RIGHT, BreachError, Tally
 from tests.campaign.world import PROXIES, World, running
+from tests.support.deployment import NODES
+from tests.support.trials import becomes
 
 
 @pytest.mark.long
@@ -89,6 +91,27 @@ def test_a_result_on_what_was_withdrawn_would_be_noticed(tmp_path: Path) -> None
         trial.data["north"] = withdrawn
         with pytest.raises(BreachError, match="instead of"):
             trial.check_result()
+
+
+def test_an_attempt_that_not_all_have_agreed_to_would_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No node asks for agreements, and no owner gives one."""
+
+    def submit_afterwards(study: amending.Amended, owner: str, chance: random.Random) -> None:
+        assert becomes(lambda: len(study.accepted) == len(NODES))
+        study.submit_patiently(owner)
+
+    monkeypatch.setattr(amending.Amended, "_agree", lambda *_: None)
+    monkeypatch.setattr(amending.Amended, "_submit", submit_afterwards)
+    with running(tmp_path) as world:
+        for node in NODES:
+            world.end(node)
+            world.start_faulty(node, "skip ppaurora.node.store:Store.to_agree")
+        study = amending.Amended.make(world, random.Random(1), Tally("made up"))  # noqa: S311
+        study.sorts, study.hesitant = ("other limits",), None
+        with pytest.raises(BreachError, match="has begun on amendment 1 without"):
+            study.carry_out(0, NODES)
 
 
 @pytest.mark.parametrize("node", PROXIES)

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,11 +21,12 @@ import numpy as np
 
 from ppaurora.data.samples import check_samples
 from ppaurora.errors import PartyFailedError, PeerError, RefusedError, UnsortedListError
+from ppaurora.owner.outbox import OutgoingSubmission
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.study import Study
 from ppaurora.study.manifest import Manifest
 from tests.campaign.tally import BreachError, Tally
-from tests.support.deployment import NODES, samples
+from tests.support.deployment import NODES, OWNERS, samples
 from tests.support.oracles import exact_auroc
 from tests.support.repository import ROOT
 from tests.support.sending import send
@@ -38,23 +39,31 @@ PROXIES = ("proxy-0", "proxy-1")
 
 
 class World(Trials):
-    """Nodes of two owners, of which each may have a fault."""
+    """Nodes of three owners, of which each may have a fault; most studies are of two of them."""
 
     def __init__(self, folder: Path) -> None:
         self._numbers = itertools.count(1)
         self._provisioning = threading.Lock()
         self.setbacks: Counter[str] = Counter()  # why owners had to submit again
-        super().__init__(folder, PAIR, silence=SILENCE)
+        super().__init__(folder, OWNERS, silence=SILENCE)
 
     def trial(self, kind: str) -> Trial:
         """A new study, accepted everywhere, with data of its own; each owner has a kit of its own for it."""
         with self._provisioning:
-            number = next(self._numbers)
-            name = f"{kind}-{number}"
+            name = self.fresh_name(kind)
             manifest = self.study(name)
-            kits = {owner: self._own_kit(owner, name) for owner in PAIR}
-        data = {owner: samples(SAMPLES, 10 * number + place) for place, owner in enumerate(PAIR)}
-        return Trial(self, manifest, kits, data)
+        return Trial(self, manifest, self.own_kits(name, PAIR), self.fresh_data(PAIR))
+
+    def fresh_name(self, kind: str) -> str:
+        return f"{kind}-{next(self._numbers)}"
+
+    def fresh_data(self, owners: Sequence[str]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        first = 10 * next(self._numbers)
+        return {owner: samples(SAMPLES, first + place) for place, owner in enumerate(owners)}
+
+    def own_kits(self, name: str, owners: Sequence[str]) -> dict[str, Path]:
+        """Return kits for one study alone."""
+        return {owner: self._own_kit(owner, name) for owner in owners}
 
     def _own_kit(self, owner: str, name: str) -> Path:
         folder = self.folder / f"kit-{name}-{owner}"
@@ -89,9 +98,9 @@ class World(Trials):
         self.end(node)
         self.start(node)
 
-    def kill_one(self, chance: random.Random, tally: Tally) -> None:
+    def kill_one(self, chance: random.Random, tally: Tally, among: Sequence[str] = NODES) -> None:
         """Any of them, as by a power cut; it is started again soon."""
-        victim = chance.choice(NODES)
+        victim = chance.choice(among)
         self.kill(victim)
         tally.details[f"kills of {victim}"] += 1
         time.sleep(chance.uniform(0.0, 0.3))
@@ -149,10 +158,10 @@ class Trial:
     def owner(self, name: str) -> Study:
         return Study(self.kits[name], self.name, timeout=60.0)
 
-    def submit(self, owner: str) -> None:
+    def submit(self, owner: str) -> OutgoingSubmission | None:
         """Once. A refusal because something else was sent before accuses an owner who did nothing wrong."""
         try:
-            send(self.owner(owner), check_samples(owner, *self.data[owner]))
+            return send(self.owner(owner), check_samples(owner, *self.data[owner]))
         except RefusedError as error:
             if error.code == "conflict":
                 raise BreachError(f"{self.name}: {owner} was accused: {error}") from None
@@ -160,7 +169,7 @@ class Trial:
 
     def submit_patiently(self, *owners: str) -> None:
         """Until it is acknowledged, as a real owner would."""
-        for owner in owners or PAIR:
+        for owner in owners or tuple(self.data):
             deadline = time.monotonic() + SECONDS_TO_END
             while True:
                 try:
@@ -182,9 +191,9 @@ class Trial:
         assert found is not None
         return float(found)
 
-    def check_result(self, seconds: float = SECONDS_TO_END, owners: tuple[str, ...] = PAIR) -> StudyReport:
+    def check_result(self, seconds: float = SECONDS_TO_END, owners: tuple[str, ...] = ()) -> StudyReport:
         """Every owner's is right; a number that is not is a breach, and so is an owner's list that is."""
-        for owner in owners:
+        for owner in owners or tuple(self.data):
             try:
                 report = self.owner(owner).wait(timeout=seconds)
             except UnsortedListError as error:
@@ -195,7 +204,7 @@ class Trial:
 
     def check_kept(self) -> None:
         """Nothing acknowledged is lost, nothing was released twice, no session was opened twice."""
-        for owner in PAIR:
+        for owner in self.data:
             submission = self.owner(owner).submitted
             for proxy in PROXIES if submission is not None else ():
                 if submission is None or proxy not in submission.acknowledged:
@@ -248,7 +257,7 @@ class Trial:
 
     def finish_again(self) -> None:
         """The same of a study that may have its result already."""
-        for owner in PAIR:
+        for owner in self.data:
             if not self.has_result(owner):
                 self.submit_patiently(owner)
         self.check_result()

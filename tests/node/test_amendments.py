@@ -11,10 +11,10 @@ from msgspec import UNSET
 
 from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
+from ppaurora.node.store import Store
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
 from ppaurora.pages.report.facts import AmendmentFacts, study_facts
-from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, amended, sign_amendment
 from ppaurora.study.kit import amendments_path
 from ppaurora.study.provision import authority_key
@@ -22,7 +22,7 @@ from ppaurora.study.receipt import AgreedAmendments
 from tests.support.amended import DATA, DAY, Amended, dropped, until
 from tests.support.deployment import NODES, OWNERS
 from tests.support.oracles import exact_auroc
-from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials, becomes
+from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials, becomes, half_sent
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
 
 def test_an_amendment_beyond_what_was_agreed_asks_everybody(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "beyond", "[agreed_changes]\ndeadline_days = 30\n")
-    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31))))
+    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31)))).amendments
     assert amendments.to_agree(1, {}) == list(OWNERS)
     assert amendments.to_agree(1, {"north": 1, "valley": 1}) == ["harbour"]
 
@@ -124,6 +124,68 @@ def test_nothing_is_amended_after_an_attempt_has_begun(nodes: Trials, run: RunCo
         assert found.amendments is None
     assert report.auroc == pooled(*OWNERS)
     assert report.receipt.manifest == study.manifest
+    # An owner may have agreed before anybody knew that it is too late: the terms before are its terms, too.
+    code, said = run("accept", nodes.kit("harbour"), study.file, "--yes")
+    assert code != 0
+    assert "no amendment to this study was accepted" in said
+    assert study.owner("harbour").manifest.amendment == 1
+    assert study.owner("harbour").result().auroc == pooled(*OWNERS)
+    verify_receipt(study.owner("harbour").results, manifest_hash=study.manifest.hash)
+
+
+def test_an_owner_may_know_of_more_amendments_than_the_nodes(nodes: Trials, run: RunCommand) -> None:
+    """The coordinator's file has come to the owner first; no node is accused, and its result is taken."""
+    study = Amended(nodes, "ahead", "[agreed_changes]\ndeadline_days = 30\n")
+    days = [DAY + datetime.timedelta(days=number) for number in range(3)]
+    study.amend((until(days[0]), until(days[1])))
+    study.accept(run, *NODES)
+    study.amend((until(days[1]), until(days[2])))
+    study.accept(run, "helper")  # which does not lead: this one is not in force
+    code, said = run("accept", nodes.kit("north"), study.file, "--yes")
+    assert code == 0, said
+    north = study.owner("north")
+    assert north.manifest.amendment == 2
+    assert north.proposal() is None
+    study.submit(*OWNERS)
+    report = north.wait(timeout=120)
+    assert report.auroc == pooled(*OWNERS)
+    assert report.receipt.manifest.amendment == 1
+    verify_receipt(study.owner("north").results)
+
+
+def test_what_a_dropped_owner_was_sending_is_refused(nodes: Trials, run: RunCommand) -> None:
+    """It was an owner when it began. What it sends is not kept, and keeps nobody waiting."""
+    study = Amended(nodes, "dropped-meanwhile")
+    upload, before = nodes.upload(study.manifest, 50_000), nodes.shares()
+    with half_sent(nodes, study.manifest, upload) as finish:
+        assert becomes(lambda: nodes.shares() != before)
+        study.amend(dropped("north"))
+        study.accept(run, *NODES)
+        assert study.is_in_force(1)
+        answer = finish()
+    assert b" 403 " in answer
+    assert b"since amendment 1 your key is not that of an owner" in answer
+    assert becomes(lambda: nodes.shares() == before)
+    study.submit("harbour", "valley")
+    for owner in ("harbour", "valley"):
+        code, said = run("accept", nodes.kit(owner), study.file, "--yes")
+        assert code == 0, said
+    assert study.owner("valley").wait(timeout=120).auroc == pooled("harbour", "valley")
+
+
+def test_a_share_that_a_cut_off_acceptance_has_left_is_deleted(
+    nodes: Trials, run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the leader it is the operator's command that deletes, and the node runs on when that is cut off."""
+    study = Amended(nodes, "cut-off")
+    before = nodes.shares()
+    study.submit("valley")
+    study.amend(dropped("valley"))
+    with monkeypatch.context() as cut:
+        cut.setattr(Store, "_unlink", lambda self, files: 1 / 0)
+        run("accept", nodes.kit("proxy-0"), study.file, "--yes")
+    assert study.in_force("proxy-0") == 1
+    assert becomes(lambda: nodes.shares() == before)
 
 
 def test_no_attempt_begins_while_one_operator_has_not_accepted(nodes: Trials, run: RunCommand) -> None:
@@ -157,9 +219,13 @@ def test_one_that_the_leader_has_not_accepted_counts_nowhere(nodes: Trials, run:
 def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "another-key")
     study.submit("north", "valley")
-    made = amend(study.plan, study.kits, reason="the key was lost", new_keys=["valley"])
+    made = study.amend(reason="the key was lost", new_keys=("valley",))
     assert "warning: valley: another key" in study.accept(run, *NODES)
     assert study.is_in_force(1)
+    code, said = run("accept", nodes.kit("valley"), study.file, "--yes")
+    assert code == 2
+    assert "names another key for valley than this kit has" in said
+    assert study.owner("valley").manifest.amendment == 0  # the kit before is as it was
     into = nodes.folder / "valley-again"
     code, said = run("unpack", made.kits[0], "--into", into)
     assert code == 0, said
@@ -216,7 +282,7 @@ def test_an_agreement_counts_only_with_the_owners_own_signature(nodes: Trials, r
 def test_a_node_with_another_key_takes_the_place_of_a_lost_one(nodes: Trials, run: RunCommand) -> None:
     """Its kit holds the amended manifest, which is no study of its own: that would bar the amendments."""
     study = Amended(nodes, "lost-node")
-    made = amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
+    made = study.amend(reason="the disk was lost", new_keys=("proxy-1",))
     into = nodes.folder / "proxy-1-again"
     code, said = run("unpack", made.kits[0], "--into", into)
     assert code == 0, said

@@ -77,6 +77,7 @@ class StudyAmendments:
         question = self._question(study)
         if question is None:
             return
+        self._store.delete_dropped_shares(study.hash)
         untaken = []
         for peer in self._kit.server(study.manifest).peers:
             if self._told.get((study.hash, peer)) == question:

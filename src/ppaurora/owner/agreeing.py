@@ -121,7 +121,7 @@ class Agreements:
         )
 
     def check(self, amendments: Amendments) -> None:
-        """Raise unless these are amendments to the study as this kit has it."""
+        """Raise unless these are amendments to the study as this kit has it, more of them or fewer."""
         known = self.kit.amendments(self.manifest.study)
         if known is not None and not (amendments.follows(known) or known.follows(amendments)):
             path = amendments_path(self.kit.folder / STUDIES, self.manifest.study)
@@ -130,7 +130,7 @@ class Agreements:
                 f"than this kit has ({known.latest.hash[:12]}); ask the coordinator which count. If these "
                 f"do, delete {path} and accept them"
             )
-        if amendments.number_of(self.manifest.hash) is None:
+        if known is None and amendments.number_of(self.manifest.hash) is None:
             raise InputError(
                 f"study {self.manifest.study}: these are amendments to another manifest than this kit has "
                 f"({self.manifest.hash[:12]}); ask the coordinator"
@@ -179,6 +179,11 @@ class Agreements:
                 f"amendment {proposal.number}: {self.kit.name} takes part no longer; there is nothing to "
                 "agree to. Ask the coordinator if that is not meant"
             )
+        if proposal.amendments.latest.owner_of(self.kit.pin) is None:
+            raise InputError(
+                f"amendment {proposal.number}: names another key for {self.kit.name} than this kit has; go "
+                "on with the kit that the coordinator has made with it"
+            )
         signed = None
         if proposal.needs_agreement:
             signed = sign_agreement(proposal.amendments, self.kit.name, time.time(), self.kit.key)
@@ -193,8 +198,7 @@ class Agreements:
         """Return the manifest that a result was computed on, which this owner must have agreed to."""
         if all(answer.amended is UNSET for answer in answers) and self.manifest.amends is UNSET:
             return self.manifest, UNSET
-        # Nodes tell of none if the computation began before their operators had accepted any.
-        amendments = self._amendments(answers) or self.kit.amendments(self.manifest.study)
+        amendments = self._amendments(answers)
         if amendments is None:
             raise ProtocolError(
                 "the nodes do not tell how the study was amended; there is no result to trust"
@@ -222,8 +226,12 @@ class Agreements:
         return until.latest, basis
 
     def _amendments(self, answers: Sequence[ReleasedPart]) -> Amendments | None:
-        """Return the amendments that nodes tell of with a result, of several the longest."""
-        found = []
+        """Return the amendments that nodes tell of with a result, or that are in the kit: the longest.
+
+        Nodes tell of fewer if the computation began before their operators had accepted what owners have.
+        """
+        known = self.kit.amendments(self.manifest.study)
+        found = [] if known is None else [known]
         for answer in answers:
             if answer.amended is not UNSET:
                 try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.defects.defect import Defect
 
 _NODE, _STORE = "src/ppaurora/node", "src/ppaurora/node/store"
+_AMENDED = "tests/node/test_amended_records.py"
 
 DEFECTS = (
     Defect(
@@ -428,6 +429,90 @@ DEFECTS = (
         old="protocol_version=study.manifest.version",
         new="protocol_version=9",
         tests=("tests/versions/test_overlap.py",),
+    ),
+    Defect(
+        "attempt-without-everybodys-agreement",
+        "an attempt begins on an amendment to which an owner has not agreed",
+        file=f"{_STORE}/store.py",
+        old="if awaited := self.to_agree(record):",
+        new="if awaited := self.to_agree(record)[:0]:",
+        tests=(f"{_AMENDED}::test_no_attempt_begins_before_all_have_agreed",),
+    ),
+    Defect(
+        "attempt-on-the-terms-before",
+        "an attempt that was planned before an amendment begins after it, on the manifest before",
+        file=f"{_STORE}/store.py",
+        old="if manifest not in (None, record.manifest.hash):",
+        new="if manifest not in (None, *(one.hash for one in record.manifests), study):",
+        tests=(f"{_AMENDED}::test_no_attempt_begins_on_a_manifest_that_does_not_count_any_longer",),
+    ),
+    Defect(
+        "amended-after-it-has-begun",
+        "an amendment comes into force after an attempt has begun",
+        file=f"{_STORE}/store.py",
+        old="                return []\n            self._check_amendable(study)\n",
+        new="                return []\n",
+        tests=(f"{_AMENDED}::test_after_an_attempt_has_begun_nothing_comes_into_force",),
+    ),
+    Defect(
+        "amendment-goes-back",
+        "an earlier amendment takes the place of a later one that is in force",
+        file=f"{_STORE}/store.py",
+        old="if self._study(study).manifest.amendment >= number:",
+        new="if self._study(study).manifest.amendment == number:",
+        tests=(f"{_AMENDED}::test_an_earlier_amendment_never_comes_back",),
+    ),
+    Defect(
+        "agreement-behind-the-sums-back",
+        "an agreement takes the place of another without the triggers: the node then finds a row missing",
+        file=f"{_STORE}/store.py",
+        old='"INSERT INTO agreements (study, owner, content) VALUES (?, ?, ?) "\n'
+        '                "ON CONFLICT (study, owner) DO UPDATE SET content = excluded.content",\n',
+        new='"INSERT OR REPLACE INTO agreements (study, owner, content) VALUES (?, ?, ?)",\n',
+        tests=(f"{_AMENDED}::test_an_agreement_that_takes_the_place_of_an_earlier_one_damages_nothing",),
+    ),
+    Defect(
+        "dropped-owner-is-stored",
+        "what an owner was sending when it was dropped is kept, and no attempt ever begins",
+        file=f"{_STORE}/store.py",
+        old="            self._check_takes_part(study, submission.owner)\n",
+        new="",
+        tests=(f"{_AMENDED}::test_nothing_is_taken_of_an_owner_who_was_dropped",),
+    ),
+    Defect(
+        "agreement-is-kept-before-it-is-verified",
+        "what somebody else has signed in an owner's name is on record as its agreement",
+        file=f"{_NODE}/amending.py",
+        old="            problem = problem_with_agreement(signed, study.amendments)\n",
+        new="            self._store.keep_agreement(study.hash, signed)\n"
+        "            problem = problem_with_agreement(signed, study.amendments)\n",
+        tests=(f"{_AMENDED}::test_an_agreement_is_kept_only_once_it_is_verified",),
+    ),
+    Defect(
+        "anybody-puts-in-force",
+        "a node lets an amendment count when another than the leader says so",
+        file=f"{_NODE}/amending.py",
+        old="if manifest.server_of(pin) is not leader or self._kit.server(manifest) is leader:",
+        new="if self._kit.server(manifest) is leader:",
+        tests=(
+            f"{_AMENDED}::test_a_node_that_follows_lets_nothing_count_but_what_its_operator_has_accepted",
+        ),
+    ),
+    Defect(
+        "ready-on-any-manifest",
+        "a node that follows is ready for an attempt on another manifest than counts there",
+        file=f"{_NODE}/amending.py",
+        old="if manifest != counted(study):",
+        new="if manifest not in (UNSET, *(one.hash for one in study.manifests)):",
+        tests=(f"{_AMENDED}::test_a_node_that_follows_is_ready_on_the_manifest_that_counts_and_on_no_other",),
+    ),
+    Defect(
+        "dropped-share-stays",
+        "a share of a dropped owner stays on the disk if the operator's command was cut off",
+        file=f"{_NODE}/amending.py",
+        old="        self._store.delete_dropped_shares(study.hash)\n",
+        new="",
+        tests=("tests/node/test_amendments.py::test_a_share_that_a_cut_off_acceptance_has_left_is_deleted",),
     ),
     Defect(
         "more-attempts-than-agreed",

@@ -532,4 +532,38 @@ DEFECTS = (
             "tests/node/test_prepared.py::test_too_few_samples_are_prepared_and_refused_before_a_node_hears_of_them",
         ),
     ),
+    Defect(
+        "agreed-too-late-is-without-result",
+        "who has agreed to an amendment that all nodes refused as too late cannot take the result",
+        file="src/ppaurora/owner/agreeing.py",
+        old="found = [] if known is None else [known]",
+        new="found: list[Amendments] = []",
+        tests=("tests/node/test_amendments.py::test_nothing_is_amended_after_an_attempt_has_begun",),
+    ),
+    Defect(
+        "owner-ahead-of-nodes-accuses-them",
+        "a node that has fewer amendments than an owner's kit is taken for one that misbehaves",
+        file="src/ppaurora/owner/agreeing.py",
+        old="if known is None and amendments.number_of(self.manifest.hash) is None:",
+        new="if amendments.number_of(self.manifest.hash) is None:",
+        tests=("tests/node/test_amendments.py::test_an_owner_may_know_of_more_amendments_than_the_nodes",),
+    ),
+    Defect(
+        "kit-agrees-to-its-own-end",
+        "a kit takes an amendment that gives its owner another key, and is good for nothing any more",
+        file="src/ppaurora/owner/agreeing.py",
+        old="if proposal.amendments.latest.owner_of(self.kit.pin) is None:",
+        new="if not proposal.amendments.latest.owners:",
+        tests=("tests/node/test_amendments.py::test_an_owner_with_another_key_goes_on_where_it_was",),
+    ),
+    Defect(
+        "agreement-to-an-earlier-amendment-counts",
+        "who has agreed to the first amendment counts as one who has agreed to the next",
+        file="src/ppaurora/study/amendments.py",
+        old="if agreed.get(owner, 0) < last_asked]",
+        new="if last_asked and not agreed.get(owner, 0)]",
+        tests=(
+            "tests/study/test_amendments.py::test_who_has_agreed_to_a_later_one_has_agreed_to_all_before",
+        ),
+    ),
 )

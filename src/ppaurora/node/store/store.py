@@ -360,6 +360,12 @@ class Store(AuditedDatabase):
                 self.record_of(study, f"{row['owner']} takes part no longer: what it submitted was deleted")
         return [row["file"] for row in dropped if row["file"] is not None]
 
+    def delete_dropped_shares(self, study: str) -> None:
+        """Delete shares of dropped owners that no row names: what accepted the amendment was cut off."""
+        owners = self._study(study).manifest.owner_names
+        unnamed = self._unnamed_shares().items()
+        self._unlink([file for file, of in unnamed if of.study == study and of.submitted.owner not in owners])
+
     def _check_amendable(self, study: str) -> None:
         """Raise once an attempt has begun here, also one that the leader says to have forgotten."""
         if self._state(study) in OVER:
@@ -378,8 +384,10 @@ class Store(AuditedDatabase):
             before = self.agreements(study).get(said.owner)
             if before is not None and before.agreement.amendment >= said.amendment:
                 return False
+            # Not OR REPLACE: it deletes without the triggers that keep the sum of all rows.
             db.execute(
-                "INSERT OR REPLACE INTO agreements (study, owner, content) VALUES (?, ?, ?)",
+                "INSERT INTO agreements (study, owner, content) VALUES (?, ?, ?) "
+                "ON CONFLICT (study, owner) DO UPDATE SET content = excluded.content",
                 (study, said.owner, to_json(signed).decode()),
             )
             self.record_of(study, f"{said.owner} agreed to amendment {said.amendment}")
@@ -510,8 +518,8 @@ class Store(AuditedDatabase):
 
         The share's file must be durable before; its description is when this returns. A higher revision takes
         the place of a lower one. Raises if something else or something later was submitted, or if the study
-        takes nothing more, or if the computation has begun, or if another study has it, or after too many
-        changes. One that is over keeps nothing.
+        takes nothing more, or if the computation has begun, or if an amendment has dropped the owner, or if
+        another study has it, or after too many changes. One that is over keeps nothing.
         """
         if submission.file is not None:
             describe(self.shares / submission.file, ShareDescription.of(study, submission))
@@ -540,8 +548,8 @@ class Store(AuditedDatabase):
     def withdraw(self, study: str, owner: str, revision: int) -> SubmissionRecord:
         """Delete what the owner has submitted, and return the withdrawal; the same again changes nothing.
 
-        Raises if the computation has begun, if the study is over, or if the owner has sent something later;
-        and after too many changes, if there is nothing to delete.
+        Raises if the computation has begun, if the study is over, if an amendment has dropped the owner, or
+        if it has sent something later; and after too many changes, if there is nothing to delete.
         """
         with self._transaction():
             state, before = self._state(study), self.latest_revision(study, owner)
