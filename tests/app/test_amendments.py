@@ -142,7 +142,7 @@ def test_a_server_with_another_key_needs_its_shares_again(study: Amended, person
     amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
     assert give(person, study).status == 303
     page = person.page("amendment 1</h2>")
-    assert "proxy-1 has another key." in page.text
+    assert "proxy 1 has another key." in page.text
     assert "choose the same file again" in page.text
 
 

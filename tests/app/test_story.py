@@ -237,7 +237,7 @@ def test_a_full_disk_is_told_in_the_page(monkeypatch: pytest.MonkeyPatch) -> Non
     def refuse(**_: object) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(abandoned, "tempfile", SimpleNamespace(mkdtemp=refuse))
+    monkeypatch.setattr(abandoned, "make_held", refuse)
     with served(None) as (sessions, _):
         answer = entered(sessions).get("/")
     assert answer.status == 422

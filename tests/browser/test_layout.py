@@ -28,7 +28,7 @@ OUTLINED = """() => {
 def box(place: Locator) -> dict[str, float]:
     found = place.bounding_box()
     assert found is not None
-    return {**found, "right": found["x"] + found["width"]}
+    return {"x": found["x"], "y": found["y"], "right": found["x"] + found["width"]}
 
 
 def resize(page: Page, size: tuple[int, int]) -> None:

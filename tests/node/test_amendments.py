@@ -13,8 +13,13 @@ from ppaurora.errors import RefusedError
 from ppaurora.messages.refusals import RefusalCode
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
-from ppaurora.pages.report.facts import AmendmentFacts
+from ppaurora.pages.report.facts import AmendmentFacts, study_facts
+from ppaurora.pages.report.texts import amendment_pairs
 from ppaurora.study.amending import amend
+from ppaurora.study.amendments import Amendments, amended, sign_amendment
+from ppaurora.study.kit import amendments_path
+from ppaurora.study.provision import authority_key
+from ppaurora.study.receipt import AgreedAmendments
 from tests.support.amended import DATA, DAY, Amended, dropped, until
 from tests.support.deployment import NODES, OWNERS
 from tests.support.oracles import exact_auroc
@@ -55,11 +60,16 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert list(report.receipt.samples) == ["north", "harbour"]
-    assert report.receipt.amended is not UNSET
+    assert isinstance(report.receipt.amended, AgreedAmendments)
     assert report.receipt.amended.reasons == "1: valley has closed"
     found = verify_receipt(study.owner("north").results)
     assert "was amended before anything was computed" in found.proves[0]
     assert "harbour" in found.proves[0]
+    facts = study_facts(found, None)
+    assert "the study was amended once (valley has closed); all owners agreed" in facts.methods
+    [(number, told)] = amendment_pairs(facts)
+    assert number == "1"
+    assert told.startswith("valley has closed; agreed to by the signatures of north and harbour.")
     with pytest.raises(RefusedError, match="since amendment 1 your key is not that of an owner") as refused:
         Study(nodes.kit("valley"), "gone")._clients[PROXY_0].status()
     assert refused.value.code == RefusalCode.NOT_AN_OWNER
@@ -82,7 +92,7 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
     report = study.owner("north").wait(timeout=120)
     assert report.auroc == pooled("north", "harbour")
     assert report.receipt.manifest.evaluation.submissions_until == later.isoformat()
-    assert report.receipt.amended is not UNSET
+    assert isinstance(report.receipt.amended, AgreedAmendments)
     assert report.receipt.amended.agreements == ()
     told = AmendmentFacts.all_of(report.receipt)
     assert [(one.number, one.reason, one.signed_by) for one in told] == [
@@ -149,15 +159,17 @@ def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunC
     study = Amended(nodes, "another-key")
     study.submit("north", "valley")
     made = amend(study.plan, study.kits, reason="the key was lost", new_keys=["valley"])
-    study.accept(run, *NODES)
+    assert "warning: valley: another key" in study.accept(run, *NODES)
     assert study.is_in_force(1)
     into = nodes.folder / "valley-again"
     code, said = run("unpack", made.kits[0], "--into", into)
     assert code == 0, said
+    assert f"next: ppaurora accept {into}\n" in said
     nodes.secrets += (into / "key.pem").read_text().splitlines()[1:-1]
     for kit in (nodes.kit("north"), nodes.kit("harbour"), into):
         code, said = run("accept", kit, "--study", "another-key", "--yes")
         assert code == 0, said
+        assert ("warning: valley: another key" in said) == (kit != into)
     study.submit("harbour")  # what valley had submitted with its old key stands
     report = Study(into).wait(timeout=120)
     assert report.auroc == pooled(*OWNERS)
@@ -200,3 +212,90 @@ def test_an_agreement_counts_only_with_the_owners_own_signature(nodes: Trials, r
         harbour._clients[PROXY_0].agree(forged)
     with nodes.store("helper") as store:
         assert store.agreements(study.manifest.hash) == {}
+
+
+def test_a_node_with_another_key_takes_the_place_of_a_lost_one(nodes: Trials, run: RunCommand) -> None:
+    """Its kit holds the amended manifest, which is no study of its own: that would bar the amendments."""
+    study = Amended(nodes, "lost-node")
+    made = amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
+    into = nodes.folder / "proxy-1-again"
+    code, said = run("unpack", made.kits[0], "--into", into)
+    assert code == 0, said
+    nodes.secrets += (into / "key.pem").read_text().splitlines()[1:-1]
+    assert f"next: ppaurora accept {into} lost-node.amendments.json" in said
+    code, said = run("accept", into, into / "studies/lost-node.json", "--yes")
+    assert code == 2
+    assert "take the file lost-node.amendments.json from the coordinator" in said
+    code, said = run("accept", into, made.file, "--yes")
+    assert code == 0, said
+    code, said = run("studies", into)
+    assert "amendment 1 was accepted here, and waits for proxy 0" in said
+    code, said = run("preflight", into)
+    assert "names another key" not in said
+
+
+def test_operators_are_told_to_let_go_on_what_an_amendment_mends(nodes: Trials, run: RunCommand) -> None:
+    study = Amended(nodes, "mended")
+    with nodes.store("helper") as store:
+        store.stop(study.manifest.hash, "an owner has too many samples")
+    study.amend((until(DAY), until(DAY + datetime.timedelta(days=1))))
+    said = study.accept(run, "helper")
+    assert "the study has stopped here: an owner has too many samples" in said
+    assert f"next: ppaurora retry {nodes.kit('helper')} mended" in said
+
+
+def test_amendments_that_differ_from_node_to_node_are_agreed_to_by_nobody(
+    nodes: Trials, run: RunCommand
+) -> None:
+    """A coordinator that has signed two, or that has made one from an old folder."""
+    study = Amended(nodes, "two-of-them")
+    study.amend(dropped("valley"))
+    study.accept(run, "proxy-0")
+    study.file.unlink()
+    other = until(DAY + datetime.timedelta(days=1))
+    study.amend((until(DAY), other))
+    study.accept(run, "proxy-1")
+    code, said = run("accept", nodes.kit("north"), "--study", "two-of-them", "--yes")
+    assert code == 2
+    assert "its servers have different amendments" in said
+    assert study.owner("north").manifest == study.manifest
+    nodes.owner("north").amend(Amendments.read(study.file))  # as if it had agreed to that from a file
+    one = amendments_path(nodes.kit("north") / "studies", "two-of-them")
+    code, said = run("accept", nodes.kit("north"), "--study", "two-of-them", "--yes")
+    assert f"If these do, delete {one} and accept them" in said
+
+
+def test_owners_have_to_force_what_puts_two_nodes_into_one_organisation(
+    nodes: Trials, run: RunCommand
+) -> None:
+    study = Amended(nodes, "one-organisation")
+    manifest = study.manifest
+    merged = {
+        name: msgspec.structs.replace(node, organisation=type(node.organisation)("One"))
+        for name, node in manifest.nodes.items()
+    }
+    after = amended(manifest, msgspec.structs.replace(manifest, nodes=merged))
+    step = sign_amendment(after, "merged", authority_key(nodes.folder / "kits"))
+    study.file.write_text(Amendments(first=manifest, steps=(step,)).text())
+    code, said = run("accept", nodes.kit("north"), study.file, "--yes")
+    assert code == 2
+    assert "One" in said
+    assert "--force" in said
+    assert study.owner("north").manifest == manifest
+
+
+def test_an_owner_who_agreed_before_any_operator_accepted_has_its_result(
+    nodes: Trials, run: RunCommand
+) -> None:
+    """The computation began meanwhile, on the terms that it had agreed to first."""
+    study = Amended(nodes, "agreed-early")
+    study.amend(dropped("valley"))
+    code, said = run("accept", nodes.kit("north"), study.file, "--yes")
+    assert code != 0
+    assert "the agreement is in the kit, and was not delivered" in said
+    study.submit(*OWNERS)
+    report = study.owner("north").wait(timeout=120)
+    assert report.auroc == pooled(*OWNERS)
+    assert report.receipt.manifest == study.manifest
+    assert study.owner("north").result().receipt == report.receipt
+    verify_receipt(study.owner("north").results)

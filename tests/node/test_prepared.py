@@ -209,7 +209,7 @@ def test_what_never_left_is_sent_by_the_same_call_also_after_a_withdrawal(nodes:
     port, client.port = client.port, free_ports(1)[0]
     with pytest.raises(PeerError) as cut:
         study.send(prepared)
-    assert "nothing was sent" in cut.value.__notes__[0]
+    assert "nothing was sent" in cut.value.__notes__[-1]
     client.port = port
     assert study.send(prepared).offer.revision > 2
     assert study.is_submitted

@@ -70,6 +70,8 @@ def test_a_study_of_which_one_owner_has_too_much_waits_until_it_has_less(
     check_waits(nodes, manifest, study, LARGEST)
     with pytest.raises(NotReleasedError, match=r"there is no result yet: proxy 0: north has more than 0\.5"):
         study.wait(timeout=0)
+    code, text = run("result", nodes.kit("north"), "--study", name)
+    assert (code, f"there is no result; the study is collecting: {LARGEST}" in text) == (4, True)
     logged = [event for event in nodes.events("proxy-0") if event.get("study") == name]
     assert [event["reason"] for event in logged if "reason" in event] == [LARGEST]
 

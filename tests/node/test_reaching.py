@@ -86,6 +86,9 @@ def test_a_node_that_knows_another_study_alone(forgotten: Trials) -> None:
     fix = found["proxy 1 knows the study"].fix
     assert fix.startswith("ask its operator to run 'ppaurora accept KIT MANIFEST'")
     assert "TCP" not in fix
+    (told,) = [line for line in forgotten.events("proxy-1") if "not accepted is asked for" in line["event"]]
+    assert told["level"] == "warning"
+    assert told["do"].endswith(f"ppaurora accept {forgotten.kit('proxy-1')} MANIFEST")
 
 
 @contextlib.contextmanager
@@ -153,7 +156,10 @@ def test_an_address_where_nothing_answers(trials: Trials, monkeypatch: pytest.Mo
 
 
 def test_a_connection_that_is_ended_before_anybody_shows_a_certificate(trials: Trials) -> None:
-    with answering(lambda raw: raw.recv(5)) as port:
+    def end(raw: socket.socket) -> None:
+        raw.recv(5)
+
+    with answering(end) as port:
         error = asked(trials, port)
     assert type(error) is PeerLostError
     assert "in the TLS handshake" in error.problem
@@ -230,8 +236,8 @@ def in_days(monkeypatch: pytest.MonkeyPatch, days: float) -> None:
 
     class Clock(datetime.datetime):
         @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> Clock:  # type: ignore[override]
-            return super().now(tz) + datetime.timedelta(days=days)  # type: ignore[return-value]
+        def now(cls, tz: datetime.tzinfo | None = None) -> Clock:
+            return super().now(tz) + datetime.timedelta(days=days)
 
     shifted = SimpleNamespace(**{**vars(datetime), "datetime": Clock})
     monkeypatch.setattr(certificates, "datetime", shifted)

@@ -119,7 +119,7 @@ def test_what_was_lost_with_the_audit_log_stops_every_study(
         assert study.state is StudyState.STOPPED
         lost = "harbour submitted 40 samples" if told else "nobody can tell what"
         assert study.note.startswith(f"this node was rolled back, and has lost: {lost}; owners who")
-        assert study.note.endswith("then 'ppaurora retry'")
+        assert study.note.endswith("runs 'ppaurora retry'")
 
 
 def test_a_withdrawal_that_another_node_has_forgotten_is_passed_on_again(

@@ -183,7 +183,7 @@ def test_nothing_runs_that_an_operator_has_not_accepted(tmp_path: Path) -> None:
     try:
         for owner in OWNERS:
             submit(deployment, owner)
-        study, refusal = Study(deployment.kit("north")), "operator may not have accepted"
+        study, refusal = Study(deployment.kit("north")), "has probably not accepted this study"
         assert becomes(lambda: refusal in study.status()["proxy 0"].note)
         with pytest.raises(NotReleasedError, match=refusal):
             study.wait(timeout=4)

@@ -272,6 +272,7 @@ def test_an_upload_that_is_cancelled_keeps_row_and_file_together(alone: StartNod
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(service, "_participant", participant)
+        patch.setattr(service_module, "_pin", lambda _: study.manifest.owners[0].pin)
         patch.setattr(service, "_offer", lambda *_: offered)
         patch.setattr(service_module, "receive_share", receive)
         patch.setattr(node.store, "submit", slow)

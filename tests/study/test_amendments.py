@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from msgspec import UNSET
 
 from ppaurora.agreement.terms import Limits
@@ -99,6 +100,19 @@ def test_each_follows_from_the_one_before(change: Amend, kits: Path) -> None:
     assert [one.what for one in twice.changes(0)] == ["submissions", "owner hospital-b"]
     assert [twice.number_of(one.hash) for one in twice.manifests] == [0, 1, 2]
     assert once.number_of(twice.latest.hash) is None
+
+
+def test_another_signature_of_the_same_is_no_other_amendment(change: Amend) -> None:
+    """Of an ECDSA signature (r, s), anybody can make (r, n - s), which is as valid: no owner is held up."""
+    made = change(last_day("2199-06-20")).amendments
+    (step,) = made.steps
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
+    r, s = decode_dss_signature(step.signature)
+    again = msgspec.structs.replace(step, signature=encode_dss_signature(r, order - s))
+    other = Amendments(first=made.first, steps=(again,))  # it is taken
+    assert other != made
+    assert other.follows(made)
+    assert made.follows(other)
 
 
 @pytest.mark.parametrize(

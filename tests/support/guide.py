@@ -65,6 +65,9 @@ STUDY = (
     ("owners", "The next study"),
     ("operating", "The states of a study"),
     ("operating", "A study that has stopped"),
+    ("coordinators", "Amend a study"),
+    ("operators", "An amendment"),
+    ("owners", "An amendment"),
     ("operating", "A clock that jumped"),
     ("coordinators", "Renew a certificate"),
     ("owners", "A renewed certificate"),
@@ -134,7 +137,7 @@ def commands_to_a_result() -> dict[str, int]:
     typed = Counter[str]()
     for step in steps():
         lines = step.text.replace("\\\n", " ").splitlines()
-        way_there = not any(word in step.text for word in ("ppaurora withdraw", "podman"))
+        way_there = not any(word in step.text for word in ("ppaurora withdraw", "podman", "powershell"))
         if step.kind in ("sh", "console") and way_there:
             typed.update(dict.fromkeys(step.who, len(lines)))
         elif step.kind == "python":
@@ -196,6 +199,7 @@ class Walk:
             "edit node.toml": self.edit_settings,
             "send sepsis-2027.json": self.send_the_manifest,
             "wait until sepsis-2027 has stopped": self.wait_for_the_stop,
+            "send sepsis-2027.amendments.json": self.send_the_amendment,
             "send the renewed certificate": self.send_the_renewed_certificate,
             "stop proxy-0": lambda: self.stop("proxy-0"),
             "start proxy-0": lambda: self.start("proxy-0"),
@@ -313,6 +317,10 @@ class Walk:
             self.execute(Step("sh", "ppaurora stop kit sepsis-2027\n"), name)
         stopped = 'ppaurora_studies{state="stopped"} 1.0'
         self.wait(lambda: all(stopped in self.get(name, "/metrics") for name in NODES))
+
+    def send_the_amendment(self) -> None:
+        for name in NODES:
+            shutil.copy(self.folder / "coordinator/kits-2/sepsis-2027.amendments.json", self.folder / name)
 
     def send_the_renewed_certificate(self) -> None:
         shutil.copy(self.folder / "coordinator/kits-2/hospital-a/certificate.pem", self.folder / "hospital-a")

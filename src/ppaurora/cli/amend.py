@@ -12,12 +12,14 @@ from ppaurora.cli.examples import example
 from ppaurora.cli.options import force_option
 from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
-from ppaurora.io.text import printable
+from ppaurora.io.text import listed, printable
+from ppaurora.node.operating import note_of_stopped
 from ppaurora.owner.study import Study
 from ppaurora.setup.acceptance import accept_amendments, review_amendments
 from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, Change
 from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.organisations import check_nodes_apart
 
 
 @click.command(
@@ -75,7 +77,7 @@ def accept_amended(
         return
     if study is None and file is not None:
         study = Amendments.read(file).first.study
-    _agree_as_owner(Study(own.folder, study), file, expect_hash, yes=yes)
+    _agree_as_owner(Study(own.folder, study), file, expect_hash, yes=yes, force=force)
 
 
 def _accept_at_node(
@@ -88,7 +90,7 @@ def _accept_at_node(
         click.echo(f"the study {latest.study} is new at this node; as it is now:", err=True)
         for label, text in latest.describe():
             click.echo(f"  {label}: {text}" if label else f"  {text}", err=True)
-    show_changes(found.changes, found.reasons)
+    show_changes(found.changes, found.reasons, found.new_keys)
     ask("Accept this amendment?", yes=yes, declined="not accepted; nothing was changed")
     new = accept_amendments(own, amendments, force=force)
     what = "accepted" if new else "was accepted before"
@@ -96,21 +98,27 @@ def _accept_at_node(
     click.echo(
         "it counts once all operators have accepted it and owners have agreed: 'ppaurora studies' tells"
     )
+    if note := note_of_stopped(own, latest.study):
+        click.echo(f"the study has stopped here: {printable(note)}")
+        click.echo(f"if this amendment mends that, next: ppaurora retry {own.folder} {latest.study}")
 
 
-def _agree_as_owner(own: Study, file: Path | None, expect_hash: str | None, *, yes: bool) -> None:
+def _agree_as_owner(
+    own: Study, file: Path | None, expect_hash: str | None, *, yes: bool, force: bool
+) -> None:
     found = own.proposal(file)
     if found is None:
         told = own.tell_agreement()
         click.echo("agreed to before; the servers have it" if told else "there is nothing to agree to")
         return
     own.kit.expect(found.amendments.latest, expect_hash)
-    show_changes(found.changes, found.reasons)
+    show_changes(found.changes, found.reasons, found.new_keys)
     if found.is_dropped:
         raise InputError(
             f"with amendment {found.number}, {own.kit.name} takes part no longer; what it submitted is "
             "deleted. Ask the coordinator if that is not meant"
         )
+    check_nodes_apart(found.amendments.latest, force=force)
     question = "Agree to this amendment?"
     if not found.needs_agreement:
         question = "You have agreed to such changes beforehand. Take them into your kit?"
@@ -121,8 +129,8 @@ def _agree_as_owner(own: Study, file: Path | None, expect_hash: str | None, *, y
     click.echo("what was submitted stands; 'ppaurora status' shows how far the study is")
 
 
-def show_changes(changes: Sequence[Change], reasons: Sequence[str]) -> None:
-    """Print line by line what is another than it was agreed on before."""
+def show_changes(changes: Sequence[Change], reasons: Sequence[str], new_keys: Sequence[str] = ()) -> None:
+    """Print line by line what is another than it was agreed on before, and whose new key to ask for."""
     for reason in filter(None, reasons):
         click.echo(f"reason: {printable(reason)}", err=True)
     for change in changes:
@@ -130,3 +138,9 @@ def show_changes(changes: Sequence[Change], reasons: Sequence[str]) -> None:
         for sign, text in (("-", change.before), ("+", change.after)):
             if text:
                 click.echo(f"  {sign} {text}", err=True)
+    if new_keys:
+        click.echo(
+            f"warning: {listed(new_keys)}: another key. Whoever has it takes their place; before you agree, "
+            "ask them by phone, at a number that you know, whether it is theirs",
+            err=True,
+        )

@@ -21,7 +21,7 @@ from ppaurora.messages import VERSION, VERSIONS
 from ppaurora.node.admin_client import find_running
 from ppaurora.node.operating import note_of_stopped
 from ppaurora.setup.acceptance import accept, review, said_of_sizes
-from ppaurora.study.kit import AMENDMENTS, NodeKit, OwnerKit, read_kit
+from ppaurora.study.kit import AMENDMENTS, NodeKit, OwnerKit, check_first, read_kit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 from ppaurora.study.plan import SAMPLE, read_plan
@@ -186,6 +186,7 @@ def accept_command(
         accept_amended(own, manifest, study, expect_hash, yes=yes, force=force)
         return
     found = Manifest.read(manifest)
+    check_first(found)
     own.expect(found, expect_hash)
     own.check_own(found)
     show(found)

@@ -13,7 +13,7 @@ from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.files import others_can_read, read_text
 from ppaurora.io.system import command_line, quoted
-from ppaurora.study.kit import STUDIES, NodeKit
+from ppaurora.study.kit import AMENDMENTS, STUDIES, NodeKit
 from ppaurora.study.pack import PACKED, Unpacked, unpack
 
 if sys.platform == "win32":
@@ -79,7 +79,11 @@ def _say(found: Unpacked, into: Path) -> None:
         move = command_line([_MOVE, "YOUR-KEY.pem", str(found.kit.key)])
         click.echo(f"it has no key, for the certificate is your own; first: {move}")
     kit = quoted(str(into))
-    if isinstance(found.kit, NodeKit):
+    if manifest.amendment:
+        file = f" {manifest.study}{AMENDMENTS}" if isinstance(found.kit, NodeKit) else ""
+        click.echo(f"the study was amended, the manifest is as amendment {manifest.amendment} has left it")
+        click.echo(f"next: ppaurora accept {kit}{file}{', which the coordinator sends' if file else ''}")
+    elif isinstance(found.kit, NodeKit):
         manifest_file = into / STUDIES / f"{manifest.study}.json"
         click.echo(f"next: ppaurora accept {kit} {quoted(str(manifest_file))}")
     else:

@@ -21,7 +21,7 @@ from ppaurora.node.logs import about
 from ppaurora.node.status import still_to_agree
 from ppaurora.node.store import BegunError, ClosedError, Store, StudyRecord
 from ppaurora.study.amendments import problem_with_agreement
-from ppaurora.study.kit import NodeKit
+from ppaurora.study.kit import AMENDMENTS, NodeKit
 
 _SECONDS_TO_ANSWER = 10.0
 
@@ -45,13 +45,19 @@ class StudyAmendments:
         return Amended(amendments=study.amendments.text().encode(), agreements=agreements)
 
     def keep(self, study: StudyRecord, agreements: Iterable[SignedAgreement]) -> str:
-        """Keep owners' agreements; return why one was not kept, or nothing."""
+        """Keep owners' agreements; return why one was not kept, or nothing.
+
+        Whoever agrees to an amendment was shown what it comes to with those before, and may have refused one
+        of these alone. So an agreement is kept once its amendment is in force, when none before can be.
+        """
         for signed in agreements:
             if study.amendments is None:
                 return "no amendment to this study was accepted here"
             problem = problem_with_agreement(signed, study.amendments)
             if problem:
                 return problem
+            if signed.agreement.amendment > study.manifest.amendment:
+                return f"amendment {signed.agreement.amendment} is not in force here yet"
             if self._store.keep_agreement(study.hash, signed):
                 log.info("an owner agreed", extra={**about(study), "owner": signed.agreement.owner})
                 self._activity.pauses.forget(study.hash)
@@ -115,7 +121,7 @@ class StudyAmendments:
             self._store.put_in_force(study.hash, number)
         except (BegunError, ClosedError) as error:
             return Answer(answer=Verdict.CLOSED, note=str(error))
-        problem = self.keep(study, question.agreements)
+        problem = self.keep(self._store.study(study.hash) or study, question.agreements)
         if problem:
             log.warning("an agreement was not kept", extra={**about(study), "reason": problem})
         self._activity.news.set()
@@ -124,6 +130,10 @@ class StudyAmendments:
     def problem(self, study: StudyRecord, manifest: str | UnsetType) -> str:
         """Return why no attempt can begin here on this manifest, or nothing."""
         if manifest != counted(study):
+            number = study.manifest.amendment
+            if number and manifest in (UNSET, *(one.hash for one in study.manifests[:number])):
+                leader = study.manifest.protocol.leader.title
+                return f"amendment {number} counts there; {_to_accept(study, f'the operator of {leader}')}"
             return f"another manifest counts there: {_hash(study.manifest.hash)}"
         return still_to_agree(self._store.to_agree(study), study.manifest.amendment)
 
@@ -135,11 +145,13 @@ def counted(study: StudyRecord) -> str | UnsetType:
 
 def _problem(study: StudyRecord, answer: Answer) -> str:
     if answer.answer is Verdict.NOT_YET:
-        return (
-            f"has yet to accept amendment {study.manifest.amendment}: its operator runs 'ppaurora accept "
-            f"KIT {study.manifest.study}.amendments.json'"
-        )
+        number = study.manifest.amendment
+        return f"has yet to accept amendment {number}: {_to_accept(study, 'its operator')}"
     return f"has not taken amendment {study.manifest.amendment}: {answer.note or answer.answer.value}"
+
+
+def _to_accept(study: StudyRecord, operator: str) -> str:
+    return f"{operator} runs 'ppaurora accept KIT {study.manifest.study}{AMENDMENTS}'"
 
 
 def _hash(digits: str) -> str:

@@ -35,7 +35,7 @@ from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.peers import NotAskedError
 from ppaurora.node.rendezvous import connect_workers
 from ppaurora.node.runner import AttemptFailedError, AttemptRunner
-from ppaurora.node.statements import all_statements, keep_statements
+from ppaurora.node.statements import all_statements, keep_statements, problem_with_release
 from ppaurora.node.states import NEW_STUDY, THEY_RETRY, AttemptState, StateError
 from ppaurora.node.status import lost_shares, still_to_agree
 from ppaurora.node.store import STORAGE_ERRORS, TO_GO_ON, Store, StudyRecord
@@ -44,7 +44,6 @@ from ppaurora.node.waiting import WaitReason
 from ppaurora.node.withdrawing import Withdrawals
 from ppaurora.session.worker import is_possible
 from ppaurora.study.kit import NodeKit
-from ppaurora.study.receipt import problem_with_statement
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_ANSWER = 15.0
@@ -122,8 +121,8 @@ class Leader:
             return None
         if self._store.withdrawals_to_tell(study):
             takers = [peer for peer in peers if peer in protocol.input_servers]
-            return Step(study, self._withdrawals.tell, takers)
-        if study.state in GOING_ON and self._amendments.is_untold(study):
+            return Step(study, self._tell_changes, takers)
+        if self._has_amendments_to_tell(study):
             return Step(study, self._amendments.tell, peers)
         match study.state:
             case StudyState.COLLECTING if not (self._missing(study) or self._waits(study)):
@@ -138,6 +137,22 @@ class Leader:
             case StudyState.RELEASED if not study.told_peers:
                 return Step(study, self._tell)  # one that is silent is left out
         return None
+
+    def _has_amendments_to_tell(self, study: StudyRecord) -> bool:
+        """Return whether another node has yet to hear of an amendment; what is computed waits for none."""
+        is_open = study.state in GOING_ON and not self._is_computed(study)
+        return is_open and self._amendments.is_untold(study)
+
+    def _tell_changes(self, study: StudyRecord) -> None:
+        """Tell of withdrawals, and of amendments also where they are not taken.
+
+        A node that has yet to hear that the leader has another key takes no withdrawal from it.
+        """
+        try:
+            self._withdrawals.tell(study)
+        finally:
+            if self._has_amendments_to_tell(study):
+                self._amendments.tell(study)
 
     def _missing(self, study: StudyRecord) -> set[str]:
         """Owners whose submissions are not here; whoever leads takes submissions."""
@@ -271,7 +286,7 @@ class Leader:
 
         An attempt begins here first. So what others know of and this node does not, it has forgotten.
         """
-        if answer.statement is not None and not problem_with_statement(answer.statement, study.manifest):
+        if answer.statement is not None and not problem_with_release(answer.statement, study):
             self._store.learn_of_release(study.hash, answer.statement)
             raise NotReadyError(self._store.release_elsewhere(study.hash) or "its result was released before")
         if answer.last > last + _MOST_AHEAD:

@@ -22,10 +22,10 @@ from ppaurora.messages.owners import OVER, UNDER_WAY, SignedStatement
 from ppaurora.node.activity import Activity
 from ppaurora.node.logs import about, log_unforeseen
 from ppaurora.node.runner import AttemptRunner
+from ppaurora.node.statements import problem_with_release
 from ppaurora.node.states import StateError
 from ppaurora.node.store import STORAGE_ERRORS, Store, StudyRecord
 from ppaurora.study.kit import NodeKit
-from ppaurora.study.receipt import problem_with_statement
 
 _SECONDS_TO_ANSWER = 10.0
 _SECONDS_BETWEEN_GREETINGS = 600.0
@@ -115,7 +115,7 @@ class PeerRecords:
 
         If this node took part in that attempt, and the leader has signed, it is released here too.
         """
-        problem = problem_with_statement(signed, study.manifest)
+        problem = problem_with_release(signed, study)
         if problem or study.state in OVER:
             return problem
         said = signed.statement

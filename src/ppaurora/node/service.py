@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import ssl
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -23,6 +22,7 @@ from msgspec import UNSET
 
 from ppaurora.channel.tls import peer_pin
 from ppaurora.io.models import StrictModel, to_json
+from ppaurora.io.system import quoted
 from ppaurora.messages import VERSIONS
 from ppaurora.messages.owners import (
     Acknowledgement,
@@ -101,6 +101,7 @@ class OwnersService:
         self._peer_records = peer_records
         self._amendments = amendments
         self._refusals = RateLimitedLog(log, most=100)
+        self._unknown_studies = RateLimitedLog(log, most=1, seconds=600.0, level=logging.WARNING)
         self._recorded: dict[tuple[str, str, str], float] = {}  # when a refusal came into the audit log
         self._uploads: dict[tuple[str, str], asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_UPLOADS_AT_ONCE)
@@ -146,7 +147,12 @@ class OwnersService:
         self._metrics.refused.labels(refusal.code).inc()
         await asyncio.to_thread(self._record_refusal, request, refusal.code)
         facts = {"code": refusal.code, "path": request.path, "method": request.method}
-        self._refusals.tell("request refused", facts)
+        if refusal.code is RefusalCode.UNKNOWN_STUDY:
+            kit = quoted(str(self._kit.folder))
+            facts["do"] = f"if this node takes part in it: ppaurora accept {kit} MANIFEST"
+            self._unknown_studies.tell("a study that was not accepted is asked for", facts)
+        else:
+            self._refusals.tell("request refused", facts)
         problem = Problem(code=refusal.code, message=refusal.message)
         response = _response(Refusal(error=problem), refusal.status)
         response.force_close()  # the rest of a refused body is not waited for
@@ -203,6 +209,7 @@ class OwnersService:
 
     async def _submit(self, request: web.Request) -> web.Response:
         study, owner = await self._participant(request)
+        pin = _pin(request)
         place = self._place_among_inputs(study)
         _refuse_if_deleted(study, "nothing was stored")
         offered = self._offer(request, study, owner)
@@ -210,7 +217,8 @@ class OwnersService:
         async with self._uploads[study.hash, owner]:
             path = await receive_share(request, offered.commitments[place], self._store.shares)
             # Not to be cut off between the row and the file: the thread goes on if this request ends.
-            stored = await asyncio.shield(asyncio.to_thread(self._keep, study, offered, path, place))
+            keep = partial(self._keep, study, offered, path, place, pin)
+            stored = await asyncio.shield(asyncio.to_thread(keep))
         return _response(
             Acknowledgement(
                 study=study.hash,
@@ -312,11 +320,14 @@ class OwnersService:
         )
 
     def _keep(
-        self, study: StudyRecord, offered: SubmissionRecord, path: Path, place: int
+        self, study: StudyRecord, offered: SubmissionRecord, path: Path, place: int, pin: str | None
     ) -> SubmissionRecord:
         """Write the row that names the file. Without one that does, the file goes."""
         stored: SubmissionRecord | None = None
         try:
+            now = self._store.study(study.hash)
+            if now is None or pin is None or now.owner_of(pin) != offered.owner:  # amended meanwhile
+                refuse(RefusalCode.NOT_AN_OWNER, _dropped(now or study, pin))
             self._store.check_shares(study, place, offered.owner)
             stored = self._store.submit(study.hash, replace(offered, file=path.name))
         except ConflictError:
@@ -351,7 +362,8 @@ class OwnersService:
             refuse(RefusalCode.NOT_RELEASED, f"{server.title} gets no part of the result")
         _refuse_if_deleted(study, "its result was deleted")
         if study.state is not StudyState.RELEASED:
-            note = f": {study.note}" if study.note else ""
+            said = study.note or await asyncio.to_thread(broken_rule, self._store, study)
+            note = f": {said}" if said else ""
             refuse(RefusalCode.NOT_RELEASED, f"there is no result; the study is {study.state.value}{note}")
         try:
             found = await asyncio.to_thread(self._store.result, study.hash, owner)
@@ -383,19 +395,25 @@ class OwnersService:
         study = await asyncio.to_thread(self._store.study, request.match_info["study"])
         if study is None:
             refuse(RefusalCode.UNKNOWN_STUDY)
-        transport = request.transport
-        session = None if transport is None else transport.get_extra_info("ssl_object")
-        owner = None if session is None else study.owner_of(peer_pin(session))
+        pin = _pin(request)
+        owner = None if pin is None else study.owner_of(pin)
         if owner is None:
-            refuse(RefusalCode.NOT_AN_OWNER, _dropped(study, session))
+            refuse(RefusalCode.NOT_AN_OWNER, _dropped(study, pin))
         request[_PARTICIPANT] = study, owner
         return study, owner
 
 
-def _dropped(study: StudyRecord, session: ssl.SSLObject | None) -> str:
+def _pin(request: web.Request) -> str | None:
+    """Return the key that somebody has shown; None once the connection is gone."""
+    transport = request.transport
+    session = None if transport is None else transport.get_extra_info("ssl_object")
+    return None if session is None else peer_pin(session)
+
+
+def _dropped(study: StudyRecord, pin: str | None) -> str:
     """Return by which amendment an owner takes part no longer; empty for who never did."""
-    pin = None if session is None else peer_pin(session)
-    had = [number for number, one in enumerate(study.manifests) if pin and one.owner_of(pin)]
+    counted = study.manifests[: study.manifest.amendment + 1]
+    had = [number for number, one in enumerate(counted) if pin and one.owner_of(pin)]
     if not had:
         return ""
     return f"since amendment {had[-1] + 1} your key is not that of an owner of this study"

@@ -60,6 +60,16 @@ def any_statement(kit: NodeKit, store: Store, hash_: str) -> SignedStatement | N
     return own_statement(kit, store, hash_) or next(iter(store.statements(hash_).values()), None)
 
 
+def problem_with_release(signed: SignedStatement, study: StudyRecord) -> str:
+    """Return why it is no statement of a release of this study; nothing if it is.
+
+    It may name any manifest that was accepted here: a node that was rolled back may have an earlier one in
+    force than counted at the release.
+    """
+    named = (one for one in study.manifests if one.hash == signed.statement.manifest)
+    return problem_with_statement(signed, next(named, study.manifest))
+
+
 def keep_statements(store: Store, study: StudyRecord, statements: Iterable[SignedStatement]) -> None:
     """Keep the statements that verify; one that does not would only spoil receipts."""
     for signed in statements:

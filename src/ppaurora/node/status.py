@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from ppaurora.io.text import listed
-from ppaurora.messages.owners import GOING_ON, StudyState, StudyStatus
+from ppaurora.messages.owners import GOING_ON, UNDER_WAY, StudyState, StudyStatus
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
@@ -66,7 +66,11 @@ def still_to_agree(owners: list[str], amendment: int) -> str:
 
 
 def broken_rule(store: Store, study: StudyRecord) -> str:
-    """Return the note on a public rule that the submissions at this node break, and on who can do what."""
+    """Return which public rule the submissions at this node break, and who can do what; empty if none, or
+    if they can change no longer.
+    """
+    if study.state not in UNDER_WAY or store.has_begun(study.hash):
+        return ""
     submitted = [submission.submitted for submission in store.submissions(study)]
     return study.manifest.problem_with_submissions(submitted, at=time.time())
 
@@ -85,6 +89,9 @@ def _note(
         return silence
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note
+    accepted = study.manifests[-1].amendment
+    if accepted > manifest.amendment:
+        return f"amendment {accepted} was accepted here, and waits for {manifest.protocol.leader.title}"
     awaited = still_to_agree(store.to_agree(study), manifest.amendment)
     if awaited:
         return awaited

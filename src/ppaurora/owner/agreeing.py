@@ -32,9 +32,8 @@ from ppaurora.study.amendments import (
     Change,
     problem_with_agreement,
     sign_agreement,
-    with_another_key,
 )
-from ppaurora.study.kit import OwnerKit
+from ppaurora.study.kit import STUDIES, OwnerKit, amendments_path
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.receipt import AgreedAmendments
 
@@ -51,20 +50,20 @@ class Proposal:
         Each line of the agreement that is another: what it is about, before, and after.
     reasons
         What the coordinator says of each amendment.
+    new_keys
+        Other participants with another key; whoever has that takes their place, so ask whether it is theirs.
     is_dropped
         Whether this owner takes part no longer.
     needs_agreement
         Whether the study waits for this owner; not if it has agreed to such changes beforehand.
-    another_key
-        The participants who have another key from now on.
     """
 
     amendments: Amendments
     changes: tuple[Change, ...]
     reasons: tuple[str, ...]
+    new_keys: tuple[str, ...]
     is_dropped: bool
     needs_agreement: bool
-    another_key: tuple[str, ...] = ()
 
     @property
     def number(self) -> int:
@@ -111,16 +110,22 @@ class Agreements:
             amendments,
             tuple(amendments.changes(since)),
             tuple(str(step.reason) for step in amendments.steps[since:]),
+            tuple(name for name in amendments.new_keys(since) if name != self.kit.name),
             self.kit.name not in amendments.latest.owner_names,
             is_awaited,
-            tuple(with_another_key(amendments.manifests[since], amendments.latest)),
         )
 
     def check(self, amendments: Amendments) -> None:
         """Raise unless these are amendments to the study as this kit has it."""
         known = self.kit.amendments(self.manifest.study)
-        fits = amendments.number_of(self.manifest.hash) is not None
-        if not fits or not (known is None or amendments.follows(known) or known.follows(amendments)):
+        if known is not None and not (amendments.follows(known) or known.follows(amendments)):
+            path = amendments_path(self.kit.folder / STUDIES, self.manifest.study)
+            raise InputError(
+                f"study {self.manifest.study}: these are other amendments ({amendments.latest.hash[:12]}) "
+                f"than this kit has ({known.latest.hash[:12]}); ask the coordinator which count. If these "
+                f"do, delete {path} and accept them"
+            )
+        if amendments.number_of(self.manifest.hash) is None:
             raise InputError(
                 f"study {self.manifest.study}: these are amendments to another manifest than this kit has "
                 f"({self.manifest.hash[:12]}); ask the coordinator"
@@ -129,7 +134,7 @@ class Agreements:
     def fetch(self, clients: Iterable[NodeClient]) -> Amendments | None:
         """Return the amendments that nodes have, of several the longest; None if they have none.
 
-        Raises if no node answers.
+        Raises if no node answers, or if they have different ones: an owner agrees to one of them only.
         """
         found: list[Amendments] = []
         unanswered: list[PeerError] = []
@@ -152,7 +157,15 @@ class Agreements:
             answered = True
         if unanswered and not answered:
             raise unanswered[0]
-        return max(found, key=lambda one: len(one.steps), default=None)
+        longest = max(found, key=lambda one: len(one.steps), default=None)
+        if longest is not None and not all(longest.follows(one) for one in found):
+            hashes = " and ".join(sorted({one.latest.hash[:12] for one in found}))
+            raise InputError(
+                f"study {self.manifest.study}: its servers have different amendments, with the hashes "
+                f"{hashes}; ask the coordinator which counts. There is nothing to agree to until they have "
+                "the same"
+            )
+        return longest
 
     def agree(self, proposal: Proposal) -> SignedAgreement | None:
         """Keep amendments in the kit, and sign them if this owner's agreement is awaited."""
@@ -175,7 +188,8 @@ class Agreements:
         """Return the manifest that a result was computed on, which this owner must have agreed to."""
         if all(answer.amended is UNSET for answer in answers) and self.manifest.amends is UNSET:
             return self.manifest, UNSET
-        amendments = self._amendments(answers)
+        # Nodes tell of none if the computation began before their operators had accepted any.
+        amendments = self._amendments(answers) or self.kit.amendments(self.manifest.study)
         if amendments is None:
             raise ProtocolError(
                 "the nodes do not tell how the study was amended; there is no result to trust"

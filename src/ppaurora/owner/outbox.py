@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from ppaurora.channel.servers import Server
@@ -282,9 +283,14 @@ class Outbox:
         """Raise if the study takes submissions no longer."""
         manifest = self._manifest
         if not manifest.evaluation.takes_submissions(time.time()):
+            moved = (
+                "; if the coordinator has moved the last day, 'ppaurora accept KIT' takes that into your kit"
+                if manifest.coordinator is not UNSET
+                else ""
+            )
             raise InputError(
                 f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. If this "
-                "machine's clock is wrong, set it"
+                f"machine's clock is wrong, set it{moved}"
             )
 
     def _begin(

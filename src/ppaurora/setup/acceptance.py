@@ -9,7 +9,7 @@ from ppaurora.agreement.disclosure import Disclosure, disclosure, example_sizes
 from ppaurora.errors import InputError
 from ppaurora.node.store import STORAGE_ERRORS, ClosedError, Store, trouble_of
 from ppaurora.study.amendments import Amendments, Change
-from ppaurora.study.kit import NodeKit, OwnerKit
+from ppaurora.study.kit import NodeKit, OwnerKit, check_first
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
 
@@ -50,6 +50,7 @@ class AmendmentsReview:
     changes: tuple[Change, ...]
     reasons: tuple[str, ...]
     asked: tuple[str, ...]  # owners who have to agree, unless they have
+    new_keys: tuple[str, ...]  # other participants with another key; whoever has that takes their place
 
     @property
     def number(self) -> int:
@@ -63,13 +64,15 @@ def review_amendments(kit: NodeKit, amendments: Amendments) -> AmendmentsReview:
             record = store.study(amendments.first.hash)
     except STORAGE_ERRORS as error:
         raise InputError(f"{kit.data}: {trouble_of(error)}") from None
-    since = min(0 if record is None else len(record.manifests) - 1, len(amendments.steps) - 1)
+    known = 0 if record is None else amendments.number_alike(record.manifests)
+    since = min(known, len(amendments.steps) - 1)
     return AmendmentsReview(
         amendments,
         record is None,
         tuple(amendments.changes(since)),
         tuple(str(step.reason) for step in amendments.steps[since:]),
         tuple(amendments.asked(since)),
+        tuple(name for name in amendments.new_keys(since) if name != kit.title),
     )
 
 
@@ -93,6 +96,7 @@ def accept(kit: NodeKit | OwnerKit, manifest: Manifest, *, force: bool = False) 
 
     A study of which two nodes belong to one organisation has to be forced.
     """
+    check_first(manifest)
     check_nodes_apart(manifest, force=force)
     if isinstance(kit, NodeKit):
         try:

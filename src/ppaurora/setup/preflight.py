@@ -149,7 +149,7 @@ def check_node(kit: NodeKit) -> Iterator[Finding]:
         with opened(kit) as store:
             records = store.studies()
         accepted.update(record.manifest.study for record in records)
-        studies.extend(record.manifest for record in records if record.ended_at is None)
+        studies.extend(record.manifests[-1] for record in records if record.ended_at is None)
     except NeedsRecoveryError as error:
         data = Finding.bad("data folder", str(error))
     except InputError as error:

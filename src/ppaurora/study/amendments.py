@@ -9,8 +9,9 @@ is amended after an attempt has begun: two results that differ by one owner woul
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -108,12 +109,30 @@ class Amendments(StrictModel):
         return msgspec.structs.replace(self, steps=(*self.steps, step))
 
     def follows(self, earlier: Amendments) -> bool:
-        """Return whether these are the earlier ones, and perhaps more."""
-        return (self.first, self.steps[: len(earlier.steps)]) == (earlier.first, earlier.steps)
+        """Return whether these lead to the same manifests as the earlier ones, and perhaps on.
+
+        Signatures are not compared: anybody can make two valid ones of one, where ECDSA is used.
+        """
+        return self.number_alike(earlier.manifests) == len(earlier.steps)
+
+    def number_alike(self, manifests: Sequence[Manifest]) -> int:
+        """Return the number of the last amendment that has led to the same manifest, 0 if there is none.
+
+        The manifests are those of the same study, by their numbers.
+        """
+        pairs = zip(self.manifests, manifests, strict=False)
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)) - 1
 
     def changes(self, since: int) -> list[Change]:
         """Return what the amendments after this number change, line by line, for people."""
         return changes(self.manifests[since], self.latest)
+
+    def new_keys(self, since: int) -> list[str]:
+        """Return whose keys are others after the amendments after this number."""
+        before, after = self.manifests[since], self.latest
+        keys = {owner.name: owner.pin for owner in before.owners}
+        servers = [one.title for one in after.protocol.servers if before.node(one).pin != after.node(one).pin]
+        return [*servers, *(owner.name for owner in after.owners if keys[owner.name] != owner.pin)]
 
     def is_agreed_beforehand(self, number: int) -> bool:
         """Return whether an amendment changes only what all have agreed to with the first manifest."""
@@ -169,16 +188,6 @@ def are_amendments(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
-
-
-def with_another_key(before: Manifest, after: Manifest) -> list[str]:
-    """Return the participants in both manifests who have another key in the later one."""
-    had, has = (
-        {name: one.pin for name, one in manifest.nodes.items()}
-        | {one.name: one.pin for one in manifest.owners}
-        for manifest in (before, after)
-    )
-    return [name for name, pin in has.items() if had.get(name, pin) != pin]
 
 
 def changes(before: Manifest, after: Manifest) -> list[Change]:

@@ -149,11 +149,7 @@ class _Kit:
     def add(self, manifest: Manifest) -> Path:
         """Keep a manifest in the kit; whole or not at all."""
         path = self.folder / STUDIES / f"{manifest.study}.json"
-        if manifest.amends is not UNSET:
-            raise InputError(
-                f"study {manifest.study}: this is what an amendment has made of its manifest; take the file "
-                f"{manifest.study}{AMENDMENTS} from the coordinator, which tells how"
-            )
+        check_first(manifest)
         if path.exists() and path.read_bytes() != manifest.text().encode():
             raise InputError(f"{path}: is another manifest of the same name; give the new study its own name")
         replace_file(path, manifest.text().encode())
@@ -288,6 +284,15 @@ class OwnerKit(_Kit):
         if self.settings.authority is not None:
             context.load_verify_locations(cadata=read_pem(self.folder / self.settings.authority).decode())
         return context
+
+
+def check_first(manifest: Manifest) -> None:
+    """Raise unless a study began with this manifest: an amended one is accepted with its history."""
+    if manifest.amends is not UNSET:
+        raise InputError(
+            f"study {manifest.study}: this is what an amendment has made of its manifest; take the file "
+            f"{manifest.study}{AMENDMENTS} from the coordinator, which tells how"
+        )
 
 
 _MOST_SHOWN = 5

@@ -46,10 +46,14 @@ class AgreedAmendments(StrictModel):
     agreements: tuple[SignedAgreement, ...]
 
     @property
-    def reasons(self) -> str:
+    def given_reasons(self) -> tuple[str, ...]:
         """Return what the coordinator has said of each amendment."""
-        said = enumerate(self.amendments.steps, start=1)
-        return "; ".join(f"{number}: {step.reason or 'no reason was given'}" for number, step in said)
+        return tuple(str(step.reason) or "no reason was given" for step in self.amendments.steps)
+
+    @property
+    def reasons(self) -> str:
+        """Return what the coordinator has said of each amendment, in one line."""
+        return "; ".join(f"{number}: {why}" for number, why in enumerate(self.given_reasons, start=1))
 
     def problem(self, manifest: Manifest) -> str:
         """Return why these are not what has led to a manifest, with every owner's agreement, or nothing."""
@@ -345,8 +349,8 @@ def _proves_of_amendments(receipt: Receipt) -> list[str]:
     owners = [name for name in receipt.manifest.owner_names if name in signed]
     told = f"signed with their own keys: {', '.join(owners)}" if owners else "as agreed beforehand"
     return [
-        f"the manifest that {amendments.first.hash[:12]} was amended before anything was computed, by the "
-        f"coordinator's signature, and all owners agreed, {told}. Reasons given: {receipt.amended.reasons}"
+        f"the first manifest, {amendments.first.hash[:12]}, was amended before anything was computed, "
+        f"signed by the coordinator, and all owners agreed, {told}. Reasons given: {receipt.amended.reasons}"
     ]
 
 

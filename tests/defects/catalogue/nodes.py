@@ -272,9 +272,8 @@ DEFECTS = (
         "anybodys-part",
         "whoever has a certificate of the study's authority is served as its first owner",
         file=f"{_NODE}/service.py",
-        old="owner = None if session is None else study.owner_of(peer_pin(session))",
-        new="owner = None if session is None else (\n"
-        "            study.owner_of(peer_pin(session)) or study.manifest.owner_names[0]\n        )",
+        old="owner = None if pin is None else study.owner_of(pin)",
+        new="owner = None if pin is None else study.owner_of(pin) or study.manifest.owner_names[0]",
         tests=("tests/node/test_admission.py::test_a_participant_in_another_role_is_told_so",),
     ),
     Defect(
@@ -458,7 +457,7 @@ DEFECTS = (
         "no-alert-of-a-forgotten-accept",
         "a study waits for another node's acceptance, and no alert says so",
         file=f"{_NODE}/leading.py",
-        old="case NotAcceptedError() | HungUpError() | TurnedAwayError():",
+        old="case NotAcceptedError() | HungUpError():",
         new="case HungUpError():",
         tests=("tests/node/test_waiting.py",),
     ),

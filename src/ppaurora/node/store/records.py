@@ -10,7 +10,7 @@ from typing import Self
 from ppaurora.errors import InputError, PpauroraError
 from ppaurora.io.models import from_json
 from ppaurora.io.times import as_time
-from ppaurora.messages.owners import HistoryEntry, HistoryEvent, StudyState, Submitted
+from ppaurora.messages.owners import OVER, HistoryEntry, HistoryEvent, StudyState, Submitted
 from ppaurora.node.states import AttemptState
 from ppaurora.policy.rules import Floors
 from ppaurora.study.amendments import Amendment, Amendments
@@ -62,8 +62,11 @@ class StudyRecord:
         return (self.manifest,) if self.amendments is None else self.amendments.manifests
 
     def owner_of(self, pin: str) -> str | None:
-        """Return whose key this is, by the manifest that counts or one that was accepted to follow it."""
-        following = self.manifests[self.manifest.amendment :]
+        """Return whose key this is, by the manifest that counts or one that was accepted to follow it.
+
+        Of a study that is over, only by the one that counted.
+        """
+        following = (self.manifest,) if self.state in OVER else self.manifests[self.manifest.amendment :]
         return next((name for manifest in following if (name := manifest.owner_of(pin))), None)
 
 

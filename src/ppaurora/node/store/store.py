@@ -307,23 +307,25 @@ class Store(AuditedDatabase):
         """Accept amendments, with their study if that is not on record; return whether any is new here.
 
         The node that `decides` on the first attempt has the latest in force at once, the others when it says
-        so. Raises if an attempt has begun, if the study is over, or if another amendment was accepted.
+        so; until then others may take the place of what was accepted here. Raises if an attempt has begun, if
+        the study is over, or if another amendment is in force.
         """
         study = amendments.first.hash
         with self._transaction() as db:
             self.accept(amendments.first)
-            known = self._study(study).amendments
-            if known is not None and not amendments.follows(known):
-                if known.follows(amendments):
-                    return False
-                raise InputError(
-                    f"another amendment to '{amendments.first.study}' was accepted here before; the "
-                    "coordinator has to make the next one from the folder with that"
-                )
-            begins = 0 if known is None else len(known.steps)
-            if begins == len(amendments.steps):
+            record = self._study(study)
+            if record.amendments is not None and record.amendments.follows(amendments):
                 return False
+            begins = amendments.number_alike(record.manifests)
+            if begins < record.manifest.amendment:
+                raise InputError(
+                    f"another amendment to '{amendments.first.study}' is in force here; the coordinator has "
+                    "to make the next one from the folder with that"
+                )
             self._check_amendable(study)
+            if begins < record.manifests[-1].amendment:
+                db.execute("DELETE FROM amendments WHERE study = ? AND number > ?", (study, begins))
+                self.record_of(study, "others take the place of amendments that were not in force")
             for number, step in enumerate(amendments.steps[begins:], start=begins + 1):
                 db.execute(
                     "INSERT INTO amendments (study, number, content, accepted_at) VALUES (?, ?, ?, ?)",
@@ -359,9 +361,12 @@ class Store(AuditedDatabase):
         return [row["file"] for row in dropped if row["file"] is not None]
 
     def _check_amendable(self, study: str) -> None:
+        """Raise once an attempt has begun here, also one that the leader says to have forgotten."""
         if self._state(study) in OVER:
             raise ClosedError(f"the study is {self._state(study)}; it cannot be amended any more")
-        if self.has_begun(study):
+        # What this node has heard of only, and has forgotten itself, has no submissions on record.
+        query = "SELECT 1 FROM attempts WHERE study = ? AND (NOT forgotten OR agreed != '[]') LIMIT 1"
+        if self._rows(query, study):
             raise BegunError(
                 "the computation has begun, and what it is about cannot be amended any more; make a new study"
             )
@@ -514,6 +519,7 @@ class Store(AuditedDatabase):
             state, before = self._state(study), self.latest_revision(study, submission.owner)
             if state in (StudyState.EXPIRED, StudyState.DELETED):
                 raise ClosedError(f"the study is {state}")
+            self._check_takes_part(study, submission.owner)
             if before is not None and submission.revision <= before.revision:
                 return self._sent_before(study, submission, before)
             self._check_open(study, state, before)
@@ -548,6 +554,7 @@ class Store(AuditedDatabase):
                 raise SupersededError(f"this owner has submitted something later, {later}")
             if state in OVER:
                 raise ClosedError(f"the study is {state}")
+            self._check_takes_part(study, owner)
             self._check_not_begun(study)
             if before is None or before.withdrawn:
                 self.check_not_too_often(study, owner)
@@ -567,6 +574,12 @@ class Store(AuditedDatabase):
         """Pass a withdrawal on once more, which another node may have forgotten since."""
         with self._transaction() as db:
             db.execute("UPDATE submissions SET told_peers = 0 WHERE study = ? AND owner = ?", (study, owner))
+
+    def _check_takes_part(self, study: str, owner: str) -> None:
+        """Raise for an owner who was dropped while it was sending: nothing of it is kept from then on."""
+        manifest = self._study(study).manifest
+        if manifest.amendment and owner not in manifest.owner_names:
+            raise ClosedError(f"the study was amended, and {owner} takes part no longer")
 
     def _check_open(self, study: str, state: StudyState, before: SubmissionRecord | None) -> None:
         """Raise unless the study takes something new of an owner."""
