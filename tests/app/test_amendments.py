@@ -13,7 +13,9 @@ from ppaurora.messages.owners import Amended as AmendedStudy
 from ppaurora.owner.agreeing import Proposal
 from ppaurora.owner.client import NodeClient
 from ppaurora.study.amending import amend
+from ppaurora.study.amendments import Amendments, amended, sign_amendment
 from ppaurora.study.kit import OwnerKit
+from ppaurora.study.provision import authority_key
 from tests.support.amended import DATA, DAY, Amended, dropped, until
 from tests.support.app_owner import Person
 from tests.support.deployment import NODES
@@ -142,7 +144,7 @@ def test_a_server_with_another_key_needs_its_shares_again(study: Amended, person
     amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
     assert give(person, study).status == 303
     page = person.page("amendment 1</h2>")
-    assert "proxy-1 has another key." in page.text
+    assert "proxy 1 has another key." in page.text
     assert "choose the same file again" in page.text
 
 
@@ -194,6 +196,24 @@ def test_what_a_node_has_made_up_is_not_shown(
     assert "/amendment/agree" not in page.text
     monkeypatch.undo()  # the control: as the coordinator has signed it
     assert "votes are late" in person.page("amendment 1</h2>").text
+
+
+def test_servers_of_one_organisation_have_to_be_wanted(study: Amended, person: Person) -> None:
+    first = study.manifest
+    merged = {
+        name: structs.replace(node, organisation=type(node.organisation)("One"))
+        for name, node in first.nodes.items()
+    }
+    after = amended(first, structs.replace(first, nodes=merged))
+    step = sign_amendment(after, "merged", authority_key(study.nodes.folder / "kits"))
+    study.file.write_text(Amendments(first=first, steps=(step,)).text())
+    assert give(person, study).status == 303
+    assert "I agree although" in person.page("amendment 1</h2>").text
+    assert agree(person, after.hash).status == 422
+    assert known(study) == 0
+    path, fields = f"{person.path}/amendment/agree", {"manifest": after.hash, "force": "on"}
+    assert person.browser.post(path, fields, csrf_token=person.csrf_token()).status == 303
+    assert becomes(lambda: known(study) == 1)
 
 
 def test_amendments_of_a_study_of_others_are_refused(nodes: Trials, study: Amended, browser: Browser) -> None:

@@ -51,6 +51,7 @@ class AmendmentsReview:
     reasons: tuple[str, ...]
     new_keys: tuple[str, ...]  # who else has another key
     asked: tuple[str, ...]  # owners who have to agree, unless they have
+    new_keys: tuple[str, ...]  # other participants with another key; whoever has that takes their place
 
     @property
     def number(self) -> int:
@@ -73,6 +74,7 @@ def review_amendments(kit: NodeKit, amendments: Amendments) -> AmendmentsReview:
         tuple(str(step.reason) for step in amendments.steps[since:]),
         tuple(name for name in amendments.new_keys(since) if name != kit.title),
         tuple(amendments.asked(since)),
+        tuple(name for name in amendments.new_keys(since) if name != kit.title),
     )
 
 

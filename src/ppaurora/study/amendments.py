@@ -190,16 +190,6 @@ def are_amendments(text: str) -> bool:
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def with_another_key(before: Manifest, after: Manifest) -> list[str]:
-    """Return the participants in both manifests who have another key in the later one."""
-    had, has = (
-        {name: one.pin for name, one in manifest.nodes.items()}
-        | {one.name: one.pin for one in manifest.owners}
-        for manifest in (before, after)
-    )
-    return [name for name, pin in has.items() if had.get(name, pin) != pin]
-
-
 def changes(before: Manifest, after: Manifest) -> list[Change]:
     """Return the lines of what people agree to in which two manifests differ."""
     lines = [_lines(manifest) for manifest in (before, after)]

@@ -24,6 +24,7 @@ from ppaurora.owner.study import Study
 from ppaurora.study.amendments import Amendments
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.organisations import check_nodes_apart
 
 # States of a study at a node in which nothing is amended any longer.
 _BEGUN = (StudyState.RUNNING, *OVER)
@@ -84,7 +85,7 @@ class OwnerController:
             return None
         return None if latest.amendments.latest.hash == self._agreed else latest
 
-    def agree(self, shown: str) -> AppJob:
+    def agree(self, shown: str, *, force: bool) -> AppJob:
         """Agree to the amendments that lead to the manifest of this hash, which a person was shown."""
         proposal = self.proposal(self.poller.look())
         if proposal is None or proposal.amendments.latest.hash != shown:
@@ -97,6 +98,7 @@ class OwnerController:
                 f"with amendment {proposal.number}, {self.study.kit.name} takes part no longer; there is "
                 "nothing to agree to"
             )
+        check_nodes_apart(proposal.amendments.latest, force=force)
 
         def work(job: AppJob) -> None:
             job.tell("signing, and telling the servers" if proposal.needs_agreement else "")

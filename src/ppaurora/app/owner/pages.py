@@ -225,7 +225,7 @@ class OwnerPages:
 
     async def agree_to_amendment(self, request: web.Request) -> web.StreamResponse:
         controller, form = self._controller(request), await request.post()
-        controller.agree(str(form.get("manifest", "")))
+        controller.agree(str(form.get("manifest", "")), force="force" in form)
         return _go(f"/studies/{controller.manifest.study}")
 
     async def tell_agreement(self, request: web.Request) -> web.StreamResponse:

@@ -14,6 +14,7 @@ from ppaurora.messages.owners import StudyState, StudyStatus
 from ppaurora.owner.agreeing import Proposal, amended_since
 from ppaurora.owner.study import NodeStatus
 from ppaurora.study.manifest import Manifest
+from ppaurora.study.organisations import shared_nodes
 
 _NO_DATA = "holds no data; owners do not connect to it"
 _STATE_KINDS = {
@@ -71,6 +72,7 @@ class LiveView:
     is_collected: bool
     deadline: str
     amendment: Proposal | None
+    shared: tuple[str, ...]  # which servers belong to one organisation by the amendment
     doubt: str
 
     @classmethod
@@ -78,6 +80,7 @@ class LiveView:
         manifest, study = controller.manifest, controller.study
         work = WorkView.of(controller.jobs.last)  # first: work that is over has left the study so
         stands = standing(controller, seen)
+        amendment = None if controller.jobs.running is not None else controller.proposal(seen)
         return cls(
             study=manifest.study,
             path=f"/studies/{manifest.study}",
@@ -88,7 +91,8 @@ class LiveView:
             sent=study.sent(seen.answers),
             is_collected=study.is_collected,
             deadline=deadline_of(manifest, stands),
-            amendment=None if controller.jobs.running is not None else controller.proposal(seen),
+            amendment=amendment,
+            shared=() if amendment is None else tuple(shared_nodes(amendment.amendments.latest)),
             doubt=seen.doubt,
         )
 
