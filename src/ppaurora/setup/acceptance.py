@@ -49,7 +49,6 @@ class AmendmentsReview:
     is_new_study: bool  # the operator has not accepted the study, which has been amended meanwhile
     changes: tuple[Change, ...]
     reasons: tuple[str, ...]
-    new_keys: tuple[str, ...]  # who else has another key
     asked: tuple[str, ...]  # owners who have to agree, unless they have
     new_keys: tuple[str, ...]  # other participants with another key; whoever has that takes their place
 
@@ -72,7 +71,6 @@ def review_amendments(kit: NodeKit, amendments: Amendments) -> AmendmentsReview:
         record is None,
         tuple(amendments.changes(since)),
         tuple(str(step.reason) for step in amendments.steps[since:]),
-        tuple(name for name in amendments.new_keys(since) if name != kit.title),
         tuple(amendments.asked(since)),
         tuple(name for name in amendments.new_keys(since) if name != kit.title),
     )
